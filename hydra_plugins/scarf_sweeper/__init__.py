@@ -1,0 +1,1 @@
+"""The sweeper, in the package that Hydra takes sweepers from."""

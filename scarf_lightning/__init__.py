@@ -1,0 +1,1 @@
+"""An ablation workbench for self-supervised pre-training on tables."""

@@ -1,0 +1,7 @@
+"""What a user may ask for: the typed schema, the registry of names, and which choices go together. Free of torch."""
+
+from .combinations import canonical, check_combination, unused_options
+from .parts import Parts, build_parts
+from .schema import Config, read
+
+__all__ = ["Config", "Parts", "build_parts", "canonical", "check_combination", "read", "unused_options"]

@@ -1,0 +1,96 @@
+"""From composed configuration to checked dataclasses, with one clear sentence for whatever is wrong."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException, ValidationError
+
+from ..errors import UsageError
+
+T = TypeVar("T")
+
+
+def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
+    """Read ``node`` as the dataclass ``schema``; ``path`` is where in the configuration it stands.
+
+    Raises:
+        UsageError: an unknown option, a wrong type or a value out of range; the valid ones are named.
+    """
+    structure = OmegaConf.structured(schema)
+    OmegaConf.set_readonly(structure, False)
+    try:
+        merged = OmegaConf.merge(structure, node)
+    except ConfigKeyError as error:
+        raise UsageError(_unknown_option(error, structure, path)) from error
+    except ValidationError as error:
+        option = _join(path, error.full_key or "")
+        raise UsageError(f"{option}: {str(error).splitlines()[0]}.") from error
+    _refuse_rounding(node, merged, path)
+    assert isinstance(merged, DictConfig)
+    _check_ranges(merged, path)
+    value = OmegaConf.to_object(merged)
+    assert isinstance(value, schema)
+    return value
+
+
+def explain(error: BaseException) -> str:
+    """One paragraph on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
+    cause = error.__cause__
+    if isinstance(cause, ConfigKeyError) or (isinstance(cause, OmegaConfBaseException) and cause.parent_node is not None):
+        parent = cause.parent_node
+        known = ", ".join(str(key) for key in parent if key != "hydra") if isinstance(parent, DictConfig) else ""
+        return f"{cause.full_key} is not an option; {_where(str(cause.full_key))} are: {known}."
+    return str(error) if cause is None else f"{error} {cause}"
+
+
+def _where(full_key: str) -> str:
+    parent = full_key.rpartition(".")[0]
+    return f"the options of {parent}" if parent else "the options"
+
+
+def _join(*parts: str) -> str:
+    return ".".join(part for part in parts if part)
+
+
+def _unknown_option(error: ConfigKeyError, structure: DictConfig, path: str) -> str:
+    parent = (error.full_key or "").rpartition(".")[0]
+    node = OmegaConf.select(structure, parent) if parent else structure
+    known = ", ".join(str(key) for key in node)
+    full = _join(path, error.full_key or "")
+    return f"{full} is not an option; {_where(full)} are: {known or 'none'}."
+
+
+def _refuse_rounding(node: DictConfig, merged: Any, path: str) -> None:
+    """OmegaConf reads 2.5 as the integer 2."""
+    for option, value in _leaves(node):
+        taken = OmegaConf.select(merged, option)
+        if isinstance(value, float) and isinstance(taken, int) and value != taken:
+            raise UsageError(f"{_join(path, option)} must be a whole number, not {value}.")
+
+
+def _leaves(node: DictConfig, path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in node.items():
+        option = _join(path, str(key))
+        if isinstance(value, DictConfig):
+            yield from _leaves(value, option)
+        else:
+            yield option, value
+
+
+def _check_ranges(merged: DictConfig, path: str) -> None:
+    """Construct inner dataclasses first, so that a refused value is named with its whole path."""
+    schema = OmegaConf.get_type(merged)
+    if schema is None or schema is dict:
+        return
+    for field in fields(schema):
+        child = merged[field.name]
+        if isinstance(child, DictConfig):
+            _check_ranges(child, _join(path, field.name))
+    try:
+        OmegaConf.to_object(merged)
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"{_join(path, str(error))}.") from error

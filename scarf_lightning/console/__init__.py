@@ -1,0 +1,1 @@
+"""What the user sees in a terminal: progress while training, tables after it."""

@@ -1,0 +1,76 @@
+"""A line on the terminal for each phase of a stack: trials still training, epoch, best so far, time left."""
+
+import time
+
+import numpy as np
+import pytorch_lightning as pl
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from ..modules.early_stopping import TrialStopping
+
+
+class StackProgress(pl.Callback):
+    """Shows one phase. Where there is no terminal it shows nothing.
+
+    Args:
+        phase: its name.
+        stopping: the early stopping that it reads the trials' state from.
+        max_epochs: the phase's largest number of epochs.
+        console: where to show it.
+    """
+
+    def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
+        self._phase, self._stopping, self._max_epochs = phase, stopping, max_epochs
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task(phase, total=len(stopping.trials), state="", left="")
+        self._started = 0.0
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._started = time.perf_counter()
+        self._progress.start()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        stopping = self._stopping
+        training, epoch = len(stopping.active), int(stopping.epochs.max())
+        metric = stopping.monitor.replace("_", " ")
+        self._progress.update(
+            self._task,
+            completed=len(stopping.trials) - training,
+            state=f"{training} of {len(stopping.trials)} trials training, epoch {epoch}, "
+            f"best {metric} {stopping.best.mean():.4f}",
+            left=self._time_left(epoch),
+        )
+
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._progress.stop()
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        self._progress.stop()
+
+    def _time_left(self, epoch: int) -> str:
+        remaining = expected_epochs_left(self._stopping, self._max_epochs)
+        seconds = remaining * (time.perf_counter() - self._started) / epoch
+        return f"about {int(seconds) // 60}:{int(seconds) % 60:02d} left"
+
+
+def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
+    """Epochs until the last trial stops: what the patience alone still allows, or, where trials have stopped already,
+    until their median is reached if that is later. A trial that goes on improving makes it longer."""
+    if len(stopping.active) == 0:
+        return 0.0
+    now = stopping.epochs[stopping.active]
+    patience = stopping.longest_wait - stopping.waited[stopping.active]
+    stopped = np.setdiff1d(np.arange(len(stopping.trials)), stopping.active)
+    typical = np.median(stopping.epochs[stopped]) - now if len(stopped) else np.zeros_like(now)
+    return float(np.minimum(np.maximum(patience, typical), max_epochs - now).max())

@@ -1,0 +1,87 @@
+"""Result tables: one of a cell, one of a sweep."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+
+Row = dict[str, Any]
+
+METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+AXES = ("dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method")
+
+
+def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and half-width of its 95 % interval by Student's t; NaN half-width for fewer than two values."""
+    from scipy.special import stdtrit
+
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, math.nan
+    quantile = float(stdtrit(len(values) - 1, 0.975))
+    return mean, quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+
+
+def cell_table(title: str, rows: Sequence[Row]) -> Table:
+    """Each metric of a cell over its trials, then epochs and seconds."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=True)
+    for heading in ("", "mean", "95 % interval", "trials"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for metric in METRICS:
+        values = [row[metric] for row in rows if row[metric] is not None]
+        if values:
+            mean, half = confidence_interval(values)
+            interval = "" if math.isnan(half) else f"{mean - half:.4f} to {mean + half:.4f}"
+            table.add_row(metric.replace("_", " "), f"{mean:.4f}", interval, str(len(values)))
+    table.add_section()
+    for phase in ("pretrain", "finetune"):
+        epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        if epochs:
+            seconds = sum(row[f"{phase}_seconds"] for row in rows)
+            table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
+            table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
+    return table
+
+
+def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
+    """A line a cell: the axes and options in which the cells differ, then what came out.
+
+    Args:
+        cells: for each cell its axis columns and the rows of its trials, none where it did not finish.
+    """
+    columns = [column for column in _differing([axes for axes, _ in cells]) if column not in ("fingerprint", "data")]
+    shown = [column for column in AXES if column in columns] + [column for column in columns if column not in AXES]
+    fixed = ", ".join(f"{axis}={cells[0][0][axis]}" for axis in AXES if axis not in shown and cells[0][0].get(axis))
+    table = Table(title=f"{len(cells)} cells: {fixed}", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in shown:
+        table.add_column(column)
+    for heading in ("trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
+        table.add_column(heading, justify="right")
+    for axes, rows in cells:
+        table.add_row(*("" if axes.get(column) is None else str(axes[column]) for column in shown), *_outcome(rows))
+    return table
+
+
+def _differing(axes: Sequence[Row]) -> list[str]:
+    columns = list(dict.fromkeys(column for row in axes for column in row))
+    return [column for column in columns if len({str(row.get(column)) for row in axes}) > 1 and _is_chosen(column, axes)]
+
+
+def _is_chosen(column: str, axes: Sequence[Row]) -> bool:
+    """Whether an option differs by itself, and not because some cells use the whole group and others do not."""
+    return len({str(row[column]) for row in axes if row.get(column) is not None}) > 1 or "." not in column
+
+
+def _outcome(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return ["0", "not finished", "", "", "", ""]
+    mean, half = confidence_interval([row["accuracy"] for row in rows])
+    epochs = []
+    for phase in ("pretrain", "finetune"):
+        values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        epochs.append(f"{np.median(values):g}" if values else "")
+    seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
+    return [str(len(rows)), f"{mean:.4f}", "" if math.isnan(half) else f"±{half:.4f}", *epochs, f"{seconds:.1f}"]

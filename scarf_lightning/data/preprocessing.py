@@ -1,0 +1,61 @@
+"""Imputation and scaling, fitted for each trial of a stack (paper, section 4, "Dataset pre-processing")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scaling import Scaling
+from .table import Table
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """What was fitted: x becomes (x - shift) * scale, after ``fill`` has taken the place of a missing value.
+
+    **Shape.** Each is float64 ``(T, M)``, a row a trial. Codes of categorical columns keep their values: their shift is
+    0 and their scale 1.
+    """
+
+    fill: Floats
+    shift: Floats
+    scale: Floats
+
+    @classmethod
+    def fit(cls, table: Table, rows: Sequence[NDArray[np.int64] | None], scaling: Scaling) -> "Preprocessing":
+        """Fit on ``rows``, one set of row numbers a trial; None stands for all rows."""
+        fitted: dict[bytes | None, tuple[Floats, Floats, Floats]] = {}
+        stacked = []
+        for selected in rows:
+            key = None if selected is None else selected.tobytes()
+            if key not in fitted:
+                fitted[key] = _fit_one(table, table.values if selected is None else table.values[selected], scaling)
+            stacked.append(fitted[key])
+        fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
+        return cls(fill, shift, scale)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all trials have the same fit."""
+        return all(bool((array == array[:1]).all()) for array in (self.fill, self.shift, self.scale))
+
+    def apply(self, values: Floats, trial: int) -> Floats:
+        """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
+        filled = np.where(np.isnan(values), self.fill[trial], values)
+        return np.asarray((filled - self.shift[trial]) * self.scale[trial])
+
+
+def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
+    missing = np.isnan(values)
+    fill = np.zeros(values.shape[1])  # stays where the fitted rows hold no value at all: such a column says nothing
+    for m, column in enumerate(table.columns):
+        seen = values[~missing[:, m], m]
+        if len(seen):
+            fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else seen.mean()
+    filled = np.where(missing, fill, values)
+    shift, divisor = scaling.statistics(filled)
+    scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor != 0)
+    return fill, np.where(table.is_categorical, 0.0, shift), np.where(table.is_categorical, 1.0, scale)

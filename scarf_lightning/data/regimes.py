@@ -1,0 +1,70 @@
+"""Which labels training sees (paper, section 4). Validation and test labels are never touched."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..randomness import Purpose, Streams
+
+Ints = NDArray[np.int64]
+
+
+@dataclass
+class Regime(ABC):
+    """A rule that turns the training labels into those that training sees."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        """Positions among the training rows that keep a label, and the labels there: both ``(n_labelled,)``."""
+
+
+@dataclass
+class Full(Regime):
+    """Every training label, as it is."""
+
+    name: ClassVar[str] = "full"
+
+    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        return np.arange(len(labels)), labels
+
+
+@dataclass
+class Semi25(Regime):
+    """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows."""
+
+    name: ClassVar[str] = "semi25"
+    labelled: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.labelled <= 1:
+            raise ValueError(f"labelled must lie in (0, 1], not {self.labelled}")
+
+    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        random = streams.numpy(trial, Purpose.LABELLED_SUBSET)
+        count = max(1, round(self.labelled * len(labels)))
+        kept = np.sort(random.permutation(len(labels))[:count])
+        return kept, labels[kept]
+
+
+@dataclass
+class Noise30(Regime):
+    """Exactly round(noise * n) training labels are redrawn uniformly over all classes, the true one included."""
+
+    name: ClassVar[str] = "noise30"
+    noise: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.noise <= 1:
+            raise ValueError(f"noise must lie in [0, 1], not {self.noise}")
+
+    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        random = streams.numpy(trial, Purpose.LABEL_NOISE)
+        redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
+        noisy = labels.copy()
+        noisy[redrawn] = random.integers(n_classes, size=len(redrawn))
+        return np.arange(len(labels)), noisy

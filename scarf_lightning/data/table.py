@@ -1,0 +1,157 @@
+"""A dataset after loading: typed columns, labels, class names, and where it came from."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+
+FEWEST_ROWS = 10
+"""With fewer rows a 70/10/20 split leaves validation or test without a row."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature. ``categories`` is None for a numeric column, else the strings that its codes stand for."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.categories is not None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A classification dataset in canonical form.
+
+    **Shape.** ``values`` is float64 ``(n, M)``: numbers of numeric columns, category codes of categorical ones, NaN
+    where missing. ``labels`` is int64 ``(n,)``, indices into ``classes``. Categories and classes are the ones that
+    occur, in natural order (numbers by size, other strings alphabetically), so the same data give the same table
+    whatever file format they came in. Columns that are always missing are left out (paper, section 4).
+    """
+
+    name: str
+    dataset_id: int | None
+    source: str
+    columns: tuple[Column, ...]
+    values: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    classes: tuple[str, ...]
+
+    @classmethod
+    def from_frame(
+        cls,
+        features: pd.DataFrame,
+        target: "pd.Series[Any]",
+        *,
+        categorical: Sequence[bool],
+        name: str,
+        source: str,
+        dataset_id: int | None = None,
+    ) -> "Table":
+        """Build the canonical table from a frame and its target.
+
+        Args:
+            features: one column a feature, ``n`` rows.
+            target: ``n`` labels of any type.
+            categorical: for each feature, whether to read it as categorical. Columns that are not numeric are
+                categorical whatever it says.
+            name: shown in tables and charts.
+            source: where the data came from, such as ``openml:1510``.
+            dataset_id: the OpenML id, where there is one.
+
+        Raises:
+            UsageError: a label is missing, fewer than two classes occur, there are fewer than 10 rows, or no column
+                holds a value.
+        """
+        if len(features) < FEWEST_ROWS:
+            raise UsageError(f"{source} has {len(features)} rows; a 70/10/20 split needs at least {FEWEST_ROWS}.")
+        missing = int(target.isna().sum())
+        if missing:
+            raise UsageError(f"target {target.name!r} of {source} is missing in {missing} rows; drop or label them.")
+        labels, classes = _codes(target)
+        if len(classes) < 2:
+            raise UsageError(f"target {target.name!r} of {source} has the one class {classes[0]!r}; two are needed.")
+
+        columns, values = [], []
+        for position, is_categorical in enumerate(categorical):
+            series = features.iloc[:, position]
+            if series.isna().all():
+                continue
+            if is_categorical or not pd.api.types.is_numeric_dtype(series) or pd.api.types.is_bool_dtype(series):
+                codes, categories = _codes(series)
+                columns.append(Column(str(series.name), categories))
+                values.append(np.where(codes < 0, np.nan, codes.astype(np.float64)))
+            else:
+                columns.append(Column(str(series.name)))
+                values.append(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        if not columns:
+            raise UsageError(f"{source} has no column with a value in it.")
+        matrix = np.stack(values, axis=1)
+        if np.isinf(matrix).any():
+            infinite = [column.name for column, v in zip(columns, matrix.T, strict=True) if np.isinf(v).any()]
+            raise UsageError(f"column {infinite[0]!r} of {source} holds an infinite value; mark it as missing.")
+        return cls(name, dataset_id, source, tuple(columns), matrix, labels.astype(np.int64), classes)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @cached_property
+    def is_categorical(self) -> NDArray[np.bool_]:
+        """Which columns are categorical, ``(M,)``."""
+        return np.array([column.is_categorical for column in self.columns])
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 over the canonical content: column names and order, values, category strings, labels, class names."""
+        digest = hashlib.sha256()
+        header = {"columns": [[c.name, c.categories] for c in self.columns], "classes": self.classes}
+        digest.update(json.dumps(header, ensure_ascii=True).encode())
+        canonical = np.where(np.isnan(self.values), np.nan, self.values + 0.0)  # one NaN, and no negative zero
+        digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
+        digest.update(np.ascontiguousarray(self.labels, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+
+def _codes(series: "pd.Series[Any]") -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Codes (-1 where missing) and the strings they stand for, in natural order."""
+    codes, distinct = pd.factorize(series, use_na_sentinel=True)
+    spelled = [_spell(value) for value in distinct]
+    order = sorted(set(spelled), key=_natural_key(spelled))
+    rank = {text: position for position, text in enumerate(order)}
+    recode = np.array([rank[text] for text in spelled] + [-1])  # the last entry serves the sentinel -1
+    return recode[codes], tuple(order)
+
+
+def _spell(value: Any) -> str:
+    """A category as OpenML writes it: whole numbers without a point, Booleans in lower case."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _natural_key(texts: Sequence[str]) -> Any:
+    """Sort by number where every text is one, else alphabetically."""
+    try:
+        numbers = {text: float(text) for text in texts}
+    except ValueError:
+        return str
+    if any(np.isnan(number) for number in numbers.values()):
+        return str
+    return lambda text: (numbers[text], text)

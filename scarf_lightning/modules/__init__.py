@@ -1,0 +1,1 @@
+"""LightningModules that train the networks of a stack of trials at once."""

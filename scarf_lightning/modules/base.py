@@ -1,0 +1,78 @@
+"""What the LightningModules share: T independent networks, one optimiser, losses and metrics a trial."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.datamodule import Batch
+from ..data.device_table import TrainingRows
+from ..randomness import StackedGenerator
+
+
+class StackModule(pl.LightningModule, ABC):
+    """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
+
+    Args:
+        learning_rate: Adam's.
+        epsilon: Adam's.
+        leaving: what else carries a trial axis and must shrink when trials leave.
+    """
+
+    def __init__(
+        self, *, learning_rate: float, epsilon: float, leaving: Iterable[StackedGenerator | TrainingRows] = ()
+    ) -> None:
+        super().__init__()
+        self._learning_rate, self._epsilon, self._leaving = learning_rate, epsilon, list(leaving)
+        self._sums: dict[str, Tensor] = {}
+        self._counts: dict[str, int] = defaultdict(int)
+
+    @abstractmethod
+    def losses(self, batch: Batch) -> Tensor:
+        """Training loss of each trial, ``(T,)``."""
+
+    @abstractmethod
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        losses = self.losses(batch)
+        self._add("train_loss", losses.detach(), batch.x.shape[1])
+        return losses.sum()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        for name, values in self.validation_metrics(batch).items():
+            self._add(f"validation_{name}", values, batch.x.shape[1])
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), lr=self._learning_rate, eps=self._epsilon, fused=True)
+
+    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+        """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each; the next epoch starts at nothing."""
+        means = {name: (total / self._counts[name]).cpu().numpy() for name, total in self._sums.items()}
+        self._sums.clear()
+        self._counts.clear()
+        return means
+
+    def keep(self, positions: Sequence[int]) -> None:
+        """Let the trials at all other positions leave: parameters, the optimiser's moments and random streams shrink."""
+        index = torch.tensor(positions, device=self.device)
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        assert isinstance(optimizer, torch.optim.Optimizer)
+        for parameter in self.parameters():
+            state = optimizer.state[parameter]
+            state.update({name: value[index] for name, value in state.items() if value.shape == parameter.shape})
+            parameter.grad = None
+            parameter.data = parameter.data[index]
+        for part in self._leaving:
+            part.keep(positions)
+
+    def _add(self, name: str, values: Tensor, n_rows: int) -> None:
+        weighted = values.double() * n_rows
+        self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
+        self._counts[name] += n_rows

@@ -1,0 +1,1 @@
+"""From a command line to finished cells: expand, check, skip, launch, report."""

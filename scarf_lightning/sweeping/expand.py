@@ -1,0 +1,84 @@
+"""From overrides to cells."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from ..config import Config, check_combination, read, unused_options
+from ..config.typed import explain
+from ..errors import UsageError
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: the overrides that ask for it, and its checked configuration."""
+
+    overrides: tuple[str, ...]
+    config: Config
+
+    @property
+    def label(self) -> str:
+        return " ".join(self.overrides) or "defaults"
+
+
+def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -> list[Cell]:
+    """Every combination of the swept overrides, each composed and checked.
+
+    Raises:
+        UsageError: a list of all that is wrong; nothing has been trained.
+    """
+    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(arguments))
+    choices, keys = [], []
+    for override in parsed:
+        key = override.get_key_element()
+        if override.is_sweep_override():
+            if not override.is_discrete_sweep():
+                raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
+            choices.append([f"{key}={value}" for value in override.sweep_string_iterator()])
+        else:
+            choices.append([str(override.input_line)])
+        keys.append(key.lstrip("+~").partition("@")[0].replace("/", "."))
+
+    cells, problems = [], []
+    for overrides in itertools.product(*choices):
+        try:
+            cells.append(Cell(overrides, _compose(overrides, loader, master)))
+        except UsageError as error:
+            problem = f"{error}" if len(arguments) == len(choices) == 0 else f"{' '.join(overrides)}: {error}"
+            problems.append(problem)
+    if not problems:
+        problems = _refuse_unused(keys, cells)
+    if problems:
+        raise UsageError("\n".join(dict.fromkeys(problems)))
+    return cells
+
+
+def _compose(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Config:
+    try:
+        composed = loader.load_sweep_config(master, list(overrides))
+    except HydraException as error:
+        raise UsageError(explain(error)) from error
+    with_hydra = OmegaConf.to_container(composed, resolve=False)
+    assert isinstance(with_hydra, dict)
+    del with_hydra["hydra"]
+    config = read(OmegaConf.create(with_hydra))
+    check_combination(config)
+    return config
+
+
+def _refuse_unused(keys: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each option that the user set and no cell uses."""
+    unused = [unused_options(cell.config) for cell in cells]
+    problems = []
+    for key in keys:
+        if all(any(key == option or key.startswith(option + ".") for option in options) for options in unused):
+            problems.append(
+                f"{key} is set, but no cell of this run uses it: nothing is pre-trained with pretrain=none. "
+                "Leave it out, or choose another pretrain."
+            )
+    return problems

@@ -1,0 +1,109 @@
+"""Run the cells that are not finished, and show all of them."""
+
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
+
+from ..config import Config
+from ..console.screen import screen
+from ..console.tables import cell_table, sweep_table
+from ..data.sources import Source, open_source
+from ..errors import UsageError
+from ..results import CellStore, axis_columns, fingerprint, identity, remembered_hash
+from .expand import Cell
+
+
+def run(cells: Sequence[Cell], launcher: Launcher) -> int:
+    """Launch a job for each cell that is not finished, print what came out, and return the exit status."""
+    distinct = {_key(cell.config): cell for cell in reversed(cells)}
+    ordered = list(reversed(distinct.values()))
+    waiting = [cell for cell in ordered if not _is_finished(cell.config)]
+    if waiting:
+        _check_parts(waiting)
+        jobs = launcher.launch([list(cell.overrides) for cell in waiting], initial_job_idx=0)
+    else:
+        jobs = []
+    _show(ordered, n_skipped=len(ordered) - len(waiting))
+    failures = [_failure(cell, job) for cell, job in zip(waiting, jobs, strict=True) if job.status != JobStatus.COMPLETED]
+    for failure in failures:
+        print(failure, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
+    return 1 if failures else 0
+
+
+def _check_parts(cells: Sequence[Cell]) -> None:
+    """Construct what each cell names before the first one trains."""
+    from ..config import build_parts
+
+    problems = []
+    for cell in cells:
+        try:
+            build_parts(cell.config)
+        except UsageError as error:
+            problems.append(str(error))
+    if problems:
+        raise UsageError("\n".join(dict.fromkeys(problems)))
+
+
+def _source(config: Config) -> Source:
+    dataset = config.dataset
+    return open_source(dataset.source, id=dataset.id, name=dataset.name, openml_cache=config.paths.openml)
+
+
+def _key(config: Config) -> str:
+    """Equal for equal cells, before their data are known."""
+    return fingerprint(identity(config, _source(config).key))
+
+
+def _store(config: Config) -> CellStore | None:
+    """Where a cell's results are; None while its data's hash is not known, and so nothing is finished."""
+    results = Path(config.paths.results)
+    data_hash = remembered_hash(results, _source(config))
+    return None if data_hash is None else CellStore(results, identity(config, data_hash))
+
+
+def _is_finished(config: Config) -> bool:
+    store = _store(config)
+    return store is not None and not store.missing(range(config.trials))
+
+
+def _show(cells: Sequence[Cell], *, n_skipped: int) -> None:
+    console = screen()
+    if len(cells) > 1:
+        if n_skipped:
+            console.print(f"{n_skipped} of {len(cells)} cells were finished already.")
+        console.print(sweep_table([(_axes(cell.config), _rows(cell.config)) for cell in cells]))
+    elif n_skipped:
+        console.print(cell_table(f"{cells[0].label} (finished already)", _rows(cells[0].config)))
+    console.print(f"Results are in {Path(cells[0].config.paths.results).absolute()}", soft_wrap=True)
+
+
+def _rows(config: Config) -> list[dict[str, Any]]:
+    store = _store(config)
+    return [] if store is None else store.rows(range(config.trials))
+
+
+def _axes(config: Config) -> dict[str, Any]:
+    dataset = config.dataset
+    return axis_columns(
+        {
+            "dataset": dataset.name or f"{dataset.source}-{dataset.id}",
+            "dataset_id": dataset.id,
+            "fingerprint": None,
+            "identity": identity(config, ""),
+        }
+    )
+
+
+def _failure(cell: Cell, job: JobReturn) -> str:
+    try:
+        job.return_value  # noqa: B018 - raises what the job raised
+    except UsageError as error:
+        return f"{cell.label}: {error}"
+    except Exception as error:
+        return f"{cell.label} failed:\n{''.join(traceback.format_exception(error))}"
+    return f"{cell.label} did not finish."

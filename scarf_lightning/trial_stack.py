@@ -1,0 +1,106 @@
+"""One stack of one cell, from its data to what the store keeps."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from platform import platform, python_version
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from .config import Config, Parts
+from .console.progress import StackProgress
+from .data.table import Table
+from .data.trials import prepare_trials
+from .methods import Outcome
+from .metrics import classification_metrics
+from .modules.hardware import Hardware
+from .modules.stack import Fit, Stack
+from .randomness import Streams
+from .results import StackRecord
+
+PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
+
+
+def train_stack(
+    config: Config,
+    parts: Parts,
+    table: Table,
+    trials: Sequence[int],
+    streams: Streams,
+    hardware: Hardware,
+    console: Console,
+) -> StackRecord:
+    """Pre-train where the cell says so, train the method, measure on the test rows."""
+    data = prepare_trials(
+        table, trials, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on
+    )
+    stack = Stack(
+        table,
+        data,
+        streams,
+        config.network,
+        hardware,
+        watch=lambda phase, stopping, max_epochs: [StackProgress(phase, stopping, max_epochs, console)],
+    )
+    pretraining = None
+    if parts.corruption is not None and parts.loss is not None:
+        pretraining = stack.pretrain(config.pretrain, parts.corruption, parts.loss)
+    outcome = parts.method.run(stack, config.finetune, pretraining.part("encoder") if pretraining else None)
+    return StackRecord(
+        rows=_rows(stack, pretraining, outcome, config),
+        curves=_curves(pretraining, outcome.fit),
+        preprocessing=vars(data.preprocessing),
+        environment=environment(hardware, config.trainer.threads),
+    )
+
+
+def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Config) -> list[dict[str, Any]]:
+    data, labels = stack.data, stack.table.labels
+    sizes = {
+        "n_train": data.train.shape[1],
+        "n_labelled": data.labelled.shape[1],
+        "n_validation": data.validation.shape[1],
+        "n_test": data.test.shape[1],
+    }
+    place = {
+        "device": stack.hardware.device.type,
+        "precision": stack.hardware.precision,
+        "threads": config.trainer.threads,
+    }
+    return [
+        {"trial": trial}
+        | classification_metrics(outcome.probabilities[t], labels[data.test[t]])
+        | _effort("pretrain", pretraining, t)
+        | _effort("finetune", outcome.fit, t)
+        | sizes
+        | place
+        for t, trial in enumerate(data.trials)
+    ]
+
+
+def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:
+    if fit is None:
+        return {f"{phase}_epochs": None, f"{phase}_best_epoch": None, f"{phase}_seconds": None}
+    return {
+        f"{phase}_epochs": fit.epochs[position],
+        f"{phase}_best_epoch": fit.best_epochs[position],
+        f"{phase}_seconds": fit.seconds[position],
+    }
+
+
+def _curves(pretraining: Fit | None, finetuning: Fit) -> list[dict[str, Any]]:
+    phases = (("pretrain", pretraining), ("finetune", finetuning))
+    return [{"phase": phase} | record for phase, fit in phases if fit is not None for record in fit.curves]
+
+
+def environment(hardware: Hardware, threads: int) -> dict[str, Any]:
+    """Versions and hardware that the numbers were computed with."""
+    return {
+        "python": python_version(),
+        "platform": platform(),
+        "device": str(hardware.device),
+        "precision": hardware.precision,
+        "threads": threads,
+        "packages": {name: version(name) for name in PACKAGES},
+    }
