@@ -17,11 +17,11 @@ def main(composed: DictConfig) -> None:
     """One Hydra job: one cell. Heavy packages are imported here, so that --help and finished cells need none."""
     from scarf_lightning.config import build_parts, read
     from scarf_lightning.console.screen import screen
-    from scarf_lightning.console.tables import cell_table
+    from scarf_lightning.console.tables import cell_table, describe
     from scarf_lightning.data.sources import open_source
     from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.randomness import Streams
-    from scarf_lightning.results import CellStore, identity, remember_hash
+    from scarf_lightning.results import CellStore, axis_columns, identity, remember_hash
     from scarf_lightning.trial_stack import train_stack
 
     config = read(composed)
@@ -48,7 +48,9 @@ def main(composed: DictConfig) -> None:
         stack = missing[start : start + size]
         streams = Streams(config.seed, table.hash)
         cell.add(train_stack(config, parts, table, stack, streams, hardware, console))
-    console.print(cell_table(f"{table.name} ({cell.fingerprint})", cell.rows(trials)))
+    axes = {"dataset": table.name} | axis_columns(cell.identity)
+    console.print(f"{describe(axes)} ({cell.fingerprint})")
+    console.print(cell_table(cell.rows(trials)))
 
 
 def run() -> int:

@@ -5,7 +5,6 @@ from importlib.metadata import version
 from platform import platform, python_version
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from .config import Config, Parts
@@ -32,9 +31,7 @@ def train_stack(
     console: Console,
 ) -> StackRecord:
     """Pre-train where the cell says so, train the method, measure on the test rows."""
-    data = prepare_trials(
-        table, trials, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on
-    )
+    data = prepare_trials(table, trials, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     stack = Stack(
         table,
         data,

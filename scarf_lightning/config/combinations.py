@@ -21,7 +21,9 @@ def check_combination(config: Config) -> None:
         UsageError: which ones, and why.
     """
     if config.pretrain.name not in PRETRAININGS:
-        raise UsageError(f"pretrain.name={config.pretrain.name} is unknown; the options are: {', '.join(PRETRAININGS)}.")
+        raise UsageError(
+            f"pretrain.name={config.pretrain.name} is unknown; the options are: {', '.join(PRETRAININGS)}."
+        )
 
 
 def unused_options(config: Config) -> set[str]:
@@ -38,7 +40,18 @@ def canonical(config: Config) -> dict[str, Any]:
     Paths, hardware, loggers and the number of trials are not in it, nor is the dataset: its content is named by its hash.
     """
     everything = asdict(config)
-    scientific = ("regime", "scaling", "fit_on", "pretrain", "corruption", "loss", "method", "finetune", "network", "seed")
+    scientific = (
+        "regime",
+        "scaling",
+        "fit_on",
+        "pretrain",
+        "corruption",
+        "loss",
+        "method",
+        "finetune",
+        "network",
+        "seed",
+    )
     chosen = {name: everything[name] for name in scientific}
     for option in unused_options(config):
         *groups, last = option.split(".")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException, ValidationError
 
@@ -26,7 +27,7 @@ def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
         raise UsageError(_unknown_option(error, structure, path)) from error
     except ValidationError as error:
         option = _join(path, error.full_key or "")
-        raise UsageError(f"{option}: {str(error).splitlines()[0]}.") from error
+        raise UsageError(f"{option}: {str(error).splitlines()[0].removesuffix('.')}.") from error
     _refuse_rounding(node, merged, path)
     assert isinstance(merged, DictConfig)
     _check_ranges(merged, path)
@@ -36,11 +37,13 @@ def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
 
 
 def explain(error: BaseException) -> str:
-    """One paragraph on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
+    """One sentence on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
+    if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return f"{group}={name} is not an option; the options of {group} are: {', '.join(error.options)}."
     cause = error.__cause__
-    if isinstance(cause, ConfigKeyError) or (isinstance(cause, OmegaConfBaseException) and cause.parent_node is not None):
-        parent = cause.parent_node
-        known = ", ".join(str(key) for key in parent if key != "hydra") if isinstance(parent, DictConfig) else ""
+    if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
+        known = ", ".join(str(key) for key in cause.parent_node if key != "hydra")
         return f"{cause.full_key} is not an option; {_where(str(cause.full_key))} are: {known}."
     return str(error) if cause is None else f"{error} {cause}"
 

@@ -11,6 +11,7 @@ from rich.table import Table
 Row = dict[str, Any]
 
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = ("dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method")
 
 
@@ -25,9 +26,9 @@ def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
     return mean, quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
-def cell_table(title: str, rows: Sequence[Row]) -> Table:
+def cell_table(rows: Sequence[Row]) -> Table:
     """Each metric of a cell over its trials, then epochs and seconds."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_header=True)
+    table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     for metric in METRICS:
@@ -46,16 +47,21 @@ def cell_table(title: str, rows: Sequence[Row]) -> Table:
     return table
 
 
+def describe(axes: Row) -> str:
+    """A cell in words: the choice on each axis that it uses."""
+    return ", ".join(f"{axis}={axes[axis]}" for axis in AXES if axes.get(axis))
+
+
 def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     """A line a cell: the axes and options in which the cells differ, then what came out.
+
+    What they share is not in the table: see `shared_axes`.
 
     Args:
         cells: for each cell its axis columns and the rows of its trials, none where it did not finish.
     """
-    columns = [column for column in _differing([axes for axes, _ in cells]) if column not in ("fingerprint", "data")]
-    shown = [column for column in AXES if column in columns] + [column for column in columns if column not in AXES]
-    fixed = ", ".join(f"{axis}={cells[0][0][axis]}" for axis in AXES if axis not in shown and cells[0][0].get(axis))
-    table = Table(title=f"{len(cells)} cells: {fixed}", title_justify="left", box=box.SIMPLE_HEAD)
+    shown = _shown([axes for axes, _ in cells])
+    table = Table(box=box.SIMPLE_HEAD)
     for column in shown:
         table.add_column(column)
     for heading in ("trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
@@ -65,14 +71,19 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     return table
 
 
-def _differing(axes: Sequence[Row]) -> list[str]:
-    columns = list(dict.fromkeys(column for row in axes for column in row))
-    return [column for column in columns if len({str(row.get(column)) for row in axes}) > 1 and _is_chosen(column, axes)]
+def shared_axes(cells: Sequence[Row]) -> Row:
+    """The axes that are the same in all cells."""
+    shown = _shown(cells)
+    return {axis: value for axis, value in cells[0].items() if axis not in shown}
 
 
-def _is_chosen(column: str, axes: Sequence[Row]) -> bool:
-    """Whether an option differs by itself, and not because some cells use the whole group and others do not."""
-    return len({str(row[column]) for row in axes if row.get(column) is not None}) > 1 or "." not in column
+def _shown(cells: Sequence[Row]) -> list[str]:
+    """Columns in which cells differ: axes first, then options that differ among the cells that use them."""
+    columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
+    axes = [axis for axis in AXES if len({str(cell.get(axis)) for cell in cells}) > 1]
+    options = [column for column in columns if column not in AXES]
+    used = {option: {str(cell[option]) for cell in cells if cell.get(option) is not None} for option in options}
+    return axes + [option for option in options if len(used[option]) > 1]
 
 
 def _outcome(rows: Sequence[Row]) -> list[str]:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ..randomness import StackedGenerator
 
+
 @dataclass(frozen=True)
 class Initialisation:
     """Distributions of the initial parameters of a linear layer with ``n_in`` inputs and ``n_out`` outputs.

@@ -44,17 +44,17 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
             choices.append([str(override.input_line)])
         keys.append(key.lstrip("+~").partition("@")[0].replace("/", "."))
 
+    combinations = list(itertools.product(*choices))
     cells, problems = [], []
-    for overrides in itertools.product(*choices):
+    for overrides in combinations:
         try:
             cells.append(Cell(overrides, _compose(overrides, loader, master)))
         except UsageError as error:
-            problem = f"{error}" if len(arguments) == len(choices) == 0 else f"{' '.join(overrides)}: {error}"
-            problems.append(problem)
+            problems.append(f"{' '.join(overrides)}: {error}" if len(combinations) > 1 else str(error))
     if not problems:
         problems = _refuse_unused(keys, cells)
     if problems:
-        raise UsageError("\n".join(dict.fromkeys(problems)))
+        raise UsageError("\n".join(problems))
     return cells
 
 

@@ -11,7 +11,7 @@ from hydra.plugins.launcher import Launcher
 
 from ..config import Config
 from ..console.screen import screen
-from ..console.tables import cell_table, sweep_table
+from ..console.tables import cell_table, describe, shared_axes, sweep_table
 from ..data.sources import Source, open_source
 from ..errors import UsageError
 from ..results import CellStore, axis_columns, fingerprint, identity, remembered_hash
@@ -20,8 +20,10 @@ from .expand import Cell
 
 def run(cells: Sequence[Cell], launcher: Launcher) -> int:
     """Launch a job for each cell that is not finished, print what came out, and return the exit status."""
-    distinct = {_key(cell.config): cell for cell in reversed(cells)}
-    ordered = list(reversed(distinct.values()))
+    distinct: dict[str, Cell] = {}
+    for cell in cells:
+        distinct.setdefault(_key(cell.config), cell)
+    ordered = list(distinct.values())
     waiting = [cell for cell in ordered if not _is_finished(cell.config)]
     if waiting:
         _check_parts(waiting)
@@ -29,7 +31,9 @@ def run(cells: Sequence[Cell], launcher: Launcher) -> int:
     else:
         jobs = []
     _show(ordered, n_skipped=len(ordered) - len(waiting))
-    failures = [_failure(cell, job) for cell, job in zip(waiting, jobs, strict=True) if job.status != JobStatus.COMPLETED]
+    failures = [
+        _failure(cell, job) for cell, job in zip(waiting, jobs, strict=True) if job.status != JobStatus.COMPLETED
+    ]
     for failure in failures:
         print(failure, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
     return 1 if failures else 0
@@ -74,11 +78,14 @@ def _is_finished(config: Config) -> bool:
 def _show(cells: Sequence[Cell], *, n_skipped: int) -> None:
     console = screen()
     if len(cells) > 1:
+        shown = [(_axes(cell.config), _rows(cell.config)) for cell in cells]
+        console.print(f"{len(cells)} cells of {describe(shared_axes([axes for axes, _ in shown]))}")
+        console.print(sweep_table(shown))
         if n_skipped:
             console.print(f"{n_skipped} of {len(cells)} cells were finished already.")
-        console.print(sweep_table([(_axes(cell.config), _rows(cell.config)) for cell in cells]))
     elif n_skipped:
-        console.print(cell_table(f"{cells[0].label} (finished already)", _rows(cells[0].config)))
+        console.print(f"{describe(_axes(cells[0].config))} (finished already)")
+        console.print(cell_table(_rows(cells[0].config)))
     console.print(f"Results are in {Path(cells[0].config.paths.results).absolute()}", soft_wrap=True)
 
 
@@ -89,14 +96,7 @@ def _rows(config: Config) -> list[dict[str, Any]]:
 
 def _axes(config: Config) -> dict[str, Any]:
     dataset = config.dataset
-    return axis_columns(
-        {
-            "dataset": dataset.name or f"{dataset.source}-{dataset.id}",
-            "dataset_id": dataset.id,
-            "fingerprint": None,
-            "identity": identity(config, ""),
-        }
-    )
+    return {"dataset": dataset.name or f"{dataset.source}-{dataset.id}"} | axis_columns(identity(config, ""))
 
 
 def _failure(cell: Cell, job: JobReturn) -> str:

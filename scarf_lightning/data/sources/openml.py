@@ -15,6 +15,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlparse
+from uuid import uuid4
 
 import pandas as pd
 
@@ -176,7 +177,7 @@ class OpenMLSource(Source):
         for name in names:
             if not (copy / name).exists():
                 continue
-            partial = folder / f".{name}.{os.getpid()}"
+            partial = folder / f".{name}.{uuid4().hex}"  # process ids meet across nodes and containers
             try:
                 folder.mkdir(parents=True, exist_ok=True)
                 try:

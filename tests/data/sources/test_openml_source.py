@@ -359,6 +359,18 @@ class TestDownload:
         assert table.n_rows == ROWS
         assert "is not kept for the next time" in caplog.text
 
+    def test_interrupted_while_it_is_kept(
+        self, tmp_path: Path, server: Server, parquet: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupt(*args: Any) -> None:
+            raise KeyboardInterrupt
+
+        server.offer(parquet=parquet)
+        monkeypatch.setattr(Path, "replace", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            OpenMLSource(ID, None, tmp_path / "cache").load()
+        assert list(server.folder(tmp_path / "cache").iterdir()) == []
+
     def test_stumps_are_replaced(self, tmp_path: Path, server: Server, parquet: bytes) -> None:
         server.offer(parquet=parquet)
         folder = server.folder(tmp_path / "cache")
@@ -510,6 +522,22 @@ class TestGlobalState:
 
         assert state() == before
         assert capfd.readouterr() == ("", "")
+
+    def test_warnings_of_the_client_are_not_shown(
+        self, tmp_path: Path, no_network: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import openml
+        get_dataset = openml.datasets.get_dataset
+
+        def noisy(*args: Any, **kwargs: Any) -> Any:
+            warnings.warn("this will change", FutureWarning, stacklevel=2)
+            return get_dataset(*args, **kwargs)
+
+        fill(tmp_path / "cache")
+        monkeypatch.setattr(openml.datasets, "get_dataset", noisy)
+        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
 
     def test_home_directory_is_left_alone(self, tmp_path: Path, home: Path) -> None:
         fill(tmp_path / "cache")

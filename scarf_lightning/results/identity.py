@@ -1,0 +1,34 @@
+"""The identity of a cell: what its numbers depend on, and nothing else."""
+
+import hashlib
+import json
+from typing import Any
+
+from ..config import Config, canonical
+
+SCIENCE_VERSION = 1
+"""Raised by every change that alters the numbers a cell gives; results of another version are other results."""
+
+
+def identity(config: Config, data_hash: str) -> dict[str, Any]:
+    """The canonical fields of a cell on the data of this hash."""
+    numbered = {"science": SCIENCE_VERSION, "data": data_hash} | canonical(config)
+    plain: dict[str, Any] = _plain(numbered)
+    return plain
+
+
+def fingerprint(fields: dict[str, Any]) -> str:
+    """16 hexadecimal digits that name these fields."""
+    text = json.dumps(fields, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    """A number's identity is its value: 1 and 1.0 are one setting."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value

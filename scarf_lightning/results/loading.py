@@ -1,0 +1,63 @@
+"""The store as a table."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+from .store import SCHEMA_VERSION, Row, stored_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST_COLUMNS = (
+    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method", "trial", "accuracy",
+    "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
+)  # fmt: skip
+WHOLE_NUMBERS = ("dataset_id", "trial", "pretrain_epochs", "finetune_epochs")
+
+
+def load(folder: str | Path = "results") -> "pd.DataFrame":
+    """All results in a folder, a row a trial.
+
+    Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, loss, method``) and one
+    an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the metrics, accuracy
+    in [0, 1]; epochs and seconds of each phase; split sizes; hardware; ``fingerprint``.
+
+    Raises:
+        UsageError: no such folder, no results in it, or results of another schema.
+    """
+    import pandas as pd
+
+    folder = Path(folder)
+    rows: list[Row] = []
+    for path in sorted(folder.glob("*/cell.json")):
+        cell = json.loads(path.read_text(encoding="utf-8"))
+        if cell["schema"] != SCHEMA_VERSION:
+            raise UsageError(f"{path.parent} has schema {cell['schema']}; this version reads schema {SCHEMA_VERSION}.")
+        labels = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
+        axes = labels | axis_columns(cell["identity"])
+        rows += [axes | row for _, row in sorted(stored_rows(path.parent).items())]
+    if not rows:
+        raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
+    frame = pd.DataFrame(rows)
+    for column in WHOLE_NUMBERS:
+        frame[column] = frame[column].astype("Int64")
+    return frame[[*FIRST_COLUMNS, *(column for column in frame.columns if column not in FIRST_COLUMNS)]]
+
+
+def axis_columns(identity: dict[str, Any]) -> Row:
+    """An identity as columns: an axis by its name, its options by ``axis.option``."""
+    columns: Row = {}
+    for field, value in identity.items():
+        columns |= _flat(field, value)
+    return columns
+
+
+def _flat(name: str, value: Any) -> Row:
+    if not isinstance(value, dict):
+        return {name: value}
+    columns: Row = {}
+    for key, inner in value.items():
+        columns |= _flat(name if key == "name" else f"{name}.{key}", inner)
+    return columns
