@@ -1,4 +1,4 @@
-"""Settings of training, networks and hardware: typed, checked, and free of torch so that reading a config stays fast."""
+"""Settings of training, networks and hardware: typed, checked, and free of torch, so a config is read fast."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,9 +34,9 @@ def positive(settings: Any, option: str) -> None:
 class FitSettings:
     """How one phase is trained: Adam, batches, early stopping.
 
-    ``patience`` counts epochs without improvement of the ``monitor``. With ``patience_rule=exceeded`` a trial stops when
-    they exceed it: networks that never improve then train patience + 2 epochs, 5 in the paper's table of training epochs
-    (dataset 40923). With ``reached`` it stops one epoch sooner. ``patience=None`` trains ``max_epochs``.
+    ``patience`` counts epochs without improvement of the ``monitor``. With ``patience_rule=exceeded`` a trial stops
+    when they exceed it: networks that never improve then train patience + 2 epochs, 5 in the paper's table of training
+    epochs (dataset 40923). With ``reached`` it stops one epoch sooner. ``patience=None`` trains ``max_epochs``.
     """
 
     batch_size: int = 128

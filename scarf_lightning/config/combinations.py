@@ -21,9 +21,8 @@ def check_combination(config: Config) -> None:
         UsageError: which ones, and why.
     """
     if config.pretrain.name not in PRETRAININGS:
-        raise UsageError(
-            f"pretrain.name={config.pretrain.name} is unknown; the options are: {', '.join(PRETRAININGS)}."
-        )
+        known = ", ".join(PRETRAININGS)
+        raise UsageError(f"pretrain.name={config.pretrain.name} is unknown; the options are: {known}.")
 
 
 def unused_options(config: Config) -> set[str]:
@@ -37,7 +36,7 @@ def unused_options(config: Config) -> set[str]:
 def canonical(config: Config) -> dict[str, Any]:
     """What decides a cell's numbers, but for the data: nested, with None for whatever the cell does not use.
 
-    Paths, hardware, loggers and the number of trials are not in it, nor is the dataset: its content is named by its hash.
+    Paths, hardware, loggers and the number of trials are not in it, nor is the dataset: its hash names its content.
     """
     everything = asdict(config)
     scientific = (

@@ -46,7 +46,8 @@ class Corruption(ABC):
         Returns:
             The corrupted view, of the shape of ``x``, and the mask of the selected features, bool ``(T, N, M)``.
         """
-        mask = select_exactly(self.rate, *x.shape[1:], random)
+        n_rows, n_features = x.shape[1:]
+        mask = select_exactly(self.rate, n_rows, n_features, random)
         return torch.where(mask, self.replacement(x, source, random), x), mask
 
     @abstractmethod

@@ -112,7 +112,7 @@ class TrainingRows:
     def mean(self) -> Tensor:
         """Mean of each encoded column over the training rows, ``(T, 1, D)``."""
         if self._mean is None:
-            chunks = (self._encode(self._table.rows(rows)).double() for rows in self._rows.split(1024, dim=1))
+            chunks = (self._encode(self._table.rows(rows)).double() for rows in torch.split(self._rows, 1024, dim=1))
             total = torch.stack([chunk.sum(dim=1, keepdim=True) for chunk in chunks]).sum(dim=0)
             self._mean = (total / self.n_rows).to(self._table.dtype)
         return self._mean

@@ -20,9 +20,9 @@ Ints = NDArray[np.int64]
 class TrialData:
     """The data of ``T`` trials on one table.
 
-    **Shape.** All are int64 with a leading trial axis: row numbers ``train``, ``validation``, ``test``; ``labelled``, the
-    training rows whose label training sees, and ``labels``, those labels, both ``(T, n_labelled)``. All trials have the
-    same counts, which is what lets them train as one stack.
+    **Shape.** All are int64 with a leading trial axis: row numbers ``train``, ``validation``, ``test``; ``labelled``,
+    the training rows whose label training sees, and ``labels``, those labels, both ``(T, n_labelled)``. All trials have
+    the same counts, which is what lets them train as one stack.
     """
 
     trials: tuple[int, ...]

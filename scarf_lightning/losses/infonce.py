@@ -1,4 +1,4 @@
-"""InfoNCE as SCARF uses it (paper, Algorithm 1, lines 7 and 8): one direction, N candidates, 1/N inside the logarithm."""
+"""InfoNCE as SCARF uses it: one direction, N candidates, 1/N inside the logarithm (Algorithm 1, lines 7 and 8)."""
 
 import math
 from dataclasses import dataclass

@@ -60,7 +60,7 @@ class StackModule(pl.LightningModule, ABC):
         return means
 
     def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave: parameters, the optimiser's moments and random streams shrink."""
+        """Let the trials at all other positions leave: parameters, moments and random streams shrink."""
         index = torch.tensor(positions, device=self.device)
         optimizer = self.optimizers(use_pl_optimizer=False)
         assert isinstance(optimizer, torch.optim.Optimizer)

@@ -86,7 +86,7 @@ class TrialStopping(pl.Callback):
             trials = ", ".join(str(trial) for trial in self.trials[self.active][~finite])
             epoch = self.epochs[self.active[0]] + 1
             raise FloatingPointError(
-                f"training diverged in epoch {epoch} of trial {trials}: the loss is not finite; lower the learning rate."
+                f"training diverged in epoch {epoch} of trial {trials}: a loss is not finite; lower the learning rate."
             )
 
     def _record(self, metrics: dict[str, NDArray[np.float64]]) -> None:

@@ -27,8 +27,8 @@ class Classifier(nn.Module):
 def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Weighted mean cross-entropy of each trial.
 
-    **Shape.** ``logits`` ``(T, N, C)``; ``targets`` class numbers ``(T, N)`` or probabilities ``(T, N, C)``; ``weights``
-    ``(T, N)`` or None; returns ``(T,)``.
+    **Shape.** ``logits`` ``(T, N, C)``; ``targets`` class numbers ``(T, N)`` or probabilities ``(T, N, C)``;
+    ``weights`` ``(T, N)`` or None; returns ``(T,)``.
     """
     log_probabilities = F.log_softmax(logits, dim=-1)
     if targets.dim() == 2:

@@ -34,8 +34,8 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 class Fit:
     """What came of one fit of T trials.
 
-    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs`` and ``seconds``
-    are ``(T,)``; ``curves`` has a record an epoch and trial.
+    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs`` and
+    ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
     """
 
     weights: Mapping[str, Tensor]
@@ -59,7 +59,7 @@ class Stack:
     streams: Streams
     network: NetworkSettings
     hardware: Hardware
-    watch: Watch = lambda phase, stopping, max_epochs: []
+    watch: Watch = lambda *_: []
 
     @cached_property
     def device_table(self) -> DeviceTable:
@@ -79,15 +79,16 @@ class Stack:
             order=self.streams.torch(self.data.trials, Purpose.PRETRAIN_ORDER),
             drop_last=settings.drop_last,
         )
-        on_device = {"device": self.hardware.device}
         module = PretrainModule(
             encoder,
             head,
             corruption=corruption,
             loss=loss,
             training_rows=TrainingRows(datamodule.table, train, encoder.one_hot),
-            corruption_random=self.streams.torch(self.data.trials, Purpose.CORRUPTION, **on_device),
-            validation_random=self.streams.torch(self.data.trials, Purpose.VALIDATION_VIEWS, **on_device),
+            corruption_random=self.streams.torch(self.data.trials, Purpose.CORRUPTION, device=self.hardware.device),
+            validation_random=self.streams.torch(
+                self.data.trials, Purpose.VALIDATION_VIEWS, device=self.hardware.device
+            ),
             validation_passes=settings.validation_passes,
             monitor=settings.monitor,
             learning_rate=settings.learning_rate,
@@ -139,7 +140,7 @@ class Stack:
     @torch.no_grad()
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Class probabilities of ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
-        chunks = self._on_device(rows).split(EVALUATION_ROWS, dim=1)
+        chunks = torch.split(self._on_device(rows), EVALUATION_ROWS, dim=1)
         logits = torch.cat([classifier(self.device_table.rows(chunk)) for chunk in chunks], dim=1)
         return logits.double().softmax(dim=-1).cpu().numpy()
 

@@ -14,8 +14,8 @@ class Initialisation:
     """Distributions of the initial parameters of a linear layer with ``n_in`` inputs and ``n_out`` outputs.
 
     Weights are uniform on [-b, b]: Glorot b = sqrt(6 / (n_in + n_out)) (the default: it lands nearest to the paper's
-    published accuracies), He sqrt(6 / n_in), LeCun sqrt(3 / n_in), PyTorch's default 1 / sqrt(n_in). Biases are zero, or
-    as PyTorch's default uniform on [-1 / sqrt(n_in), 1 / sqrt(n_in)].
+    published accuracies), He sqrt(6 / n_in), LeCun sqrt(3 / n_in), PyTorch's default 1 / sqrt(n_in). Biases are zero,
+    or as PyTorch's default uniform on [-1 / sqrt(n_in), 1 / sqrt(n_in)].
     """
 
     weight: str = "glorot_uniform"

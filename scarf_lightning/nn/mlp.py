@@ -1,6 +1,7 @@
 """The ReLU network of T trials."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from torch import Tensor, nn
 
@@ -25,7 +26,7 @@ class StackedMLP(nn.Module):
         self, widths: Sequence[int], random: StackedGenerator, init: Initialisation, *, final_relu: bool
     ) -> None:
         super().__init__()
-        pairs = zip(widths[:-1], widths[1:], strict=True)
+        pairs = pairwise(widths)
         self.layers = nn.ModuleList(StackedLinear(n_in, n_out, random, init) for n_in, n_out in pairs)
         self.final_relu = final_relu
 

@@ -21,6 +21,7 @@ import pytest
 
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources import openml as module
+from scarf_lightning.data.sources import openml_client as client
 from scarf_lightning.data.sources.openml import OpenMLSource
 from scarf_lightning.errors import UsageError
 
@@ -406,7 +407,7 @@ class TestDownload:
     def test_download_that_differs_from_its_checksum(
         self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(module, "ATTEMPTS", 1)
+        monkeypatch.setattr(client, "ATTEMPTS", 1)
         server.offer(md5_checksum="0" * 32)
         with pytest.raises(UsageError, match="Checksum of downloaded file"):
             OpenMLSource(ID, None, tmp_path / "cache").load()
@@ -429,7 +430,7 @@ class TestNoServer:
 
     @pytest.mark.parametrize("kept", ["description.xml", f"dataset_{ID}.pq"])
     def test_partly_cached(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
-        monkeypatch.setattr(module, "ATTEMPTS", 1)
+        monkeypatch.setattr(client, "ATTEMPTS", 1)
         source = OpenMLSource(ID, None, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused)
         folder = source._locations()[1]
@@ -448,7 +449,7 @@ class TestNoServer:
         assert source.files() == ()
 
     def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "ATTEMPTS", 1)
+        monkeypatch.setattr(client, "ATTEMPTS", 1)
         source = OpenMLSource(ID, None, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused)
         folder = source._locations()[1]
@@ -464,7 +465,7 @@ class TestNoServer:
         assert snapshot(folder) == before
 
     def test_silent_server(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "TIMEOUT", 0.2)
+        monkeypatch.setattr(client, "TIMEOUT", 0.2)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             host = f"http://127.0.0.1:{silent.getsockname()[1]}"
             monkeypatch.setattr(module, "SERVER", f"{host}/api/v1/xml")
@@ -473,7 +474,7 @@ class TestNoServer:
         one_sentence(error)
 
     def test_silent_parquet_store(self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "TIMEOUT", 0.2)
+        monkeypatch.setattr(client, "TIMEOUT", 0.2)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             server.offer(parquet_url=f"http://127.0.0.1:{silent.getsockname()[1]}/datasets/dataset_{ID}.pq")
             assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS  # from the ARFF
@@ -499,7 +500,7 @@ class TestGlobalState:
         monkeypatch.setattr(openml.config, "show_progress", True)
         monkeypatch.setenv("OPENML_SKIP_PARQUET", "true")
         monkeypatch.setattr(logging.root, "handlers", [])
-        monkeypatch.setattr(module, "ATTEMPTS", 1)
+        monkeypatch.setattr(client, "ATTEMPTS", 1)
         if succeeds:
             monkeypatch.setattr(module, "SERVER", "https://www.openml.org/api/v1/xml")
             fill(tmp_path / "cache")

@@ -1,0 +1,144 @@
+"""The genuine openml client, silent, impatient and on a cache of our choice."""
+
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ...errors import UsageError
+
+TIMEOUT = 30.0
+"""Seconds that a server may stay silent. The client itself waits for ever."""
+
+ATTEMPTS = 2
+"""How often a refused connection is tried, a second apart."""
+
+UNKNOWN_DATASET = 111
+"""The code with which OpenML answers for an id that it does not have."""
+
+_one_at_a_time = threading.Lock()  # the client's settings are global to the process
+
+
+class UnreachableError(Exception):
+    """The server cannot be reached, or does not answer in time; the message says which."""
+
+
+class DamagedError(Exception):
+    """The data are there and cannot be read."""
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """What the client read: ``frame`` without the ignored columns, and which of its columns are ``categorical``."""
+
+    name: str
+    target: str | None
+    frame: pd.DataFrame
+    categorical: list[bool]
+
+
+def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict[str, str]) -> Downloaded:
+    """Read a dataset from a cache folder of ours; what is not there is downloaded into it.
+
+    Raises:
+        UnreachableError: no connection, or no answer.
+        DamagedError: the data cannot be read.
+        UsageError: OpenML does not have the dataset, or does not give it.
+    """
+    with _contained_client(server, cache, environment):
+        import arff  # type: ignore[import-untyped]
+        import minio.error
+        import openml
+        import requests
+        import urllib3
+
+        network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
+        subject = f"OpenML dataset {dataset_id}"
+        try:
+            dataset = openml.datasets.get_dataset(
+                dataset_id,
+                download_data=True,
+                download_qualities=False,
+                download_features_meta_data=False,  # the data say the same, and a cache may lack it
+            )
+        except network_errors as error:
+            silent = isinstance(error, requests.Timeout)
+            raise UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
+        except openml.exceptions.PyOpenMLError as error:
+            if getattr(error, "code", None) == UNKNOWN_DATASET:
+                raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
+            answer = error.message.partition("\n")[0].rstrip(".!")
+            raise UsageError(f"{subject} cannot be had: {answer}.") from error
+        except KeyError as error:  # a well-formed page that is not OpenML's
+            raise UsageError(
+                f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in "
+                "the server's place."
+            ) from error
+
+        if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
+            raise UsageError(f"{subject} comes as sparse ARFF alone, whose classes the openml client cannot read.")
+        try:
+            frame, _, categorical, _ = dataset.get_data()
+        except (arff.ArffException, UnicodeDecodeError) as error:
+            raise DamagedError from error
+        except Exception as error:
+            # What the parquet reader raises, the client wraps in a bare Exception; nothing else is caught.
+            if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
+                raise DamagedError from error
+            raise
+        assert isinstance(frame, pd.DataFrame)  # the format that get_data returns by default
+        return Downloaded(dataset.name, dataset.default_target_attribute, frame, categorical)
+
+
+@contextmanager
+def _contained_client(server: str, root: Path, environment: dict[str, str]) -> Iterator[None]:
+    """The client silent, impatient and on a cache of our choice; everything global is put back afterwards.
+
+    The client's own ``overwrite_config_context`` does not restore after an exception, and makes folders.
+    """
+    with _one_at_a_time, ExitStack() as restore, warnings.catch_warnings():
+
+        def replace(owner: Any, name: str, value: Any) -> None:
+            restore.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+
+        warnings.simplefilter("ignore")
+        # The client logs to the root logger too, which gives that a handler if it has none.
+        replace(logging.root, "handlers", [logging.NullHandler()])
+        for variable, text in environment.items():
+            if variable in os.environ:
+                restore.callback(os.environ.__setitem__, variable, os.environ[variable])
+            else:
+                restore.callback(os.environ.pop, variable, None)
+            os.environ[variable] = text
+
+        import openml
+        import requests
+        import urllib3
+
+        replace(openml.config, "server", server)
+        replace(openml.config, "_root_cache_directory", root)
+        replace(openml.config, "show_progress", False)
+        replace(openml.config, "retry_policy", "human")
+        replace(openml.config, "connection_n_retries", ATTEMPTS)
+        replace(requests.Session, "request", _with_options(requests.Session.request, timeout=TIMEOUT))
+        # Parquet files come through minio, which makes urllib3 pools of its own.
+        impatient = _with_options(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=ATTEMPTS - 1)
+        replace(urllib3.PoolManager, "urlopen", impatient)
+        yield
+
+
+def _with_options(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        return function(*args, **{**options, **given})
+
+    return call
