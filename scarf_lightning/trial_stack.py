@@ -47,7 +47,7 @@ def train_stack(
     return StackRecord(
         rows=_rows(stack, pretraining, outcome, config),
         curves=_curves(pretraining, outcome.fit),
-        preprocessing=vars(data.preprocessing),
+        preprocessing={name: getattr(data.preprocessing, name) for name in ("fill", "shift", "scale")},
         environment=environment(hardware, config.trainer.threads),
     )
 

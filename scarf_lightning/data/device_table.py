@@ -113,8 +113,8 @@ class TrainingRows:
         """Mean of each encoded column over the training rows, ``(T, 1, D)``."""
         if self._mean is None:
             chunks = (self._encode(self._table.rows(rows)).double() for rows in torch.split(self._rows, 1024, dim=1))
-            total = torch.stack([chunk.sum(dim=1, keepdim=True) for chunk in chunks]).sum(dim=0)
-            self._mean = (total / self.n_rows).to(self._table.dtype)
+            total = sum(chunk.sum(dim=1, keepdim=True) for chunk in chunks)
+            self._mean = torch.as_tensor(total / self.n_rows, dtype=self._table.dtype)
         return self._mean
 
     def keep(self, positions: Sequence[int]) -> None:

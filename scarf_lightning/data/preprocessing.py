@@ -17,12 +17,13 @@ class Preprocessing:
     """What was fitted: x becomes (x - shift) * scale, after ``fill`` has taken the place of a missing value.
 
     **Shape.** Each is float64 ``(T, M)``, a row a trial. Codes of categorical columns keep their values: their shift is
-    0 and their scale 1.
+    0 and their scale 1. ``is_shared`` tells whether all trials were fitted on the whole table.
     """
 
     fill: Floats
     shift: Floats
     scale: Floats
+    is_shared: bool
 
     @classmethod
     def fit(cls, table: Table, rows: Sequence[NDArray[np.int64] | None], scaling: Scaling) -> "Preprocessing":
@@ -35,12 +36,7 @@ class Preprocessing:
                 fitted[key] = _fit_one(table, table.values if selected is None else table.values[selected], scaling)
             stacked.append(fitted[key])
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
-        return cls(fill, shift, scale)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all trials have the same fit."""
-        return all(bool((array == array[:1]).all()) for array in (self.fill, self.shift, self.scale))
+        return cls(fill, shift, scale, is_shared=all(selected is None for selected in rows))
 
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""

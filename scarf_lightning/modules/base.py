@@ -15,6 +15,10 @@ from ..data.device_table import TrainingRows
 from ..randomness import StackedGenerator
 
 
+REGISTER_ELEMENTS = 16
+"""Float32 numbers in the widest vector register, AVX-512's."""
+
+
 class StackModule(pl.LightningModule, ABC):
     """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
 
@@ -50,7 +54,20 @@ class StackModule(pl.LightningModule, ABC):
             self._add(f"validation_{name}", values, batch.x.shape[1])
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), lr=self._learning_rate, eps=self._epsilon, fused=True)
+        """Adam, fused where that leaves a trial's numbers alone.
+
+        The fused kernel rounds the elements that fill whole vector registers and those left over differently, and how
+        many are left over depends on the size of the stack, unless each trial's share fills whole registers.
+        """
+        parameters = list(self.parameters())
+        fits = [parameter[0].numel() % REGISTER_ELEMENTS == 0 for parameter in parameters]
+        groups = [
+            {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
+            for fused in (True, False)
+        ]
+        return torch.optim.Adam(
+            [group for group in groups if group["params"]], lr=self._learning_rate, eps=self._epsilon
+        )
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each; the next epoch starts at nothing."""

@@ -67,9 +67,9 @@ class PretrainModule(StackModule):
         corrupted = self._view(repeated, self.encoder.one_hot(repeated), self._validation_random)
         clean = self._embed(self.encoder.one_hot(batch.x))
         passes = self._embed(corrupted).chunk(self._validation_passes, dim=1)
-        metrics = {"loss": torch.stack([self._loss(clean, view) for view in passes]).mean(dim=0)}
+        metrics = {"loss": _mean([self._loss(clean, view) for view in passes])}
         if self._monitor == "error":
-            metrics["error"] = torch.stack([self._loss.error(clean, view) for view in passes]).mean(dim=0)
+            metrics["error"] = _mean([self._loss.error(clean, view) for view in passes])
         return metrics
 
     def _view(self, raw: Tensor, encoded: Tensor, random: StackedGenerator) -> Tensor:
@@ -82,3 +82,8 @@ class PretrainModule(StackModule):
     def _embed(self, encoded: Tensor) -> Tensor:
         out: Tensor = self.head(self.encoder.body(encoded))
         return out
+
+
+def _mean(values: list[Tensor]) -> Tensor:
+    """Mean of values of each trial, ``(T,)``. Trials are rows here, so that their number does not decide the rounding."""
+    return torch.stack(values, dim=-1).mean(dim=-1)

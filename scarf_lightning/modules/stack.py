@@ -155,7 +155,7 @@ class Stack:
         trainer = pl.Trainer(
             accelerator=self.hardware.device.type,
             devices=1,
-            precision=self.hardware.precision,  # type: ignore[arg-type]
+            precision="bf16-mixed" if self.hardware.precision == "bf16-mixed" else "32-true",
             max_epochs=settings.max_epochs,
             callbacks=[stopping, *self.watch(phase, stopping, settings.max_epochs)],
             logger=False,
@@ -165,7 +165,8 @@ class Stack:
             num_sanity_val_steps=0,
             inference_mode=False,  # weights kept from an inference tensor could not be trained further
         )
-        trainer.fit(module, datamodule=datamodule)
+        # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
+        trainer.fit(module.to(self.hardware.dtype), datamodule=datamodule)
         _load(module, stopping.weights)
         module.to(self.hardware.device)
         return Fit(stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves)

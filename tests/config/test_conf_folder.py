@@ -1,0 +1,195 @@
+"""What stands in `conf/` against what the code knows. Nothing here lists options: files and classes are found."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from scarf_lightning.config import Config, build_parts, read
+from scarf_lightning.config.combinations import PRETRAININGS
+from scarf_lightning.config.registry import BASES, options
+from scarf_lightning.config.schema import LoggerSettings, PathSettings
+from scarf_lightning.settings import ACCELERATORS, FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.sweeping.expand import Cell
+from tests.composing import CONF, cells_of, composed, config_of
+
+SUITE = "cc18-"
+GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
+NAMED = ("regime", "scaling", "pretrain", "corruption", "loss", "method", "logger")
+NEVER_SCALED = {4134, 28, 1468}
+NOT_IN_THE_PAPER = {554, 40927, 40996}
+
+
+def files(group: str) -> list[Path]:
+    return sorted((CONF / group).glob("*.yaml"))
+
+
+def names(group: str) -> set[str]:
+    return {file.stem for file in files(group)}
+
+
+def yaml(file: Path) -> dict[str, Any]:
+    content = OmegaConf.to_container(OmegaConf.load(file))
+    assert isinstance(content, dict)
+    return {str(key): value for key, value in content.items()}
+
+
+def of_groups(*groups: str) -> list[Any]:
+    """Every option of these groups but those of the suite, which are composed together below."""
+    found = [(group, file) for group in groups for file in files(group) if not file.stem.startswith(SUITE)]
+    return [pytest.param(group, file, id=f"{group}={file.stem}") for group, file in found]
+
+
+@pytest.mark.parametrize(("group", "file"), of_groups(*GROUPS))
+def test_every_option_composes_and_builds(group: str, file: Path) -> None:
+    config = config_of(f"{group}={file.stem}")
+
+    build_parts(config)
+
+    content = yaml(file)
+    chosen = asdict(config)[group]
+    assert {key: chosen[key] for key in content} == content
+
+
+@pytest.mark.parametrize(("group", "file"), of_groups(*NAMED))
+def test_an_option_is_named_after_its_file(group: str, file: Path) -> None:
+    assert yaml(file)["name"] == file.stem
+
+
+def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
+    defaults = yaml(CONF / "train.yaml")["defaults"]
+    chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
+
+    assert sorted(chosen) == GROUPS
+    assert sorted(file.parent.name for file in CONF.glob("**/*.yaml") if file.parent != CONF) == sorted(
+        group for group in GROUPS for _ in files(group)
+    )
+
+
+@pytest.mark.parametrize("axis", BASES)
+def test_every_class_has_a_file_and_every_file_a_class(axis: str) -> None:
+    assert names(axis) == set(options(axis))
+
+
+@pytest.mark.parametrize(("axis", "file"), of_groups(*BASES))
+def test_a_file_holds_its_classs_options_and_their_defaults(axis: str, file: Path) -> None:
+    cls = options(axis)[file.stem]
+
+    content = yaml(file)
+
+    assert content == {"name": cls.name} | asdict(cls())
+    assert {key: type(value) for key, value in content.items()} == {
+        "name": str,
+        **{key: type(value) for key, value in asdict(cls()).items()},
+    }
+
+
+def test_every_pretraining_has_a_file_and_every_file_is_a_pretraining() -> None:
+    assert names("pretrain") == set(PRETRAININGS)
+
+
+@pytest.mark.parametrize(
+    ("content", "defaults"),
+    [
+        pytest.param(lambda: yaml(CONF / "train.yaml")["finetune"], FitSettings, id="finetune"),
+        pytest.param(lambda: yaml(CONF / "network" / "mlp.yaml"), NetworkSettings, id="network=mlp"),
+        pytest.param(lambda: yaml(CONF / "trainer" / "auto.yaml"), TrainerSettings, id="trainer=auto"),
+        pytest.param(lambda: yaml(CONF / "logger" / "none.yaml"), LoggerSettings, id="logger=none"),
+        pytest.param(
+            lambda: yaml(CONF / "train.yaml")["pretrain"] | yaml(CONF / "pretrain" / "scarf.yaml"),
+            PretrainSettings,
+            id="pretrain=scarf",
+        ),
+    ],
+)
+def test_settings_in_the_files_are_the_defaults_of_the_code(content: Any, defaults: Any) -> None:
+    assert content() == asdict(defaults())
+
+
+def test_top_level_settings_are_the_defaults_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENML_CACHE_DIR", raising=False)
+    config = config_of()
+    defaults = Config.__dataclass_fields__
+
+    for option in ("trials", "seed", "fit_on"):
+        assert getattr(config, option) == defaults[option].default
+    assert config.paths == PathSettings()
+
+
+def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENML_CACHE_DIR", "elsewhere")
+
+    assert config_of().paths.openml == "elsewhere"
+
+
+@pytest.mark.parametrize("file", files("trainer"), ids=lambda file: file.stem)
+def test_a_trainer_is_the_default_one_on_the_device_of_its_name(file: Path) -> None:
+    assert file.stem in ACCELERATORS
+    assert yaml(file) == asdict(TrainerSettings(accelerator=file.stem))
+
+
+def test_an_option_of_a_group_can_be_set_alone() -> None:
+    config = config_of("corruption=mean", "corruption.rate=0.3", "network.encoder.depth=2", "finetune.patience=null")
+
+    assert config.corruption == {"name": "mean", "rate": 0.3}
+    assert config.network.encoder.depth == 2
+    assert config.network.encoder.width == NetworkSettings().encoder.width
+    assert config.finetune.patience is None
+    assert config.pretrain.patience == PretrainSettings().patience
+
+
+def test_composing_leaves_nothing_of_hydra_behind() -> None:
+    assert set(composed()) == set(Config.__dataclass_fields__)
+
+
+class TestSuite:
+    """The 69 datasets of the paper."""
+
+    @pytest.fixture(scope="class")
+    def suite(self) -> Iterator[list[Cell]]:
+        return cells_of(f"dataset=glob({SUITE}*)")
+
+    def test_holds_the_papers_69_datasets(self, suite: list[Cell]) -> None:
+        ids = [cell.config.dataset.id for cell in suite]
+
+        assert len(suite) == len(files("dataset")) - len({"wdbc", "openml"}) == 69
+        assert len(set(ids)) == 69
+        assert None not in ids
+        assert not set(ids) & NOT_IN_THE_PAPER
+        assert {cell.config.dataset.source for cell in suite} == {"openml"}
+
+    def test_files_are_named_after_their_datasets(self, suite: list[Cell]) -> None:
+        assert [cell.overrides for cell in suite] == [(f"dataset={SUITE}{cell.config.dataset.name}",) for cell in suite]
+
+    def test_ids_and_names_belong_together(self, suite: list[Cell]) -> None:
+        golden = {
+            6: "letter", 11: "balance-scale", 46: "splice", 188: "eucalyptus", 300: "isolet", 1461: "bank-marketing",
+            1510: "wdbc", 1590: "adult", 4134: "Bioresponse", 23517: "numerai28.6", 40923: "Devnagari-Script",
+            41027: "jungle_chess_2pcs_raw_endgame_complete",
+        }  # fmt: skip
+        known = {cell.config.dataset.id: cell.config.dataset.name for cell in suite}
+
+        assert {number: known.get(number) for number in golden} == golden
+
+    def test_three_datasets_are_not_scaled_and_nothing_else_differs(self, suite: list[Cell]) -> None:
+        unscaled = {cell.config.dataset.id for cell in suite if cell.config.scaling == {"name": "none"}}
+        others = [cell.config.scaling for cell in suite if cell.config.dataset.id not in NEVER_SCALED]
+        default = asdict(config_of())
+
+        assert unscaled == NEVER_SCALED
+        assert all(scaling == default["scaling"] == {"name": "zscore"} for scaling in others)
+        for cell in suite:
+            rest = {key: value for key, value in asdict(cell.config).items() if key not in ("dataset", "scaling")}
+            assert rest == {key: default[key] for key in rest}
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_the_command_line_decides_on_scaling(self, order: int) -> None:
+        overrides = ["dataset=cc18-optdigits", "scaling=minmax"][::order]
+
+        config = read(composed(*overrides))
+
+        assert config.dataset.id == 28
+        assert config.scaling == {"name": "minmax"}

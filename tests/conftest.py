@@ -1,0 +1,58 @@
+"""What several test modules share: a small table with every kind of column, and quick, repeatable Hypothesis."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import settings
+
+from scarf_lightning.data.table import Table
+
+torch.set_num_threads(1)
+
+settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
+settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def mixed_data() -> dict[str, Any]:
+    """Arguments of ``Table.from_frame``: 60 rows, three classes, columns of every kind."""
+    random = np.random.default_rng(20)
+    n = 60
+
+    def with_gaps(values: Any, every: int) -> list[Any]:
+        return [None if i % every == every - 2 else value for i, value in enumerate(values)]
+
+    features = pd.DataFrame(
+        {
+            "length": random.normal(3, 2, n),
+            "colour": with_gaps(random.choice(["red", "green", "blue", "amber"], n, p=[0.2, 0.5, 0.2, 0.1]), 8),
+            "income": pd.Series(with_gaps(random.lognormal(10, 1, n), 5), dtype="float64"),
+            "constant": np.full(n, 0.1),
+            "grade": pd.Series(with_gaps(random.integers(1, 13, n), 9), dtype="Int64"),
+            "nothing": [np.nan] * n,
+            "flag": random.random(n) < 0.3,
+            "steps": random.integers(0, 50, n),
+            "same": ["x"] * n,
+        }
+    )
+    target = pd.Series(random.choice(["low", "mid", "top"], n, p=[0.5, 0.3, 0.2]), name="level")
+    categorical = [name in {"colour", "grade", "flag", "same"} for name in features.columns]
+    return {"features": features, "target": target, "categorical": categorical}
+
+
+@pytest.fixture(scope="session")
+def mixed_table(mixed_data: dict[str, Any]) -> Table:
+    return Table.from_frame(**mixed_data, name="mixed", source="test:mixed")
+
+
+@pytest.fixture
+def float64_default() -> Iterator[None]:
+    """Torch makes float64 tensors by default while the test runs."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(before)

@@ -1,0 +1,245 @@
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule, batch_bounds
+from scarf_lightning.data.device_table import DeviceTable
+from scarf_lightning.data.regimes import Full
+from scarf_lightning.data.scaling import ZScore
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.randomness import Purpose, Streams
+
+
+class TestBatchBounds:
+    @given(n=st.integers(1, 400), size=st.integers(2, 130))
+    def test_batches_hold_every_example_once(self, n: int, size: int) -> None:
+        bounds = batch_bounds(n, size)
+        assert [i for start, end in bounds for i in range(start, end)] == list(range(n))
+        lengths = [end - start for start, end in bounds]
+        assert all(length == size for length in lengths[:-1])
+        assert lengths[-1] <= size + 1
+        assert min(lengths) > 1 or n == 1
+        assert len(bounds) == max(1, -(-n // size) - (n % size == 1 and n > size))
+
+    @given(n=st.integers(1, 400), size=st.integers(2, 130))
+    def test_an_incomplete_last_batch_can_be_dropped(self, n: int, size: int) -> None:
+        bounds = batch_bounds(n, size, drop_last=True)
+        if n < size:
+            assert bounds == [(0, n)]
+        else:
+            assert bounds == [(i * size, (i + 1) * size) for i in range(n // size)]
+
+    @pytest.mark.parametrize(
+        ("n", "bounds"),
+        [
+            (1, [(0, 1)]),
+            (4, [(0, 4)]),
+            (5, [(0, 5)]),
+            (6, [(0, 4), (4, 6)]),
+            (8, [(0, 4), (4, 8)]),
+            (9, [(0, 4), (4, 9)]),
+            (10, [(0, 4), (4, 8), (8, 10)]),
+        ],
+    )
+    def test_a_last_row_alone_joins_the_batch_before_it(self, n: int, bounds: list[tuple[int, int]]) -> None:
+        assert batch_bounds(n, 4) == bounds
+
+
+TRIALS = (0, 3, 4, 7)
+
+
+def targets_of(rows: Tensor) -> Tensor:
+    """A target that tells which row it belongs to."""
+    return rows * 10
+
+
+def soft_targets_of(rows: Tensor) -> Tensor:
+    return torch.stack([rows * 10, rows * 10 + 1, rows * 10 + 2], dim=-1).double()
+
+
+def weights_of(rows: Tensor) -> Tensor:
+    return rows / 7
+
+
+@pytest.fixture
+def make(mixed_table: Table) -> Callable[..., StackDataModule]:
+    def make_datamodule(
+        trials: Sequence[int] = TRIALS, *, targets: Callable[[Tensor], Tensor] | None = targets_of, **options: Any
+    ) -> StackDataModule:
+        streams = Streams(0, mixed_table.hash)
+        # Five trials are prepared whatever is asked for, so that all fits are a trial's own.
+        asked = list(trials)
+        data = prepare_trials(
+            mixed_table, asked, streams, regime=Full(), scaling=ZScore(), fit_on=options.pop("fit_on", "all")
+        )
+        train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
+        examples = Examples(train, targets and targets(train), weights_of(train))
+        return StackDataModule(
+            DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64),
+            examples,
+            Examples(validation, targets_of(validation)),
+            order=streams.torch(asked, Purpose.FINETUNE_ORDER),
+            **{"batch_size": 8, "validation_batch_size": 4} | options,
+        )
+
+    return make_datamodule
+
+
+Make = Callable[..., StackDataModule]
+
+
+def epoch(datamodule: StackDataModule) -> Tensor:
+    return torch.cat([batch.rows for batch in datamodule.train_dataloader()], dim=1)
+
+
+def test_batches_have_the_asked_size(make: Make) -> None:
+    loader = make().train_dataloader()
+    assert [batch.rows.shape for batch in loader] == [(4, 8)] * 5 + [(4, 2)]
+    assert len(loader) == 6
+    dropping = make(drop_last=True).train_dataloader()
+    assert [batch.rows.shape for batch in dropping] == [(4, 8)] * 5
+    assert len(dropping) == 5
+    joining = make(batch_size=41).train_dataloader()
+    assert [batch.rows.shape for batch in joining] == [(4, 42)]
+    assert len(joining) == 1
+
+
+def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
+    datamodule = make()
+    expected = datamodule.train.rows.sort(dim=1).values
+    orders = [epoch(datamodule) for _ in range(3)]
+    for order in orders:
+        assert torch.equal(order.sort(dim=1).values, expected)
+
+
+def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
+    datamodule = make()
+    rank = datamodule.train.rows.argsort(dim=1).argsort(dim=1)
+    seen = set()
+    for _ in range(5):
+        order = epoch(datamodule)
+        # The position of each example among those given, so that trials can be compared though their rows differ.
+        place = torch.stack([rank[t][torch.searchsorted(*_sorted_and(order[t]))] for t in range(4)])
+        seen |= {tuple(row.tolist()) for row in place}
+        seen |= {tuple(torch.arange(42).tolist())}
+    assert len(seen) == 5 * 4 + 1
+
+
+def _sorted_and(rows: Tensor) -> tuple[Tensor, Tensor]:
+    return rows.sort().values, rows
+
+
+def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
+    together = make()
+    epochs = [list(together.train_dataloader()) for _ in range(2)]
+    for position, trial in enumerate(TRIALS):
+        alone = make([trial])
+        for batches in epochs:
+            for expected, got in zip(batches, alone.train_dataloader(), strict=True):
+                assert torch.equal(got.rows[0], expected.rows[position])
+
+
+@pytest.mark.parametrize("kept", [[2], [3, 0]])
+def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: list[int]) -> None:
+    whole, left = make(fit_on="train"), make(fit_on="train")
+    assert torch.equal(epoch(left), epoch(whole))
+    left.keep(kept)
+    for _ in range(2):
+        for expected, got in zip(whole.train_dataloader(), left.train_dataloader(), strict=True):
+            assert torch.equal(got.rows, expected.rows[kept])
+            x = whole.on_after_batch_transfer(expected, 0).x
+            assert torch.equal(left.on_after_batch_transfer(got, 0).x, x[kept])
+        for expected, got in zip(whole.val_dataloader(), left.val_dataloader(), strict=True):
+            assert torch.equal(got.rows, expected.rows[kept])
+            assert torch.equal(got.targets, expected.targets[kept])
+
+
+@pytest.mark.parametrize("targets", [targets_of, soft_targets_of], ids=["hard", "soft"])
+def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Tensor], Tensor]) -> None:
+    datamodule = make(targets=targets)
+    for kept in ([0, 1, 2, 3], [3, 1]):
+        if len(kept) < 4:
+            datamodule.keep(kept)
+        for batch in datamodule.train_dataloader():
+            assert torch.equal(batch.targets, targets(batch.rows))
+            assert torch.equal(batch.weights, weights_of(batch.rows))
+        for batch in datamodule.val_dataloader():
+            assert torch.equal(batch.targets, targets_of(batch.rows))
+            assert batch.weights is None
+
+
+def test_without_targets_there_are_none(make: Make) -> None:
+    datamodule = make(targets=None)
+    datamodule.keep([1])
+    assert all(batch.targets is None for batch in datamodule.train_dataloader())
+
+
+def test_validation_goes_through_its_rows_in_their_order(make: Make) -> None:
+    datamodule = make()
+    loader = datamodule.val_dataloader()
+    assert len(loader) == 2
+    for _ in range(2):
+        batches = list(loader)
+        assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
+        assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), datamodule.validation.rows)
+
+
+def test_validation_draws_nothing(make: Make) -> None:
+    quiet, busy = make(), make()
+    for _ in range(2):
+        assert len(list(busy.val_dataloader())) == 2
+        assert torch.equal(epoch(busy), epoch(quiet))
+
+
+def test_a_last_validation_row_joins_the_batch_before_it(make: Make) -> None:
+    loader = make(validation_batch_size=5).val_dataloader()
+    assert [batch.rows.shape for batch in loader] == [(4, 6)]
+
+
+def test_validation_is_one_batch_where_it_is_small(mixed_table: Table, make: Make) -> None:
+    datamodule = make()
+    default = StackDataModule(
+        datamodule.table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order
+    )
+    assert len(default.val_dataloader()) == 1
+
+
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, fit_on: str) -> None:
+    datamodule = make(fit_on=fit_on)
+    streams = Streams(0, mixed_table.hash)
+    data = prepare_trials(mixed_table, TRIALS, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
+    for index in itertools.chain(datamodule.train_dataloader(), datamodule.val_dataloader()):
+        assert datamodule.transfer_batch_to_device(index, torch.device("cpu"), 0) is index
+        batch = datamodule.on_after_batch_transfer(index, 0)
+        assert isinstance(batch, Batch)
+        assert batch.targets is index.targets
+        assert batch.weights is index.weights
+        for t in range(4):
+            expected = data.preprocessing.apply(mixed_table.values, t)[index.rows[t]]
+            torch.testing.assert_close(batch.x[t], torch.from_numpy(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_trials_leave_this_phase_and_not_the_table(mixed_table: Table, make: Make) -> None:
+    datamodule = make(fit_on="train")
+    given_table = datamodule.table
+    second = StackDataModule(
+        given_table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order
+    )
+    rows = datamodule.train.rows
+    before = given_table.rows(rows)
+    second.keep([1, 2])
+    assert torch.equal(given_table.rows(rows), before)
+    assert torch.equal(second.table.rows(rows[[1, 2]]), before[[1, 2]])
+    assert len(datamodule.train.rows) == 4
+
+
+def test_examples_count_those_of_a_trial() -> None:
+    assert len(Examples(torch.zeros(3, 11, dtype=torch.int64))) == 11

@@ -1,0 +1,238 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from scarf_lightning.data.device_table import DeviceTable, TrainingRows
+from scarf_lightning.data.preprocessing import Preprocessing
+from scarf_lightning.data.regimes import Full
+from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import TrialData, prepare_trials
+from scarf_lightning.nn import OneHot
+from scarf_lightning.randomness import Streams
+
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
+every_fit = pytest.mark.parametrize("fit_on", ["all", "train"])
+
+
+def prepare(table: Table, trials: Any, fit_on: str, scaling: Scaling | None = None) -> TrialData:
+    streams = Streams(0, table.hash)
+    return prepare_trials(table, trials, streams, regime=Full(), scaling=scaling or ZScore(), fit_on=fit_on)
+
+
+def on_device(table: Table, data: TrialData, dtype: torch.dtype = torch.float64) -> DeviceTable:
+    return DeviceTable(table, data.preprocessing, device="cpu", dtype=dtype)
+
+
+def applied(table: Table, data: TrialData) -> NDArray[np.float64]:
+    """The whole table as each trial sees it, ``(T, n, M)``."""
+    return np.stack([data.preprocessing.apply(table.values, t) for t in range(len(data.trials))])
+
+
+def random_rows(*shape: int) -> Tensor:
+    return torch.from_numpy(np.random.default_rng(7).integers(60, size=shape))
+
+
+def fetch_cells(seen: NDArray, index: Tensor) -> NDArray:
+    """``seen[t, index[t, i, m], m]``."""
+    trial, column = np.arange(len(seen))[:, None, None], np.arange(seen.shape[2])
+    return seen[trial, index.numpy(), column]
+
+
+@every_fit
+@every_scaling
+def test_rows_are_imputed_and_scaled_as_each_trial_does(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
+    data = prepare(mixed_table, range(3), fit_on, scaling)
+    device_table = on_device(mixed_table, data)
+    index = random_rows(3, 80)
+    found = device_table.rows(index)
+    assert device_table.n_features == 8
+    assert found.dtype == torch.float64
+    expected = np.take_along_axis(applied(mixed_table, data), index.numpy()[:, :, None], axis=1)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+@every_fit
+@every_scaling
+def test_cells_come_each_from_its_own_row(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
+    data = prepare(mixed_table, range(3), fit_on, scaling)
+    index = random_rows(3, 80, 8)
+    found = on_device(mixed_table, data).cells(index)
+    np.testing.assert_allclose(found.numpy(), fetch_cells(applied(mixed_table, data), index), rtol=1e-12, atol=1e-12)
+
+
+def test_trials_with_fits_of_their_own_see_different_numbers(mixed_table: Table) -> None:
+    """The tests above would say nothing of fits a trial were these the same."""
+    found = on_device(mixed_table, prepare(mixed_table, range(3), "train")).rows(random_rows(1, 40).expand(3, 40))
+    assert not torch.allclose(found[0], found[1])
+    assert not torch.allclose(found[1], found[2])
+
+
+@every_fit
+def test_codes_stay_whole_numbers(mixed_table: Table, fit_on: str) -> None:
+    found = on_device(mixed_table, prepare(mixed_table, range(3), fit_on), torch.float32).rows(random_rows(3, 60))
+    codes = found[..., torch.from_numpy(mixed_table.is_categorical)]
+    assert torch.equal(codes, codes.round())
+
+
+@every_fit
+@every_scaling
+def test_float32_is_float64_but_for_rounding(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
+    data = prepare(mixed_table, range(3), fit_on, scaling)
+    found = on_device(mixed_table, data, torch.float32).rows(random_rows(3, 60))
+    assert found.dtype == torch.float32
+    exact = on_device(mixed_table, data).rows(random_rows(3, 60))
+    torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=1e-5)
+
+
+@every_fit
+def test_float32_keeps_small_differences_between_large_numbers(fit_on: str) -> None:
+    random = np.random.default_rng(3)
+    stamps = 1.5e9 + 10 * random.normal(size=300)
+    stamps[::10] = np.nan
+    target = pd.Series(["a", "b", "c"] * 100, name="y")
+    table = Table.from_frame(pd.DataFrame({"at": stamps}), target, categorical=[False], name="t", source="test:t")
+    data = prepare(table, range(3), fit_on)
+    index = torch.arange(300).expand(3, 300)
+    expected = applied(table, data)
+    for found in (on_device(table, data, torch.float32).rows(index),
+                  on_device(table, data, torch.float32).cells(index.unsqueeze(-1))):  # fmt: skip
+        error = np.abs(found.double().numpy() - expected)
+        clearly_not_zero = np.abs(expected) > 0.01
+        assert (error[clearly_not_zero] < 1e-4 * np.abs(expected[clearly_not_zero])).all()
+        assert error.max() < 1e-5
+
+
+@every_fit
+@pytest.mark.parametrize("kept", [[1], [2, 0], [0, 1, 2, 3]])
+def test_values_of_those_that_stay_do_not_change_when_trials_leave(
+    mixed_table: Table, fit_on: str, kept: list[int]
+) -> None:
+    device_table = on_device(mixed_table, prepare(mixed_table, range(4), fit_on), torch.float32)
+    row_index, cell_index = random_rows(4, 30), random_rows(4, 30, 8)
+    rows, cells = device_table.rows(row_index), device_table.cells(cell_index)
+    device_table.keep(kept)
+    assert torch.equal(device_table.rows(row_index[kept]), rows[kept])
+    assert torch.equal(device_table.cells(cell_index[kept]), cells[kept])
+
+
+@pytest.mark.parametrize(("fit_on", "asked"), [("all", [3]), ("all", [5, 3]), ("train", [5, 3])])
+def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str, asked: list[int]) -> None:
+    index = random_rows(10, 40)
+    every = on_device(mixed_table, prepare(mixed_table, range(10), fit_on), torch.float32).rows(index)
+    some = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32).rows(index[asked])
+    assert torch.equal(some, every[asked])
+
+
+@every_fit
+def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
+    """Trial 0 has no value of ``rare`` among its training rows, and one value of ``almost``."""
+    target = pd.Series(["a", "b"] * 15, name="y")
+    base = pd.DataFrame({"rare": [np.nan] * 30, "almost": [0.1] * 30, "x": np.arange(30.0)})
+    placeholder = base.assign(rare=1.0)
+    streams = Streams(0, "fixed")
+    options: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "fit_on": fit_on}
+    as_table: dict[str, Any] = {"categorical": [False] * 3, "name": "t", "source": "test:t"}
+    splits = prepare_trials(Table.from_frame(placeholder, target, **as_table), range(3), streams, **options)
+    outside = np.setdiff1d(np.arange(30), splits.train[0])
+    base.loc[outside, "rare"] = np.linspace(1, 2, len(outside))
+    base.loc[outside, "almost"] = np.linspace(1, 2, len(outside))
+    table = Table.from_frame(base, target, **as_table)
+    data = prepare_trials(table, range(3), streams, **options)
+    found = on_device(table, data, torch.float32).rows(torch.arange(30).expand(3, 30))
+    assert found.isfinite().all()
+    if fit_on == "train":
+        assert np.isnan(table.values[data.train[0], 0]).all()
+        assert found[0, :, :2].abs().max() < 1e-6
+
+
+class TestTrainingRows:
+    """What corruption draws from."""
+
+    @pytest.fixture(scope="class")
+    def large(self) -> Table:
+        """1,600 rows, so that the mean is taken in more than one piece; column of three categories with gaps."""
+        random = np.random.default_rng(5)
+        frame = pd.DataFrame(
+            {
+                "x": random.normal(5, 2, 1600),
+                "c": random.choice(["u", "v", "w", None], 1600, p=[0.5, 0.2, 0.2, 0.1]),
+                "z": np.where(random.random(1600) < 0.1, np.nan, random.lognormal(size=1600)),
+            }
+        )
+        target = pd.Series(random.choice(["a", "b"], 1600), name="y")
+        return Table.from_frame(frame, target, categorical=[False, True, False], name="t", source="test:t")
+
+    @staticmethod
+    def training_rows(table: Table, data: TrialData, dtype: torch.dtype = torch.float64) -> TrainingRows:
+        one_hot = OneHot([len(column.categories or ()) for column in table.columns])
+        return TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train), one_hot)
+
+    @every_fit
+    def test_cells_are_values_of_that_trials_training_rows_in_that_column(
+        self, mixed_table: Table, fit_on: str
+    ) -> None:
+        data = prepare(mixed_table, range(3), fit_on)
+        rows = self.training_rows(mixed_table, data)
+        assert rows.n_rows == 42
+        positions = torch.from_numpy(np.random.default_rng(1).integers(42, size=(3, 200, 8)))
+        seen = applied(mixed_table, data)
+        train = np.stack([seen[t, data.train[t]] for t in range(3)])
+        found = rows.cells(positions).numpy()
+        assert found.shape == (3, 200, 8)
+        np.testing.assert_allclose(found, fetch_cells(train, positions), rtol=1e-12, atol=1e-12)
+
+    def test_cells_never_leave_the_training_rows(self) -> None:
+        """Every value of this table occurs once, so that a value tells its row and column."""
+        values = np.arange(90.0).reshape(30, 3)
+        frame, target = pd.DataFrame(values, columns=list("abc")), pd.Series(["a", "b"] * 15, name="y")
+        table = Table.from_frame(frame, target, categorical=[False] * 3, name="t", source="test:t")
+        data = prepare(table, range(4), "all", NoScaling())
+        positions = torch.from_numpy(np.random.default_rng(1).integers(21, size=(4, 500, 3)))
+        found = self.training_rows(table, data).cells(positions).numpy()
+        assert (found % 3 == np.arange(3)).all()
+        for t in range(4):
+            assert set(np.unique(found[t] // 3)) == set(data.train[t])
+
+    @every_fit
+    def test_the_mean_is_that_of_the_encoded_training_rows(self, large: Table, fit_on: str) -> None:
+        data = prepare(large, range(3), fit_on)
+        found = self.training_rows(large, data).mean()
+        assert found.shape == (3, 1, 5)
+        assert found.dtype == torch.float64
+        for t in range(3):
+            train = data.preprocessing.apply(large.values, t)[data.train[t]]
+            encoded = np.column_stack([train[:, 0], np.eye(3)[train[:, 1].astype(int)], train[:, 2]])
+            np.testing.assert_allclose(found[t, 0].numpy(), encoded.mean(axis=0), rtol=1e-11, atol=1e-12)
+
+    def test_the_mean_is_summed_in_float64(self, large: Table) -> None:
+        data = prepare(large, range(2), "all", NoScaling())
+        found = self.training_rows(large, data, torch.float32).mean()
+        assert found.dtype == torch.float32
+        train = data.preprocessing.apply(large.values, 0)[data.train]
+        exact = train[..., 0].astype(np.float32).astype(np.float64).mean(axis=1)
+        assert (found[:, 0, 0].numpy() == exact.astype(np.float32)).all()
+
+    @pytest.mark.parametrize("mean_before", [False, True])
+    @every_fit
+    def test_those_that_stay_draw_the_same_when_trials_leave(
+        self, large: Table, fit_on: str, mean_before: bool
+    ) -> None:
+        data = prepare(large, range(4), fit_on)
+        whole = self.training_rows(large, data, torch.float32)
+        positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
+        cells, mean = whole.cells(positions), whole.mean()
+        device_table = on_device(large, data, torch.float32)
+        left = TrainingRows(device_table, torch.from_numpy(data.train), OneHot([0, 3, 0]))
+        if mean_before:
+            left.mean()
+        left.keep([3, 1])
+        device_table.keep([3, 1])
+        assert torch.equal(left.cells(positions[[3, 1]]), cells[[3, 1]])
+        assert torch.equal(left.mean(), mean[[3, 1]])

@@ -1,0 +1,189 @@
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+
+from scarf_lightning.data.preprocessing import Preprocessing
+from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.table import Table
+
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
+ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
+
+every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
+
+
+def table_of(features: dict[str, Any], categorical: tuple[str, ...] = ()) -> Table:
+    frame = pd.DataFrame(features)
+    flags = [name in categorical for name in frame.columns]
+    target = pd.Series([str(i % 2) for i in range(len(frame))], name="y")
+    return Table.from_frame(frame, target, categorical=flags, name="t", source="test:t")
+
+
+def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDArray[np.float64]:
+    """Impute by the mean and scale with scikit-learn, for numeric columns."""
+    imputer = SimpleImputer(strategy="mean").fit(fit_values)
+    fit_values, values = imputer.transform(fit_values), imputer.transform(values)
+    if isinstance(scaling, Mean):
+        fit_range = MinMaxScaler().fit(fit_values)
+        centre = fit_range.transform(fit_values).mean(axis=0)
+        return fit_range.transform(values) - centre
+    scaler = {"zscore": StandardScaler(), "minmax": MinMaxScaler(), "none": FunctionTransformer()}[scaling.name]
+    return scaler.fit(fit_values).transform(values)
+
+
+@pytest.mark.parametrize("rows", [None, ROWS], ids=["all", "some"])
+def test_missing_values_take_the_mean_or_the_mode(
+    mixed_table: Table, mixed_data: dict[str, Any], rows: NDArray | None
+) -> None:
+    fill = Preprocessing.fit(mixed_table, [rows], NoScaling()).fill[0]
+    features = mixed_data["features"]
+    for m, column in enumerate(mixed_table.columns):
+        series = features[column.name] if rows is None else features[column.name].iloc[rows]
+        if column.categories is None:
+            assert fill[m] == pytest.approx(series.mean(), rel=1e-12)
+        else:
+            spelled = {str(v).lower() if isinstance(v, (bool, np.bool_)) else str(v) for v in series.mode()}
+            assert column.categories[int(fill[m])] in spelled
+            assert fill[m] == int(fill[m])
+
+
+def test_of_two_modes_the_first_in_natural_order_is_taken() -> None:
+    table = table_of({"c": [10, 10, 9, 9, 30, None, None, 30, 2, None]}, ("c",))
+    assert table.columns[0].categories == ("2", "9", "10", "30")
+    assert Preprocessing.fit(table, [None], ZScore()).fill[0, 0] == 1
+
+
+@every_scaling
+@pytest.mark.parametrize("rows", [None, ROWS], ids=["all", "some"])
+def test_numeric_columns_are_imputed_and_scaled_as_by_scikit_learn(
+    mixed_table: Table, scaling: Scaling, rows: NDArray | None
+) -> None:
+    numeric = ~mixed_table.is_categorical
+    values = mixed_table.values[:, numeric]
+    assert np.isnan(values).any()
+    fit_values = values if rows is None else values[rows]
+    applied = Preprocessing.fit(mixed_table, [rows], scaling).apply(mixed_table.values, 0)[:, numeric]
+    expected = scikit_learn(scaling, fit_values, values)
+    np.testing.assert_allclose(applied, expected, rtol=1e-12, atol=1e-12)
+
+
+@every_scaling
+@given(seed=st.integers(0, 10**6), n_rows=st.integers(10, 40), n_fitted=st.integers(2, 10))
+def test_the_same_on_random_tables(scaling: Scaling, seed: int, n_rows: int, n_fitted: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.normal(random.normal(0, 100, 4), random.lognormal(0, 2, 4), (n_rows, 4))
+    values[random.random((n_rows, 4)) < 0.2] = np.nan
+    rows = random.permutation(n_rows)[:n_fitted]
+    values[rows[:2]] = random.normal(0, 1, (2, 4))  # every column varies in the rows that are fitted
+    table = table_of({f"x{m}": column for m, column in enumerate(values.T)})
+    applied = Preprocessing.fit(table, [rows], scaling).apply(values, 0)
+    expected = scikit_learn(scaling, values[rows], values)
+    np.testing.assert_allclose(applied, expected, rtol=1e-8, atol=1e-8)
+
+
+@every_scaling
+@pytest.mark.parametrize("rows", [None, ROWS], ids=["all", "some"])
+def test_codes_of_categorical_columns_keep_their_values(
+    mixed_table: Table, scaling: Scaling, rows: NDArray | None
+) -> None:
+    fitted = Preprocessing.fit(mixed_table, [rows], scaling)
+    codes = mixed_table.values[:, mixed_table.is_categorical]
+    applied = fitted.apply(mixed_table.values, 0)[:, mixed_table.is_categorical]
+    known = ~np.isnan(codes)
+    assert (applied[known] == codes[known]).all()
+    assert (applied == np.where(known, codes, fitted.fill[0, mixed_table.is_categorical])).all()
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
+@pytest.mark.parametrize("n", [10, 59, 60, 1000])
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, -7.7, 0.0, 1e12])
+def test_a_constant_becomes_zeros(scaling: Scaling, n: int, constant: float) -> None:
+    table = table_of({"x": np.arange(float(n)), "constant": [constant] * n})
+    for rows in (None, np.arange(n - 3)):
+        applied = Preprocessing.fit(table, [rows], scaling).apply(table.values, 0)
+        assert (applied[:, 1] == 0).all()
+        assert applied[:, 0].std() > 0
+
+
+def test_without_scaling_a_constant_stays() -> None:
+    table = table_of({"constant": [0.1] * 20})
+    assert (Preprocessing.fit(table, [None], NoScaling()).apply(table.values, 0) == 0.1).all()
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
+def test_a_column_that_is_constant_in_the_fitted_rows_becomes_zeros_everywhere(scaling: Scaling) -> None:
+    table = table_of({"x": [0.1] * 17 + [5.0, 6.0, 7.0]})
+    applied = Preprocessing.fit(table, [np.arange(17)], scaling).apply(table.values, 0)
+    assert (applied == 0).all()
+
+
+@every_scaling
+def test_a_column_with_no_value_in_the_fitted_rows_gives_finite_numbers(scaling: Scaling) -> None:
+    table = table_of({"x": [None] * 17 + [5.0, 6.0, 7.0], "c": [None] * 17 + ["u", "v", "w"]}, ("c",))
+    fitted = Preprocessing.fit(table, [np.arange(17)], scaling)
+    applied = fitted.apply(table.values, 0)
+    expected = [5.0, 6.0, 7.0] if scaling.name == "none" else [0.0] * 3
+    assert applied[:, 0].tolist() == [0.0] * 17 + expected
+    assert applied[:, 1].tolist() == [0.0] * 17 + [0.0, 1.0, 2.0]
+    assert all(np.isfinite(array).all() for array in (fitted.fill, fitted.shift, fitted.scale))
+
+
+@every_scaling
+def test_statistics_are_those_of_the_fitted_rows_alone(mixed_table: Table, scaling: Scaling) -> None:
+    values = mixed_table.values.copy()
+    others = np.setdiff1d(np.arange(60), ROWS)
+    numeric = ~mixed_table.is_categorical
+    values[np.ix_(others, numeric)] = 1e6
+    values[np.ix_(others, ~numeric)] = 0
+    changed = Table("t", None, "test:t", mixed_table.columns, values, mixed_table.labels, mixed_table.classes)
+    before = Preprocessing.fit(mixed_table, [ROWS], scaling)
+    after = Preprocessing.fit(changed, [ROWS], scaling)
+    for name in ("fill", "shift", "scale"):
+        assert (getattr(before, name) == getattr(after, name)).all()
+    assert (Preprocessing.fit(changed, [None], scaling).fill != before.fill).any()
+
+
+@every_scaling
+def test_each_trial_has_its_own_fit(mixed_table: Table, scaling: Scaling) -> None:
+    row_sets = [ROWS, None, np.arange(20, 50), ROWS]
+    together = Preprocessing.fit(mixed_table, row_sets, scaling)
+    assert together.fill.shape == together.shift.shape == together.scale.shape == (4, 8)
+    for t, rows in enumerate(row_sets):
+        alone = Preprocessing.fit(mixed_table, [rows], scaling)
+        for name in ("fill", "shift", "scale"):
+            assert (getattr(together, name)[t] == getattr(alone, name)[0]).all()
+        assert (together.apply(mixed_table.values, t) == alone.apply(mixed_table.values, 0)).all()
+    assert not together.is_shared
+
+
+def test_a_fit_is_shared_where_all_trials_have_the_same(mixed_table: Table) -> None:
+    assert Preprocessing.fit(mixed_table, [None, None, None], ZScore()).is_shared
+    assert Preprocessing.fit(mixed_table, [ROWS, ROWS], ZScore()).is_shared
+    assert not Preprocessing.fit(mixed_table, [None, None, ROWS], ZScore()).is_shared
+
+
+@pytest.mark.parametrize("part", ["fill", "shift", "scale"])
+def test_trials_that_differ_in_one_statistic_do_not_share(part: str) -> None:
+    vectors = {name: np.ones((2, 3)) for name in ("fill", "shift", "scale")}
+    assert Preprocessing(**vectors).is_shared
+    vectors[part][1, 2] = 2
+    assert not Preprocessing(**vectors).is_shared
+
+
+def test_none_stands_for_all_rows(mixed_table: Table) -> None:
+    one = Preprocessing.fit(mixed_table, [None], ZScore()).apply(mixed_table.values, 0)
+    other = Preprocessing.fit(mixed_table, [np.arange(60)], ZScore()).apply(mixed_table.values, 0)
+    assert (one == other).all()
+
+
+def test_apply_leaves_its_input_alone(mixed_table: Table) -> None:
+    before = mixed_table.values.copy()
+    Preprocessing.fit(mixed_table, [None], ZScore()).apply(mixed_table.values, 0)
+    assert np.array_equal(before, mixed_table.values, equal_nan=True)

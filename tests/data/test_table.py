@@ -1,0 +1,271 @@
+import hashlib
+import json
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.data.table import Column, Table
+from scarf_lightning.errors import UsageError
+
+COLOURS = ["red", "blue", "red", None, "green", "blue", "red", "red", "green", "blue", None, "red"]
+WHOLE = [9, 10, 2, 2, 30, 9, 10, 2, 9, 30, 2, 2]
+GAPS = [1.0, None, 3.0, 2.0, 5.0, None, 1.0, 2.0, 2.0, 4.0, 1.0, 7.0]
+LABELS = ["no", "yes", "no", "no", "yes", "no", "yes", "no", "no", "no", "yes", "no"]
+
+
+def build(
+    features: dict[str, Any], labels: Any = LABELS, *, categorical: tuple[str, ...] = (), target: str = "y"
+) -> Table:
+    frame = pd.DataFrame(features)
+    flags = [name in categorical for name in frame.columns]
+    return Table.from_frame(frame, pd.Series(labels, name=target), categorical=flags, name="t", source="test:t")
+
+
+def same(one: Table, other: Table) -> bool:
+    return (
+        one.hash == other.hash
+        and one.columns == other.columns
+        and one.classes == other.classes
+        and np.array_equal(one.values, other.values, equal_nan=True)
+        and np.array_equal(one.labels, other.labels)
+    )
+
+
+# How the same strings, and the same numbers, may come out of a file.
+STRINGS: dict[str, Callable[[list[Any]], pd.Series]] = {
+    "object": lambda v: pd.Series(v, dtype=object),
+    "str": lambda v: pd.Series(v, dtype="str"),
+    "string[python]": lambda v: pd.Series(v, dtype="string[python]"),
+    "string[pyarrow]": lambda v: pd.Series(v, dtype="string[pyarrow]"),
+    "category": lambda v: pd.Series(v, dtype="category"),
+    "category in another order": lambda v: pd.Series(pd.Categorical(v, sorted({x for x in v if x}, reverse=True))),
+    "category with unused": lambda v: pd.Series(pd.Categorical(v, ["zzz", *sorted({x for x in v if x}), "aaa"])),
+    "ordered category": lambda v: pd.Series(pd.Categorical(v, sorted({x for x in v if x})[::-1], ordered=True)),
+}
+NUMBERS: dict[str, Callable[[list[Any]], pd.Series]] = {
+    "int64": lambda v: pd.Series(v, dtype="int64"),
+    "int8": lambda v: pd.Series(v, dtype="int8"),
+    "float64": lambda v: pd.Series(v, dtype="float64"),
+    "float32": lambda v: pd.Series(v, dtype="float32"),
+    "Int64": lambda v: pd.Series(v, dtype="Int64"),
+    "Float64": lambda v: pd.Series(v, dtype="Float64"),
+    "int64[pyarrow]": lambda v: pd.Series(v, dtype="int64[pyarrow]"),
+}
+SPELLED: dict[str, Callable[[list[Any]], pd.Series]] = {
+    "object of ints": lambda v: pd.Series(v, dtype=object),
+    "object of floats": lambda v: pd.Series([float(x) for x in v], dtype=object),
+    "category of ints": lambda v: pd.Series(v, dtype="category"),
+    "category of floats": lambda v: pd.Series([float(x) for x in v], dtype="category"),
+    **{f"{name} of strings": lambda v, make=make: make([str(x) for x in v]) for name, make in STRINGS.items()},
+}
+
+
+@pytest.mark.parametrize("form", STRINGS)
+def test_strings_are_the_same_table_in_every_form(form: str) -> None:
+    expected = build({"c": pd.Series(COLOURS, dtype=object)}, pd.Series(LABELS, dtype=object))
+    make = STRINGS[form]
+    assert same(build({"c": make(COLOURS)}, make(LABELS)), expected)
+    assert expected.columns == (Column("c", ("blue", "green", "red")),)
+    assert expected.values[:5, 0].tolist()[:3] == [2.0, 0.0, 2.0]
+    assert np.isnan(expected.values[[3, 10], 0]).all()
+    assert expected.classes == ("no", "yes")
+    assert expected.labels.tolist() == [int(label == "yes") for label in LABELS]
+
+
+@pytest.mark.parametrize("form", NUMBERS | SPELLED)
+def test_whole_numbers_as_categories_and_classes_are_the_same_table_in_every_form(form: str) -> None:
+    make = (NUMBERS | SPELLED)[form]
+    table = build({"c": make(WHOLE)}, make(WHOLE), categorical=("c",))
+    assert table.columns == (Column("c", ("2", "9", "10", "30")),)
+    assert table.classes == ("2", "9", "10", "30")
+    codes = [[2, 9, 10, 30].index(value) for value in WHOLE]
+    assert table.values[:, 0].tolist() == codes
+    assert table.labels.tolist() == codes
+    assert table.hash == build({"c": [str(value) for value in WHOLE]}, [float(v) for v in WHOLE]).hash
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+def test_numbers_are_the_same_table_in_every_numeric_form(form: str) -> None:
+    table = build({"x": NUMBERS[form](WHOLE)})
+    assert table.columns == (Column("x"),)
+    assert table.values.dtype == np.float64
+    assert table.values[:, 0].tolist() == WHOLE
+    assert table.hash == build({"x": [float(value) for value in WHOLE]}).hash
+
+
+@pytest.mark.parametrize("form", ["float64", "float32", "Int64", "Float64", "int64[pyarrow]"])
+def test_missing_numbers_are_the_same_in_every_numeric_form(form: str) -> None:
+    expected = build({"x": [np.nan if value is None else value for value in GAPS]})
+    assert same(build({"x": NUMBERS[form](GAPS)}), expected)
+    assert np.flatnonzero(np.isnan(expected.values[:, 0])).tolist() == [1, 5]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "boolean", "object", "category", "bool[pyarrow]"])
+def test_booleans_are_the_categories_false_and_true(dtype: str) -> None:
+    values = [True, False, True] * 4
+    table = build({"b": pd.Series(values, dtype=dtype)}, pd.Series(values, dtype=dtype))
+    assert table.columns == (Column("b", ("false", "true")),)
+    assert table.classes == ("false", "true")
+    assert table.values[:, 0].tolist() == values
+    assert table.labels.tolist() == values
+
+
+def test_booleans_may_be_missing() -> None:
+    values = [True, None, False] * 4
+    table = build({"b": pd.Series(values, dtype="boolean"), "o": pd.Series(values, dtype=object)})
+    assert [column.categories for column in table.columns] == [("false", "true")] * 2
+    for column in table.values.T:
+        assert np.array_equal(column, [1.0, np.nan, 0.0] * 4, equal_nan=True)
+
+
+@given(
+    values=st.lists(st.one_of(st.none(), st.integers(-20, 20)), min_size=10, max_size=25).filter(any),
+    shuffle=st.randoms(use_true_random=False),
+)
+def test_categories_that_are_numbers_stand_by_size(values: list[int | None], shuffle: Any) -> None:
+    categories = [*{value for value in values if value is not None}, 77, 88]
+    shuffle.shuffle(categories)
+    labels = [str(i % 2) for i in range(len(values))]
+    table = build({"c": pd.Series(pd.Categorical(values, categories))}, labels)
+    expected = sorted({value for value in values if value is not None})
+    assert table.columns[0].categories == tuple(str(value) for value in expected)
+    codes = [np.nan if value is None else expected.index(value) for value in values]
+    assert np.array_equal(table.values[:, 0], codes, equal_nan=True)
+    spelled = pd.Series([None if value is None else str(value) for value in values], dtype=object)
+    assert same(table, build({"c": spelled}, labels))
+
+
+@pytest.mark.parametrize(
+    ("occurring", "ordered"),
+    [
+        (["10", "9", "-1", "2.5"], ("-1", "2.5", "9", "10")),
+        (["10", "9", "b", "-1"], ("-1", "10", "9", "b")),
+        (["10", "9", "nan", "-1"], ("-1", "10", "9", "nan")),
+        (["v10", "v9", "v1", "V2"], ("V2", "v1", "v10", "v9")),
+        ([2.5, 10.0, 9.0, -1.0], ("-1", "2.5", "9", "10")),
+    ],
+)
+def test_categories_and_classes_stand_in_natural_order(occurring: list[Any], ordered: tuple[str, ...]) -> None:
+    table = build({"c": occurring * 3}, occurring * 3, categorical=("c",))
+    assert table.columns[0].categories == ordered
+    assert table.classes == ordered
+
+
+def test_all_missing_columns_are_dropped_and_constants_kept() -> None:
+    table = build(
+        {
+            "empty": [np.nan] * 12,
+            "x": WHOLE,
+            "nothing": pd.Series([None] * 12, dtype=object),
+            "constant": [0.1] * 12,
+            "one": ["a"] * 12,
+        }
+    )
+    assert table.columns == (Column("x"), Column("constant"), Column("one", ("a",)))
+    assert table.values[:, 1].tolist() == [0.1] * 12
+    assert table.values[:, 2].tolist() == [0.0] * 12
+
+
+def test_the_mixed_table_has_every_kind_of_column(mixed_table: Table, mixed_data: dict[str, Any]) -> None:
+    names = ["length", "colour", "income", "constant", "grade", "flag", "steps", "same"]
+    assert [column.name for column in mixed_table.columns] == names
+    assert mixed_table.is_categorical.tolist() == [False, True, False, False, True, True, False, True]
+    assert (mixed_table.n_rows, mixed_table.n_classes) == (60, 3)
+    assert mixed_table.values.shape == (60, 8)
+    assert (np.isnan(mixed_table.values) == mixed_data["features"][names].isna().to_numpy()).all()
+    assert mixed_table.labels.dtype == np.int64
+    assert mixed_table.columns[4].categories == tuple(str(v) for v in range(1, 13))
+
+
+BASE: dict[str, Any] = {"x": GAPS, "z": WHOLE, "c": COLOURS}
+CHANGES: dict[str, Callable[[], Table]] = {
+    "a number": lambda: build(BASE | {"z": [9, 10, 2, 2, 30, 9, 10, 2, 9, 30, 2, 3]}),
+    "a number, by its last bit": lambda: build(BASE | {"z": [np.nextafter(9, 10), *WHOLE[1:]]}),
+    "a missing number": lambda: build(BASE | {"x": [None, *GAPS[1:]]}),
+    "a category": lambda: build(BASE | {"c": ["blue", *COLOURS[1:]]}),
+    "a missing category": lambda: build(BASE | {"c": [None, *COLOURS[1:]]}),
+    "the name of a category": lambda: build(BASE | {"c": [v and v.replace("red", "rot") for v in COLOURS]}),
+    "a label": lambda: build(BASE, ["yes", *LABELS[1:]]),
+    "the name of a class": lambda: build(BASE, [v.replace("yes", "yea") for v in LABELS]),
+    "the name of a column": lambda: build({"X": GAPS, "z": WHOLE, "c": COLOURS}),
+    "the order of columns": lambda: build({"z": WHOLE, "x": GAPS, "c": COLOURS}),
+    "one column less": lambda: build({"x": GAPS, "c": COLOURS}),
+    "numbers read as categories": lambda: build(BASE, categorical=("z",)),
+    "the order of rows": lambda: build({n: v[::-1] for n, v in BASE.items()}, LABELS[::-1]),
+}
+
+
+def test_the_hash_tells_all_contents_apart() -> None:
+    hashes = {"nothing": build(BASE).hash} | {change: make().hash for change, make in CHANGES.items()}
+    assert len(set(hashes.values())) == len(hashes)
+
+
+def test_the_hash_is_that_of_the_content_alone() -> None:
+    table = build(BASE)
+    other = Table.from_frame(
+        pd.DataFrame(BASE | {"nothing": [None] * 12}).set_index(pd.Index(range(100, 112))),
+        pd.Series(LABELS, name="another", index=range(12)),
+        categorical=[False] * 4,
+        name="elsewhere",
+        source="csv:t.csv",
+        dataset_id=4,
+    )
+    assert other.hash == table.hash
+    assert build({"x": [-0.0, 1.0] * 6}).hash == build({"x": [0.0, 1.0] * 6}).hash
+    odd_nan = np.frombuffer(struct.pack("<Q", 0xFFF8000000000123))[0]
+    assert build({"x": [odd_nan, 1.0] * 6}).hash == build({"x": [np.nan, 1.0] * 6}).hash
+
+
+def test_the_hash_can_be_computed_by_hand() -> None:
+    """Every stored result is filed under it: a change of the recipe is a new science version."""
+    table = build({"x": [1.5, np.nan] * 5, "c": ["b", "a"] * 5}, ["u", "v"] * 5)
+    header = json.dumps({"columns": [["x", None], ["c", ["a", "b"]]], "classes": ["u", "v"]})
+    rows = [struct.pack("<dd", 1.5, 1.0), struct.pack("<Q", 0x7FF8000000000000) + struct.pack("<d", 0.0)] * 5
+    labels = struct.pack("<qq", 0, 1) * 5
+    assert table.hash == hashlib.sha256(header.encode() + b"".join(rows) + labels).hexdigest()
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_column_of_its_name_twice_is_read_twice(position: int) -> None:
+    frame = pd.DataFrame({"a": WHOLE, "b": COLOURS}).set_axis(["a", "a"], axis=1)
+    target = pd.Series(LABELS, name="y")
+    table = Table.from_frame(frame, target, categorical=[False, True], name="t", source="test:t")
+    assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
+
+
+@pytest.mark.parametrize(
+    ("features", "labels", "message"),
+    [
+        ({"x": WHOLE}, [None, "no", None, *LABELS[3:]], r"target 'y' of test:t is missing in 2 rows"),
+        ({"x": WHOLE}, [np.nan, *WHOLE[1:]], r"target 'y' of test:t is missing in 1 row"),
+        ({"x": WHOLE}, ["only"] * 12, r"target 'y' of test:t has the one class 'only'; two are needed"),
+        ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows; .* at least 10"),
+        ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column with a value"),
+        ({}, LABELS, r"test:t has no column with a value"),
+        ({"e": [None] * 12, "x": WHOLE, "far": [np.inf, *GAPS[1:]]}, LABELS, r"column 'far' of test:t .* infinite"),
+        ({"x": [*WHOLE[1:], -np.inf], "z": GAPS}, LABELS, r"column 'x' of test:t .* infinite"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(features: dict[str, Any], labels: list[Any], message: str) -> None:
+    frame = pd.DataFrame(features, index=range(len(labels)))
+    with pytest.raises(UsageError) as error:
+        Table.from_frame(
+            frame,
+            pd.Series(labels, name="y"),
+            categorical=[False] * frame.shape[1],
+            name="t",
+            source="test:t",
+        )
+    assert re.search(message, str(error.value))
+    assert str(error.value).endswith(".")
+
+
+def test_ten_rows_are_enough() -> None:
+    assert build({"x": WHOLE[:10]}, LABELS[:10]).n_rows == 10

@@ -1,0 +1,77 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from scarf_lightning.nn import Initialisation, StackedLinear
+from scarf_lightning.randomness import StackedGenerator
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def stacked(n_trials: int, n_in: int, n_out: int) -> StackedLinear:
+    return StackedLinear(n_in, n_out, StackedGenerator(range(n_trials)), Initialisation("pytorch", "pytorch"))
+
+
+def plain(layer: StackedLinear, trial: int) -> nn.Linear:
+    """A layer of torch's own with the weights of one trial."""
+    linear = nn.Linear(*layer.weight.shape[1:]).to(layer.weight.dtype)
+    with torch.no_grad():
+        linear.weight.copy_(layer.weight[trial].T)
+        linear.bias.copy_(layer.bias[trial, 0])
+    return linear
+
+
+@given(n_trials=st.integers(1, 4), n_rows=st.integers(1, 6), n_in=st.integers(1, 5), n_out=st.integers(1, 5))
+def test_each_trial_is_a_linear_layer_of_its_own(n_trials: int, n_rows: int, n_in: int, n_out: int) -> None:
+    layer = stacked(n_trials, n_in, n_out).double()
+    assert layer.weight.shape == (n_trials, n_in, n_out)
+    assert layer.bias.shape == (n_trials, 1, n_out)
+    x = normal(n_trials, n_rows, n_in).requires_grad_()
+    out = layer(x)
+    assert out.shape == (n_trials, n_rows, n_out)
+    probe = normal(*out.shape, seed=1)
+    (out * probe).sum().backward()
+    for t in range(n_trials):
+        single, own_x = plain(layer, t), x[t].detach().clone().requires_grad_()
+        own = single(own_x)
+        (own * probe[t]).sum().backward()
+        for got, expected in (
+            (out[t], own),
+            (x.grad[t], own_x.grad),
+            (layer.weight.grad[t], single.weight.grad.T),
+            (layer.bias.grad[t, 0], single.bias.grad),
+        ):
+            torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_rows", "n_in", "n_out"), [(128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3)])
+def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: int, n_out: int) -> None:
+    layer = stacked(10, n_in, n_out)
+    x, probe = normal(10, n_rows, n_in, dtype=torch.float32), normal(10, n_rows, n_out, seed=1, dtype=torch.float32)
+    x.requires_grad_()
+    out = layer(x)
+    (out * probe).sum().backward()
+    for kept in ([4], [7, 2, 3]):
+        some = stacked(10, n_in, n_out)
+        for parameter in some.parameters():
+            parameter.data = parameter.data[kept]
+        own_x = x.detach()[kept].requires_grad_()
+        own = some(own_x)
+        (own * probe[kept]).sum().backward()
+        assert torch.equal(own, out[kept])
+        assert torch.equal(own_x.grad, x.grad[kept])
+        assert torch.equal(some.weight.grad, layer.weight.grad[kept])
+        assert torch.equal(some.bias.grad, layer.bias.grad[kept])
+
+
+def test_weight_and_bias_are_the_initialisations() -> None:
+    init = Initialisation("he_uniform", "pytorch")
+    layer = StackedLinear(4, 3, StackedGenerator([5, 6]), init)
+    weight, bias = init.draw(4, 3, StackedGenerator([5, 6]))
+    assert torch.equal(layer.weight, weight)
+    assert torch.equal(layer.bias, bias)
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]

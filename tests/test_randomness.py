@@ -1,0 +1,136 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from scarf_lightning.randomness import Purpose, StackedGenerator, Streams
+
+STREAMS = Streams(seed=5, data_hash="a1b2")
+SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+
+
+def draws(generator: StackedGenerator) -> list[torch.Tensor]:
+    """One draw of each kind; the later ones depend on the state that the earlier ones leave."""
+    return [generator.uniform(3, 4), generator.integers(100, 7), generator.permutations(9), generator.uniform(2)]
+
+
+def test_a_stream_depends_on_seed_data_trial_purpose_and_fit() -> None:
+    seeds = {
+        STREAMS.seed_of(3, Purpose.ENCODER),
+        replace(STREAMS, seed=6).seed_of(3, Purpose.ENCODER),
+        replace(STREAMS, data_hash="a1b3").seed_of(3, Purpose.ENCODER),
+        STREAMS.seed_of(4, Purpose.ENCODER),
+        STREAMS.seed_of(3, Purpose.HEAD),
+        STREAMS.seed_of(3, Purpose.ENCODER, fit=1),
+    }
+    assert len(seeds) == 6
+
+
+def test_a_stream_depends_on_nothing_else() -> None:
+    first = STREAMS.numpy(3, Purpose.SPLIT).random(5)
+    STREAMS.numpy(2, Purpose.SPLIT).random(50)
+    np.random.default_rng().random(5)
+    again = Streams(seed=5, data_hash="a1b2").numpy(3, Purpose.SPLIT).random(5)
+    assert (first == again).all()
+
+    alone = STREAMS.torch([3], Purpose.SPLIT).uniform(5)
+    assert torch.equal(STREAMS.torch([8, 3], Purpose.SPLIT).uniform(5)[1:], alone)
+
+
+def test_streams_of_all_purposes_trials_and_fits_differ() -> None:
+    keys = [(trial, purpose, fit) for trial in range(30) for purpose in Purpose for fit in range(3)]
+    seeds = {STREAMS.seed_of(*key) for key in keys}
+    assert len(seeds) == len(keys)
+    first = {STREAMS.torch([trial], purpose, fit=fit).integers(2**62, 1).item() for trial, purpose, fit in keys}
+    assert len(first) == len(keys)
+
+
+@given(seed=st.integers(0, 2**40), data_hash=st.text("0123456789abcdef"), trial=st.integers(0, 10**6))
+def test_seeds_fit_every_generator(seed: int, data_hash: str, trial: int) -> None:
+    value = Streams(seed, data_hash).seed_of(trial, Purpose.CORRUPTION)
+    assert 0 <= value < 2**63
+    torch.Generator().manual_seed(value)
+
+
+def test_every_draw_has_a_leading_trial_axis() -> None:
+    generator = StackedGenerator(SEEDS)
+    assert len(generator) == 10
+    assert generator.uniform(3, 4).shape == (10, 3, 4)
+    assert generator.uniform().shape == (10,)
+    assert generator.integers(9, 2, 5).shape == (10, 2, 5)
+    assert generator.permutations(6).shape == (10, 6)
+
+
+def test_draws_of_a_trial_are_those_of_its_generator_alone() -> None:
+    stacked = draws(StackedGenerator(SEEDS))
+    for position, seed in enumerate(SEEDS):
+        plain = torch.Generator().manual_seed(seed)
+        expected = [
+            torch.rand(3, 4, generator=plain),
+            torch.randint(100, (7,), generator=plain),
+            torch.randperm(9, generator=plain),
+            torch.rand(2, generator=plain),
+        ]
+        for together, single in zip(stacked, expected, strict=True):
+            assert torch.equal(together[position], single)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True), st.integers(0, 3))
+def test_draws_of_a_trial_are_the_same_after_others_have_left(kept: list[int], drawn_before: int) -> None:
+    full, left = StackedGenerator(SEEDS), StackedGenerator(SEEDS)
+    for _ in range(drawn_before):
+        full.uniform(4)
+        left.uniform(4)
+    left.keep(kept)
+    assert len(left) == len(kept)
+    for expected, got in zip(draws(full), draws(left), strict=True):
+        assert torch.equal(got, expected[kept])
+
+
+def test_reset_starts_again_also_after_trials_have_left() -> None:
+    generator = StackedGenerator(SEEDS)
+    first = draws(generator)
+    assert not torch.equal(draws(generator)[0], first[0])
+    generator.keep([7, 2])
+    generator.reset()
+    for expected, got in zip(first, draws(generator), strict=True):
+        assert torch.equal(got, expected[[7, 2]])
+
+
+@pytest.mark.usefixtures("float64_default")
+def test_draws_are_float32_whatever_the_default_dtype() -> None:
+    drawn = StackedGenerator([4]).uniform(6)
+    assert drawn.dtype == torch.float32
+    assert torch.equal(drawn[0], torch.rand(6, dtype=torch.float32, generator=torch.Generator().manual_seed(4)))
+    assert StackedGenerator([4]).integers(5, 3).dtype == torch.int64
+    assert StackedGenerator([4]).permutations(3).dtype == torch.int64
+
+
+def test_uniform_draws_are_uniform() -> None:
+    drawn = StackedGenerator([1, 2]).uniform(20_000)
+    assert drawn.min() >= 0
+    assert drawn.max() < 1
+    for row in drawn.numpy():
+        assert stats.kstest(row, "uniform").pvalue > 1e-3
+    assert abs(np.corrcoef(drawn.numpy())[0, 1]) < 0.03
+
+
+def test_integers_are_uniform() -> None:
+    drawn = StackedGenerator([1]).integers(7, 21_000)[0]
+    counts = np.bincount(drawn.numpy(), minlength=7)
+    assert len(counts) == 7
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_permutations_are_permutations_in_every_order() -> None:
+    generator = StackedGenerator([1, 2])
+    drawn = [generator.permutations(4) for _ in range(600)]
+    assert all(torch.equal(p.sort(dim=1).values, torch.arange(4).expand(2, 4)) for p in drawn)
+    orders, counts = np.unique(torch.stack(drawn)[:, 0].numpy(), axis=0, return_counts=True)
+    assert len(orders) == 24
+    assert stats.chisquare(counts).pvalue > 1e-3
+    assert any(not torch.equal(*p) for p in drawn)
