@@ -5,6 +5,7 @@ it, and the benchmarks measure the stack against it.
 """
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -81,7 +82,9 @@ class ReferenceTrial:
             return total / len(self.validation)
 
         model = nn.ModuleList([self.f, g])
-        return self._train(model, Purpose.PRETRAIN_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps)
+        return self._train(
+            model, Purpose.PRETRAIN_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps
+        )
 
     def finetune(self, max_epochs: int, patience: int = 3, max_steps: int | None = None) -> dict[str, list[float]]:
         """Train f and h on the true labels of the training rows; both end with the weights of the first best epoch."""
@@ -100,7 +103,9 @@ class ReferenceTrial:
             return F.cross_entropy(logits(rows), labels[rows])
 
         model = nn.ModuleList([self.f, self.h])
-        return self._train(model, Purpose.FINETUNE_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps)
+        return self._train(
+            model, Purpose.FINETUNE_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps
+        )
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -165,7 +170,7 @@ class ReferenceTrial:
     def _network(self, widths: list[int], purpose: Purpose, *, final_relu: bool) -> nn.Sequential:
         random = self._generator(purpose)
         layers: list[nn.Module] = []
-        for n_in, n_out in zip(widths[:-1], widths[1:], strict=True):
+        for n_in, n_out in itertools.pairwise(widths):
             layer = nn.Linear(n_in, n_out, dtype=self.dtype)
             uniform = torch.rand(n_in, n_out, generator=random, dtype=torch.float32)
             layer.weight.data = ((2 * uniform - 1) * math.sqrt(6 / (n_in + n_out))).T.contiguous().to(self.dtype)

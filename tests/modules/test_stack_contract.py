@@ -17,8 +17,7 @@ from scarf_lightning.methods.control import Control
 from scarf_lightning.modules.stack import Fit, Stack
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.reference import ReferenceTrial
-
-from tests.modules.conftest import MakeStack
+from tests.stacks import MakeStack
 
 
 @dataclass
@@ -95,7 +94,7 @@ def test_five_and_five_are_ten(patients: Table, make_stack: MakeStack) -> None:
 
 @pytest.mark.slow
 def test_five_and_twenty_five_are_thirty_at_full_width() -> None:
-    from tests.modules.conftest import make_stack as fixture
+    from tests.stacks import make_stack as fixture
 
     make: MakeStack = fixture.__wrapped__()
     table = WdbcSource().load()

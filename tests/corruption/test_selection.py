@@ -1,0 +1,66 @@
+from decimal import Decimal
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scarf_lightning.corruption.selection import n_selected, select_exactly
+from scarf_lightning.randomness import StackedGenerator
+
+
+@pytest.mark.parametrize(
+    ("rate", "n_features", "q"),
+    [
+        (0.6, 30, 18),
+        (0.7, 180, 126),
+        (0.6, 4, 2),
+        (0.1, 4, 0),
+        (0.9, 10, 9),
+        (0.3, 10, 3),
+        (1.0, 7, 7),
+        (0.58, 100, 58),
+    ],
+)
+def test_q_is_the_exact_floor(rate: float, n_features: int, q: int) -> None:
+    """Algorithm 1, line 3."""
+    assert n_selected(rate, n_features) == q
+
+
+@given(hundredths=st.integers(1, 100), n_features=st.integers(1, 2000))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_q_agrees_with_decimal_arithmetic(hundredths: int, n_features: int) -> None:
+    rate = Decimal(hundredths) / 100
+    assert n_selected(float(rate), n_features) == int(rate * n_features)
+
+
+@given(
+    rate=st.sampled_from([0.1, 0.25, 0.5, 0.6, 0.9, 1.0]),
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 40)),
+    seed=st.integers(0, 2**31),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_exactly_q_features_of_every_row(rate: float, shape: tuple[int, int, int], seed: int) -> None:
+    n_trials, n_rows, n_features = shape
+    random = StackedGenerator([seed + t for t in range(n_trials)])
+    mask = select_exactly(rate, n_rows, n_features, random)
+    assert mask.shape == shape
+    assert (mask.sum(dim=-1) == n_selected(rate, n_features)).all()
+
+
+def test_sets_are_uniform_and_rows_independent() -> None:
+    """All ten pairs among five features are equally likely, and a row's set says nothing of the next one's."""
+    mask = select_exactly(0.4, 20_000, 5, StackedGenerator([1]))[0]
+    pairs = mask.double() @ torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0], dtype=torch.float64)
+    _, counts = np.unique(pairs.numpy(), return_counts=True)
+    assert len(counts) == 10
+    assert scipy.stats.chisquare(counts).pvalue > 1e-3
+    table = np.histogram2d(pairs[:-1:2].numpy(), pairs[1::2].numpy(), bins=[*np.unique(pairs.numpy()).tolist(), 25])[0]
+    assert scipy.stats.chi2_contingency(table).pvalue > 1e-3
+
+
+def test_trials_select_differently() -> None:
+    mask = select_exactly(0.5, 50, 10, StackedGenerator([1, 2]))
+    assert not torch.equal(mask[0], mask[1])

@@ -1,0 +1,40 @@
+"""The same stack on a CUDA device. Run with `pytest -m gpu` on a machine that has one."""
+
+import numpy as np
+import pytest
+import torch
+
+from scarf_lightning.corruption import Corruption
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.corruption.mean import Mean
+from scarf_lightning.data.table import Table
+from scarf_lightning.losses.infonce import InfoNCE
+from scarf_lightning.methods.control import Control
+from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.stacks import MakeStack
+
+pytestmark = pytest.mark.gpu
+
+
+def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack) -> None:
+    """Initial weights and batch order are drawn on the CPU whatever the device is."""
+    settings = FitSettings(max_epochs=10, batch_size=46)
+    cpu, cuda = (
+        Control().run(make_stack(patients, range(5), precision="64-true", device=device), settings, None)
+        for device in ("cpu", "cuda")
+    )
+    assert np.array_equal(cpu.fit.epochs, cuda.fit.epochs)
+    np.testing.assert_allclose(cpu.probabilities, cuda.probabilities, atol=1e-7)
+
+
+@pytest.mark.parametrize(("corruption", "fit_on"), [(Marginal(), "all"), (Mean(), "train")])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_pre_training_runs_and_trials_leave(
+    patients: Table, make_stack: MakeStack, corruption: Corruption, fit_on: str, precision: str
+) -> None:
+    stack = make_stack(patients, range(10), fit_on=fit_on, precision=precision, device="cuda")
+    fit = stack.pretrain(PretrainSettings(batch_size=46), corruption, InfoNCE())
+    assert len(set(fit.epochs)) > 1
+    assert all(weight.is_cuda and torch.isfinite(weight).all() for weight in fit.weights.values())
+    outcome = Control().run(stack, FitSettings(), fit.part("encoder"))
+    np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)

@@ -1,0 +1,35 @@
+"""An alarm: the numbers of one small cell in float64, pinned to the science version."""
+
+import numpy as np
+
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.data.regimes import Noise30
+from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.losses.infonce import InfoNCE
+from scarf_lightning.methods.control import Control
+from scarf_lightning.results.identity import SCIENCE_VERSION
+from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.stacks import MakeStack
+
+PINNED = {
+    1: {
+        "pretrain validation loss": [-0.034879782, -0.038826863, -0.043256069],
+        "finetune train loss": [0.743227301, 0.711327248, 0.682645964],
+        "first probability": [0.53863887, 0.54524814],
+    }
+}
+"""When this fails, a change has altered what a cell computes: raise SCIENCE_VERSION, and pin the new numbers to it."""
+
+
+def test_numbers_belong_to_the_science_version(make_stack: MakeStack) -> None:
+    table = WdbcSource().load()
+    stack = make_stack(table, [0, 1], regime=Noise30(), fit_on="train", precision="64-true", width=8)
+    pretraining = stack.pretrain(PretrainSettings(max_epochs=3), Marginal(), InfoNCE())
+    outcome = Control().run(stack, FitSettings(max_epochs=3), pretraining.part("encoder"))
+    numbers = {
+        "pretrain validation loss": [r["validation_loss"] for r in pretraining.curves if r["trial"] == 0],
+        "finetune train loss": [r["train_loss"] for r in outcome.fit.curves if r["trial"] == 0],
+        "first probability": outcome.probabilities[:, 0, 0],
+    }
+    for name, pinned in PINNED[SCIENCE_VERSION].items():
+        np.testing.assert_allclose(numbers[name], pinned, atol=1e-6, err_msg=name)

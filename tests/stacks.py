@@ -1,0 +1,62 @@
+"""Fixtures of the tests that train: a small table with structure, and stacks of small networks on it."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from scarf_lightning.data.regimes import Full, Regime
+from scarf_lightning.data.scaling import ZScore
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.modules.hardware import Hardware
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.randomness import Streams
+from scarf_lightning.settings import EncoderSettings, LayerSettings, NetworkSettings
+
+MakeStack = Callable[..., Stack]
+
+
+@pytest.fixture(scope="session")
+def patients() -> Table:
+    """199 rows: five informative numbers, two categorical columns, gaps, a constant column, three classes.
+
+    139 rows train: with batches of 46 the last one is a single row, which joins the batch before it.
+    """
+    random = np.random.default_rng(7)
+    n = 199
+    labels = random.integers(3, size=n)
+    centres = random.normal(size=(3, 5)) * 1.5
+    numbers = centres[labels] + random.normal(size=(n, 5))
+    numbers[random.random((n, 5)) < 0.05] = np.nan
+    frame = pd.DataFrame(numbers, columns=[f"x{m}" for m in range(5)])
+    frame["same"] = 0.1
+    frame["colour"] = pd.Series(np.array(["red", "green", "blue", "grey"])[(labels + random.integers(3, size=n)) % 4])
+    frame["smoker"] = pd.Series(random.random(n) < 0.3)
+    target = pd.Series(np.array(["a", "b", "c"])[labels], name="class")
+    return Table.from_frame(frame, target, categorical=[False] * 6 + [True] * 2, name="patients", source="made up")
+
+
+@pytest.fixture(scope="session")
+def make_stack() -> MakeStack:
+    """A stack of trials with small networks."""
+
+    def make(
+        table: Table,
+        trials: Sequence[int],
+        *,
+        regime: Regime | None = None,
+        fit_on: str = "all",
+        precision: str = "32-true",
+        width: int = 16,
+        device: str = "cpu",
+    ) -> Stack:
+        streams = Streams(0, table.hash)
+        data = prepare_trials(table, trials, streams, regime=regime or Full(), scaling=ZScore(), fit_on=fit_on)
+        layers = LayerSettings(width=width)
+        network = NetworkSettings(encoder=EncoderSettings(width=width), pretrain_head=layers, head=layers)
+        return Stack(table, data, streams, network, Hardware(torch.device(device), precision))
+
+    return make
