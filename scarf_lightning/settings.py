@@ -5,7 +5,7 @@ from typing import Any
 
 MONITORS = ("loss", "error")
 PATIENCE_RULES = ("exceeded", "reached")
-ACCELERATORS = ("auto", "cpu", "cuda", "mps")
+ACCELERATORS = ("auto", "cpu", "cuda")
 PRECISIONS = ("32-true", "64-true", "bf16-mixed")
 
 

@@ -27,6 +27,10 @@ class DatasetSettings:
     id: int | None = None
     name: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.id is not None:
+            at_least(self, "id", 1)
+
 
 @dataclass
 class LoggerSettings:

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytorch_lightning as pl
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..modules.early_stopping import TrialStopping
 
@@ -24,9 +24,7 @@ class StackProgress(pl.Callback):
         self._phase, self._stopping, self._max_epochs = phase, stopping, max_epochs
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.fields[state]}"),
+            TextColumn("{task.description}: {task.fields[state]}"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
             console=console,
@@ -43,12 +41,11 @@ class StackProgress(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         stopping = self._stopping
         training, epoch = len(stopping.active), int(stopping.epochs.max())
-        metric = stopping.monitor.replace("_", " ")
+        metric = stopping.monitor.removeprefix("validation_")
         self._progress.update(
             self._task,
             completed=len(stopping.trials) - training,
-            state=f"{training} of {len(stopping.trials)} trials training, epoch {epoch}, "
-            f"best {metric} {stopping.best.mean():.4f}",
+            state=f"{training} of {len(stopping.trials)} trials, epoch {epoch}, best {metric} {stopping.best.mean():.4f}",
             left=self._time_left(epoch),
         )
 

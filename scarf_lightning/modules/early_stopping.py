@@ -52,7 +52,7 @@ class TrialStopping(pl.Callback):
         self.weights: dict[str, Tensor] = {}
         self._started = 0.0
 
-    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self.weights = {name: parameter.detach().clone() for name, parameter in pl_module.named_parameters()}
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -38,16 +38,15 @@ class Hardware:
 
 
 def choose_device(accelerator: str) -> torch.device:
-    """The device of ``auto``, ``cpu``, ``cuda`` or ``mps``.
+    """The device of ``auto``, ``cpu`` or ``cuda``.
 
     Raises:
         UsageError: the machine has no such device.
     """
-    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if accelerator == "auto":
-        return torch.device(next(name for name, found in available.items() if found and name != "mps"))
-    if not available[accelerator]:
-        raise UsageError(f"trainer.accelerator={accelerator}: torch finds no such device here; use auto or cpu.")
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if accelerator == "cuda" and not torch.cuda.is_available():
+        raise UsageError("trainer.accelerator=cuda: torch finds no such device here; use auto or cpu.")
     return torch.device(accelerator)
 
 

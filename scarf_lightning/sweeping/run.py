@@ -86,7 +86,9 @@ def _show(cells: Sequence[Cell], *, n_skipped: int) -> None:
     elif n_skipped:
         console.print(f"{describe(_axes(cells[0].config))} (finished already)")
         console.print(cell_table(_rows(cells[0].config)))
-    console.print(f"Results are in {Path(cells[0].config.paths.results).absolute()}", soft_wrap=True)
+    results = Path(cells[0].config.paths.results)
+    if results.exists():
+        console.print(f"Results are in {results.absolute()}", soft_wrap=True)
 
 
 def _rows(config: Config) -> list[dict[str, Any]]:
@@ -100,10 +102,9 @@ def _axes(config: Config) -> dict[str, Any]:
 
 
 def _failure(cell: Cell, job: JobReturn) -> str:
-    try:
-        job.return_value  # noqa: B018 - raises what the job raised
-    except UsageError as error:
+    error = job._return_value  # the property of that name prints a line of its own before it raises
+    if isinstance(error, UsageError):
         return f"{cell.label}: {error}"
-    except Exception as error:
+    if isinstance(error, Exception):
         return f"{cell.label} failed:\n{''.join(traceback.format_exception(error))}"
     return f"{cell.label} did not finish."

@@ -34,22 +34,3 @@ class Source(ABC):
         Raises:
             UsageError: it cannot be had, or cannot be used for classification.
         """
-
-
-def open_source(source: str, *, id: int | None, name: str | None, openml_cache: str | None) -> Source:
-    """The source that a dataset's configuration names.
-
-    Raises:
-        UsageError: no such source, or it lacks the option that it needs.
-    """
-    from ...errors import UsageError
-    from .openml import OpenMLSource
-    from .wdbc import WdbcSource
-
-    if source == "wdbc":
-        return WdbcSource()
-    if source == "openml":
-        if id is None:
-            raise UsageError("dataset=openml needs the dataset's id: add dataset.id=N.")
-        return OpenMLSource(id, name, Path(openml_cache).expanduser() if openml_cache else None)
-    raise UsageError(f"dataset.source={source} is not a source; the sources are openml, wdbc.")

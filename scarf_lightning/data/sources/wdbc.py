@@ -16,10 +16,13 @@ class WdbcSource(Source):
     """The embedded default dataset: no network, 569 rows, 30 numeric columns, two classes.
 
     Column names ``V1`` to ``V30`` and classes ``1`` (benign) and ``2`` (malignant) are those of
-    https://www.openml.org/d/1510, so a result on either is a result on both.
+    https://www.openml.org/d/1510. Copies of that dataset may round values otherwise; to the store those are other data.
     """
 
     name: ClassVar[str] = "wdbc"
+    dataset_id: ClassVar[int] = 1510
+
+    dataset_name: str = "wdbc"
 
     @property
     def key(self) -> str:
@@ -44,7 +47,7 @@ class WdbcSource(Source):
             features,
             malignant.map({False: "1", True: "2"}).rename("Class"),
             categorical=[False] * features.shape[1],
-            name="wdbc",
+            name=self.dataset_name,
             source="scikit-learn:breast_cancer",
-            dataset_id=1510,
+            dataset_id=self.dataset_id,
         )
