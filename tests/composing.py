@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -49,8 +50,11 @@ def config_of(*overrides: str) -> Config:
 
 def cells_of(*arguments: str) -> list[Cell]:
     """What a command line with these arguments asks for."""
+    return expand(arguments, *_loader_and_master())
+
+
+@cache
+def _loader_and_master() -> tuple[ConfigLoader, DictConfig]:
     with hydra_started():
-        hydra = GlobalHydra.instance()
-        loader = hydra.config_loader()
-        master = loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
-        return expand(arguments, loader, master)
+        loader = GlobalHydra.instance().config_loader()
+        return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

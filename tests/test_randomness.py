@@ -42,6 +42,7 @@ def test_a_stream_depends_on_nothing_else() -> None:
 
 
 def test_streams_of_all_purposes_trials_and_fits_differ() -> None:
+    assert len(Purpose.__members__) == len(list(Purpose)), "two purposes of one value are one purpose"
     keys = [(trial, purpose, fit) for trial in range(30) for purpose in Purpose for fit in range(3)]
     seeds = {STREAMS.seed_of(*key) for key in keys}
     assert len(seeds) == len(keys)

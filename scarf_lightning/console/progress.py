@@ -39,15 +39,11 @@ class StackProgress(pl.Callback):
         self._progress.start()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        stopping = self._stopping
-        training, epoch = len(stopping.active), int(stopping.epochs.max())
-        metric = stopping.monitor.removeprefix("validation_")
-        self._progress.update(
-            self._task,
-            completed=len(stopping.trials) - training,
-            state=f"{training} of {len(stopping.trials)} trials, epoch {epoch}, best {metric} {stopping.best.mean():.4f}",
-            left=self._time_left(epoch),
-        )
+        stopping, epoch = self._stopping, int(self._stopping.epochs.max())
+        training = f"{len(stopping.active)} of {len(stopping.trials)} trials training"
+        best = f"best {stopping.monitor.removeprefix('validation_')} {stopping.best.mean():.4f}"
+        state = f"{training}, epoch {epoch}, {best}"
+        self._progress.update(self._task, state=state, left=self._time_left(epoch))
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._progress.stop()
@@ -58,7 +54,7 @@ class StackProgress(pl.Callback):
     def _time_left(self, epoch: int) -> str:
         remaining = expected_epochs_left(self._stopping, self._max_epochs)
         seconds = remaining * (time.perf_counter() - self._started) / epoch
-        return f"about {int(seconds) // 60}:{int(seconds) % 60:02d} left"
+        return f"~{int(seconds) // 60}:{int(seconds) % 60:02d} left"
 
 
 def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:

@@ -14,7 +14,6 @@ from ..data.datamodule import Batch
 from ..data.device_table import TrainingRows
 from ..randomness import StackedGenerator
 
-
 REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
 

@@ -63,10 +63,10 @@ class PretrainModule(StackModule):
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         """Each pass is contrasted by itself; the clean rows are the same in all, so they are embedded once."""
-        repeated = batch.x.repeat(1, self._validation_passes, 1)
-        corrupted = self._view(repeated, self.encoder.one_hot(repeated), self._validation_random)
-        clean = self._embed(self.encoder.one_hot(batch.x))
-        passes = self._embed(corrupted).chunk(self._validation_passes, dim=1)
+        encoded = self.encoder.one_hot(batch.x)
+        views = [self._view(batch.x, encoded, self._validation_random) for _ in range(self._validation_passes)]
+        clean = self._embed(encoded)
+        passes = self._embed(torch.cat(views, dim=1)).chunk(self._validation_passes, dim=1)
         metrics = {"loss": _mean([self._loss(clean, view) for view in passes])}
         if self._monitor == "error":
             metrics["error"] = _mean([self._loss.error(clean, view) for view in passes])
@@ -85,5 +85,5 @@ class PretrainModule(StackModule):
 
 
 def _mean(values: list[Tensor]) -> Tensor:
-    """Mean of values of each trial, ``(T,)``. Trials are rows here, so that their number does not decide the rounding."""
+    """Mean of values ``(T,)``. Trials are made rows, so that their number does not decide the order of the sum."""
     return torch.stack(values, dim=-1).mean(dim=-1)

@@ -142,7 +142,7 @@ def test_a_schema_without_options_says_so() -> None:
         ("finetune.monitor", "accuracy", "finetune.monitor must be one of loss, error, not accuracy."),
         ("pretrain.patience_rule", "met", "pretrain.patience_rule must be one of exceeded, reached, not met."),
         ("pretrain.validation_passes", 0, "pretrain.validation_passes must be at least 1, not 0."),
-        ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, mps, not tpu."),
+        ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, not tpu."),
         ("trainer.threads", 0, "trainer.threads must be at least 1, not 0."),
         ("trainer.trials_per_stack", 0, "trainer.trials_per_stack must be at least 1, not 0."),
         ("trainer.trials_per_stack", "many", "trainer.trials_per_stack must be a number or auto, not many."),

@@ -74,18 +74,15 @@ def make(mixed_table: Table) -> Callable[..., StackDataModule]:
         trials: Sequence[int] = TRIALS, *, targets: Callable[[Tensor], Tensor] | None = targets_of, **options: Any
     ) -> StackDataModule:
         streams = Streams(0, mixed_table.hash)
-        # Five trials are prepared whatever is asked for, so that all fits are a trial's own.
-        asked = list(trials)
-        data = prepare_trials(
-            mixed_table, asked, streams, regime=Full(), scaling=ZScore(), fit_on=options.pop("fit_on", "all")
-        )
+        fit_on = options.pop("fit_on", "all")
+        data = prepare_trials(mixed_table, trials, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
         train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
         examples = Examples(train, targets and targets(train), weights_of(train))
         return StackDataModule(
             DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64),
             examples,
             Examples(validation, targets_of(validation)),
-            order=streams.torch(asked, Purpose.FINETUNE_ORDER),
+            order=streams.torch(trials, Purpose.FINETUNE_ORDER),
             **{"batch_size": 8, "validation_batch_size": 4} | options,
         )
 
@@ -119,21 +116,25 @@ def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
         assert torch.equal(order.sort(dim=1).values, expected)
 
 
+def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:
+    datamodule = make()
+    streams = Streams(0, mixed_table.hash)
+    plain = [torch.Generator().manual_seed(streams.seed_of(trial, Purpose.FINETUNE_ORDER)) for trial in TRIALS]
+    for _ in range(2):
+        drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
+        assert torch.equal(epoch(datamodule), datamodule.train.rows.gather(1, drawn))
+
+
 def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
     datamodule = make()
-    rank = datamodule.train.rows.argsort(dim=1).argsort(dim=1)
-    seen = set()
+    seen: set[tuple[int, ...]] = set()
     for _ in range(5):
         order = epoch(datamodule)
-        # The position of each example among those given, so that trials can be compared though their rows differ.
-        place = torch.stack([rank[t][torch.searchsorted(*_sorted_and(order[t]))] for t in range(4)])
-        seen |= {tuple(row.tolist()) for row in place}
-        seen |= {tuple(torch.arange(42).tolist())}
-    assert len(seen) == 5 * 4 + 1
-
-
-def _sorted_and(rows: Tensor) -> tuple[Tensor, Tensor]:
-    return rows.sort().values, rows
+        # Where each row stood among the examples given: comparable between trials, whose rows differ.
+        positions = (order.unsqueeze(2) == datamodule.train.rows.unsqueeze(1)).int().argmax(dim=2)
+        seen |= {tuple(trial.tolist()) for trial in positions}
+    assert len(seen) == 5 * 4
+    assert tuple(range(42)) not in seen
 
 
 def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
@@ -203,7 +204,7 @@ def test_a_last_validation_row_joins_the_batch_before_it(make: Make) -> None:
     assert [batch.rows.shape for batch in loader] == [(4, 6)]
 
 
-def test_validation_is_one_batch_where_it_is_small(mixed_table: Table, make: Make) -> None:
+def test_validation_is_one_batch_where_it_is_small(make: Make) -> None:
     datamodule = make()
     default = StackDataModule(
         datamodule.table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order
@@ -229,14 +230,11 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
 
 def test_trials_leave_this_phase_and_not_the_table(mixed_table: Table, make: Make) -> None:
     datamodule = make(fit_on="train")
-    given_table = datamodule.table
-    second = StackDataModule(
-        given_table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order
-    )
-    rows = datamodule.train.rows
-    before = given_table.rows(rows)
+    table, rows = datamodule.table, datamodule.train.rows
+    second = StackDataModule(table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order)
+    before = table.rows(rows)
     second.keep([1, 2])
-    assert torch.equal(given_table.rows(rows), before)
+    assert torch.equal(table.rows(rows), before)
     assert torch.equal(second.table.rows(rows[[1, 2]]), before[[1, 2]])
     assert len(datamodule.train.rows) == 4
 

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from scarf_lightning.data.device_table import DeviceTable, TrainingRows
-from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
@@ -101,8 +100,8 @@ def test_float32_keeps_small_differences_between_large_numbers(fit_on: str) -> N
     data = prepare(table, range(3), fit_on)
     index = torch.arange(300).expand(3, 300)
     expected = applied(table, data)
-    for found in (on_device(table, data, torch.float32).rows(index),
-                  on_device(table, data, torch.float32).cells(index.unsqueeze(-1))):  # fmt: skip
+    device_table = on_device(table, data, torch.float32)
+    for found in (device_table.rows(index), device_table.cells(index.unsqueeze(-1))):
         error = np.abs(found.double().numpy() - expected)
         clearly_not_zero = np.abs(expected) > 0.01
         assert (error[clearly_not_zero] < 1e-4 * np.abs(expected[clearly_not_zero])).all()
@@ -122,7 +121,7 @@ def test_values_of_those_that_stay_do_not_change_when_trials_leave(
     assert torch.equal(device_table.cells(cell_index[kept]), cells[kept])
 
 
-@pytest.mark.parametrize(("fit_on", "asked"), [("all", [3]), ("all", [5, 3]), ("train", [5, 3])])
+@pytest.mark.parametrize(("fit_on", "asked"), [("all", [3]), ("all", [5, 3]), ("train", [3]), ("train", [5, 3])])
 def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str, asked: list[int]) -> None:
     index = random_rows(10, 40)
     every = on_device(mixed_table, prepare(mixed_table, range(10), fit_on), torch.float32).rows(index)
@@ -132,7 +131,7 @@ def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str
 
 @every_fit
 def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
-    """Trial 0 has no value of ``rare`` among its training rows, and one value of ``almost``."""
+    """Among the training rows of trial 0 ``rare`` is always missing and ``almost`` constant."""
     target = pd.Series(["a", "b"] * 15, name="y")
     base = pd.DataFrame({"rare": [np.nan] * 30, "almost": [0.1] * 30, "x": np.arange(30.0)})
     placeholder = base.assign(rare=1.0)

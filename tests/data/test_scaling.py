@@ -8,7 +8,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 
-THOUSANDTHS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=12), elements=st.integers(-(10**7), 10**7))  # fmt: skip
+SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=12)
+THOUSANDTHS = arrays(np.int64, SHAPES, elements=st.integers(-(10**7), 10**7))
+"""Of a unit: no column varies by so little that it is a question whether it varies."""
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean()]
 
 

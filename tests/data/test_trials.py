@@ -1,10 +1,8 @@
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
-from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.regimes import Full, Noise30, Regime, Semi25
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
@@ -61,8 +59,9 @@ def test_a_trial_does_not_depend_on_those_it_is_asked_with(
     assert some.trials == tuple(asked)
     for name in ARRAYS:
         assert (getattr(some, name) == getattr(every, name)[asked]).all()
-    for field in fields(Preprocessing):
-        assert (getattr(some.preprocessing, field.name) == getattr(every.preprocessing, field.name)[asked]).all()
+    for name in ("fill", "shift", "scale"):
+        assert (getattr(some.preprocessing, name) == getattr(every.preprocessing, name)[asked]).all()
+    assert some.preprocessing.is_shared is every.preprocessing.is_shared
 
 
 def test_full_shows_the_labels_of_the_training_rows(mixed_table: Table) -> None:

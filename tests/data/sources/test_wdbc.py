@@ -44,6 +44,15 @@ def test_the_source_names_its_key_and_its_file() -> None:
     assert os.access(file, os.R_OK)
 
 
+def test_the_table_has_the_name_that_is_asked_for() -> None:
+    assert open_source("wdbc", id=1510, name="tumours", openml_cache=None).load().name == "tumours"
+
+
+def test_wdbc_is_no_other_dataset() -> None:
+    with pytest.raises(UsageError, match="wdbc is OpenML dataset 1510; for 11 use dataset=openml"):
+        open_source("wdbc", id=11, name=None, openml_cache=None)
+
+
 def test_an_unknown_source_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match=r"dataset\.source=wdcb is not a source; .* wdbc"):
         open_source("wdcb", id=None, name=None, openml_cache=None)

@@ -1,0 +1,182 @@
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.table import Table
+from scipy import stats
+
+from scarf_lightning.config import Config
+from scarf_lightning.console.tables import (
+    METRICS,
+    cell_table,
+    confidence_interval,
+    describe,
+    shared_axes,
+    sweep_table,
+)
+from scarf_lightning.results import axis_columns, identity
+from scarf_lightning.settings import FitSettings
+from tests.cells import DATA_HASH, some_config, some_record
+
+OUTCOMES = ["trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"]
+
+
+def grid(table: Table) -> list[list[str]]:
+    """The headings and the lines of a table, as text."""
+    columns = [[str(column.header), *map(str, column.cells)] for column in table.columns]
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+def axes_of(config: Config, dataset: str = "wdbc") -> dict[str, Any]:
+    return {"dataset": dataset} | axis_columns(identity(config, DATA_HASH))
+
+
+def rows_of(n: int, **values: Any) -> list[dict[str, Any]]:
+    return list(some_record(range(n), **values).rows)
+
+
+def headings(*configs: Config) -> list[str]:
+    """The columns that a sweep over these cells shows beside what came out."""
+    shown = grid(sweep_table([(axes_of(config), rows_of(2)) for config in configs]))[0]
+    assert shown[-len(OUTCOMES) :] == OUTCOMES
+    return shown[: -len(OUTCOMES)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30])
+def test_the_interval_is_students(n: int) -> None:
+    values = np.random.default_rng(n).normal(0.9, 0.02, size=n)
+
+    mean, half = confidence_interval(values.tolist())
+
+    low, high = stats.t.interval(0.95, n - 1, loc=values.mean(), scale=stats.sem(values))
+    assert mean == pytest.approx(values.mean(), abs=1e-15)
+    assert (mean - half, mean + half) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_equal_values_have_an_interval_of_no_width() -> None:
+    assert confidence_interval([0.5, 0.5, 0.5]) == (0.5, 0.0)
+
+
+def test_one_value_has_no_interval() -> None:
+    mean, half = confidence_interval([0.25])
+
+    assert mean == 0.25
+    assert math.isnan(half)
+
+
+def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
+    table = grid(cell_table(rows_of(3)))
+
+    assert table == [
+        ["", "mean", "95 % interval", "trials"],
+        ["accuracy", "0.5100", "0.4852 to 0.5348", "3"],
+        ["balanced accuracy", "0.5000", "0.5000 to 0.5000", "3"],
+        ["log loss", "0.7000", "0.7000 to 0.7000", "3"],
+        ["auroc", "0.9000", "0.9000 to 0.9000", "3"],
+        ["pretrain epochs (median)", "12", "", "3"],
+        ["pretrain seconds (all trials)", "4.5", "", "3"],
+        ["finetune epochs (median)", "7", "", "3"],
+        ["finetune seconds (all trials)", "0.8", "", "3"],
+    ]
+
+
+def test_a_cell_without_pretraining_has_no_lines_of_it() -> None:
+    names = [line[0] for line in grid(cell_table(rows_of(2, pretrained=False)))]
+
+    assert not [name for name in names if "pretrain" in name]
+    assert names[-2:] == ["finetune epochs (median)", "finetune seconds (all trials)"]
+
+
+def test_a_metric_counts_the_trials_in_which_it_is_defined() -> None:
+    rows = rows_of(2) + rows_of(1, auroc=None)
+    table = {line[0]: line for line in grid(cell_table(rows))}
+
+    assert table["auroc"][1:] == ["0.9000", "0.9000 to 0.9000", "2"]
+    assert table["accuracy"][3] == "3"
+
+
+def test_a_metric_that_is_never_defined_has_no_line() -> None:
+    names = [line[0] for line in grid(cell_table(rows_of(2, auroc=None)))]
+
+    assert names[1 : len(METRICS)] == [metric.replace("_", " ") for metric in METRICS if metric != "auroc"]
+    assert "auroc" not in names
+
+
+def test_one_trial_has_a_mean_without_an_interval() -> None:
+    assert grid(cell_table(rows_of(1)))[1] == ["accuracy", "0.5000", "", "1"]
+
+
+def test_the_median_of_epochs_may_lie_between_two() -> None:
+    rows = [row | {"finetune_epochs": epochs} for row, epochs in zip(rows_of(2), (6, 9), strict=True)]
+
+    assert ["finetune epochs (median)", "7.5", "", "2"] in grid(cell_table(rows))
+
+
+def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
+    assert describe(axes_of(some_config())) == (
+        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+    )
+    assert describe(axes_of(some_config(pretrain="none"))) == (
+        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=none, method=control"
+    )
+
+
+@pytest.mark.parametrize(
+    ("configs", "shown"),
+    [
+        ([some_config()] * 2, []),
+        ([some_config(), some_config(corruption={"name": "mean", "rate": 0.6})], ["corruption"]),
+        ([some_config(), some_config(corruption={"name": "marginal", "rate": 0.3})], ["corruption.rate"]),
+        (
+            [some_config(), some_config(corruption={"name": "mean", "rate": 0.3})],
+            ["corruption", "corruption.rate"],
+        ),
+        ([some_config(), some_config(pretrain="none")], ["pretrain", "corruption", "loss"]),
+        ([some_config(seed=0), some_config(seed=1)], ["seed"]),
+        ([some_config(), some_config(finetune=FitSettings(batch_size=64))], ["finetune.batch_size"]),
+        (
+            [some_config(scaling={"name": "none"}), some_config(regime={"name": "full"})],
+            ["regime", "scaling"],
+        ),
+        ([some_config(trials=2), some_config(trials=30)], []),
+    ],
+)
+def test_a_sweep_shows_the_axes_and_options_in_which_its_cells_differ(configs: list[Config], shown: list[str]) -> None:
+    assert headings(*configs) == shown
+
+
+def test_what_is_not_shown_is_shared_and_nothing_is_both() -> None:
+    cells = [axes_of(some_config()), axes_of(some_config(corruption={"name": "mean", "rate": 0.6}))]
+
+    shared = shared_axes(cells)
+
+    assert describe(shared) == (
+        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, loss=infonce, method=control"
+    )
+    assert "corruption" not in shared
+    assert shared == {name: value for name, value in cells[1].items() if name in shared}
+
+
+def test_datasets_are_told_apart_by_name() -> None:
+    cells = [(axes_of(some_config(), name), rows_of(2)) for name in ("wdbc", "adult")]
+
+    assert [line[0] for line in grid(sweep_table(cells))] == ["dataset", "wdbc", "adult"]
+
+
+def test_a_line_says_what_came_out_of_its_cell() -> None:
+    control, scarf = some_config(pretrain="none"), some_config()
+    rows = rows_of(3)
+
+    table = grid(sweep_table([(axes_of(control), rows_of(2, pretrained=False)), (axes_of(scarf), rows)]))
+
+    _, half = confidence_interval([row["accuracy"] for row in rows])
+    assert table[1] == ["none", "", "", "2", "0.5050", "±0.0635", "", "7", "0.5"]
+    assert table[2] == ["scarf", "marginal", "infonce", "3", "0.5100", f"±{half:.4f}", "12", "7", "5.2"]
+
+
+def test_a_cell_without_rows_did_not_finish() -> None:
+    table = grid(sweep_table([(axes_of(some_config(seed=0)), []), (axes_of(some_config(seed=1)), rows_of(1))]))
+
+    assert table[1] == ["0", "0", "not finished", "", "", "", ""]
+    assert table[2] == ["1", "1", "0.5000", "", "12", "7", "1.8"]

@@ -1,0 +1,174 @@
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scarf_lightning.results.files import UNFINISHED, whole_folder, write_whole
+
+
+class Crash(BaseException):
+    """Like a KeyboardInterrupt, caught by no `except Exception`."""
+
+
+class Watch:
+    """The calls that bring files to the disk and give them their names, in their order; one of them may crash."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, crash_at: int | None = None) -> None:
+        self.events: list[tuple[str, Any]] = []
+        self._crash_at = crash_at
+        fsync, rename, replace = os.fsync, Path.rename, Path.replace
+        monkeypatch.setattr(os, "fsync", lambda number: self._note("sync", os.fstat(number).st_ino) or fsync(number))
+        monkeypatch.setattr(Path, "rename", lambda *paths: self._note("name", paths[1]) or rename(*paths))
+        monkeypatch.setattr(Path, "replace", lambda *paths: self._note("name", paths[1]) or replace(*paths))
+
+    def _note(self, kind: str, subject: Any) -> None:
+        if len(self.events) == self._crash_at:
+            raise Crash
+        self.events.append((kind, subject))
+
+
+def store_folder(target: Path) -> None:
+    with whole_folder(target) as folder:
+        (folder / "a").write_text("first")
+        (folder / "b").write_text("second")
+
+
+def store_file(target: Path) -> None:
+    write_whole(target, "first\nsecond\n")
+
+
+def is_whole(target: Path) -> bool:
+    if target.is_dir():
+        return {file.name: file.read_text() for file in target.iterdir()} == {"a": "first", "b": "second"}
+    return target.read_bytes() == b"first\nsecond\n"
+
+
+STORES = [store_folder, store_file]
+Store = Callable[[Path], None]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A path whose parents do not exist yet."""
+    return tmp_path / "results" / "cell" / "target"
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_what_is_stored_is_whole_and_alone(store: Store, target: Path) -> None:
+    store(target)
+
+    assert is_whole(target)
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_everything_reaches_the_disk_before_it_gets_its_name_and_the_name_after(
+    store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = Watch(monkeypatch)
+
+    store(target)
+
+    named = watch.events.index(("name", target))
+    synced = {inode for kind, inode in watch.events[:named] if kind == "sync"}
+    assert synced == {path.stat().st_ino for path in [target, *(target.iterdir() if target.is_dir() else ())]}
+    assert watch.events[named + 1 :] == [("sync", target.parent.stat().st_ino)]
+
+
+def crashes(store: Store, target: Path) -> Iterator[bool]:
+    """Crash at each of the calls in turn, and say each time whether there was one left to crash at."""
+    for call in range(100):
+        with pytest.MonkeyPatch.context() as patch:
+            watch = Watch(patch, crash_at=call)
+            try:
+                store(target)
+            except Crash:
+                yield True
+            else:
+                yield False
+                assert len(watch.events) == call
+                return
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_crash_leaves_the_whole_target_or_nothing(store: Store, target: Path) -> None:
+    seen = []
+    for crashed in crashes(store, target):
+        found = list(target.parent.iterdir())
+        assert found in ([], [target])
+        assert not found or is_whole(target)
+        seen.append((crashed, bool(found)))
+        if found and target.is_dir():
+            for file in target.iterdir():
+                file.unlink()
+            target.rmdir()
+        elif found:
+            target.unlink()
+
+    # All but the last crash come before the name, the last one after it, and then nothing is left to crash at.
+    assert seen == [(True, False)] * (len(seen) - 2) + [(True, True), (False, True)]
+    assert len(seen) >= 4
+
+
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt(), Crash()])
+def test_an_error_while_a_folder_is_filled_leaves_nothing(error: BaseException, target: Path) -> None:
+    def fill() -> None:
+        with whole_folder(target) as folder:
+            (folder / "a").write_text("first")
+            assert not target.exists()
+            raise error
+
+    with pytest.raises(type(error)):
+        fill()
+
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_folder_in_the_making_lies_beside_its_target_under_a_name_that_readers_ignore(target: Path) -> None:
+    with whole_folder(target) as folder:
+        assert folder.parent == target.parent
+        assert folder.name.startswith(UNFINISHED)
+        (folder / "a").write_text("")
+
+    assert not folder.exists()
+
+
+def test_two_folders_of_one_name_in_the_making_do_not_meet(target: Path) -> None:
+    with whole_folder(target) as first, whole_folder(target.with_name("other")) as second:
+        assert first != second
+
+
+def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
+    store_folder(target)
+
+    def again() -> None:
+        with whole_folder(target) as folder:
+            (folder / "c").write_text("third")
+
+    with pytest.raises(OSError, match=r"not empty|exists"):
+        again()
+
+    assert is_whole(target)
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_text_that_cannot_be_written_leaves_the_old_file(target: Path) -> None:
+    store_file(target)
+
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(target, "half of it and then \ud800")
+
+    assert is_whole(target)
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_a_file_that_is_there_is_replaced_and_readers_of_the_old_one_are_not_disturbed(target: Path) -> None:
+    write_whole(target, "old")
+    with target.open(encoding="utf-8") as reader:
+        write_whole(target, "nëw")
+
+        assert reader.read() == "old"
+    assert target.read_text(encoding="utf-8") == "nëw"
+    assert list(target.parent.iterdir()) == [target]

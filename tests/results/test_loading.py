@@ -1,0 +1,200 @@
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import CellStore, axis_columns, identity, load
+from tests.cells import DATA_HASH, some_config, some_record
+
+REQUIRED = [
+    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method", "trial", "accuracy",
+    "pretrain_epochs", "finetune_epochs", "fingerprint",
+]  # fmt: skip
+WHOLE = ["dataset_id", "trial", "pretrain_epochs", "finetune_epochs"]
+USED_IN_PRETRAINING = ["corruption", "corruption.rate", "loss", "loss.temperature", "pretrain.batch_size"]
+
+
+def store(
+    results: Path, *, trials: Sequence[int] = (0, 1), dataset_id: int | None = 1510, **chosen: object
+) -> CellStore:
+    """A cell with these trials in a results folder."""
+    config = some_config(**chosen)
+    cell = CellStore(results, identity(config, DATA_HASH))
+    cell.describe(dataset="wdbc", dataset_id=dataset_id, source="somewhere", config="")
+    cell.add(some_record(trials, pretrained=config.pretrain.name != "none"))
+    return cell
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A pre-trained cell of two trials, and a control of three."""
+    folder = tmp_path / "results"
+    store(folder)
+    store(folder, pretrain="none", trials=range(3))
+    (folder / "datasets").mkdir()
+    (folder / "datasets" / "wdbc.json").write_text("{}")
+    return folder
+
+
+def test_a_trial_is_a_row_and_the_columns_are_the_documented_ones(results: Path) -> None:
+    frame = load(results)
+
+    assert len(frame) == 5
+    assert set(REQUIRED) <= set(frame.columns)
+    assert list(frame.columns[:8]) == REQUIRED[:8]
+    assert frame.columns.is_unique
+    options = {"corruption.rate", "regime.labelled", "finetune.batch_size", "network.encoder.depth", "seed", "n_train"}
+    assert options <= set(frame.columns)
+    assert not frame.duplicated(["fingerprint", "trial"]).any()
+
+
+def test_values_are_those_of_the_cell_and_of_the_trial(results: Path) -> None:
+    frame = load(results)
+    row = frame[(frame["pretrain"] == "scarf") & (frame["trial"] == 1)].iloc[0]
+    expected = {
+        "dataset": "wdbc", "dataset_id": 1510, "regime": "semi25", "regime.labelled": 0.25, "scaling": "zscore",
+        "corruption": "marginal", "corruption.rate": 0.6, "loss": "infonce", "method": "control", "accuracy": 0.51,
+        "balanced_accuracy": 0.5, "pretrain_epochs": 12, "finetune_epochs": 7, "network.encoder.depth": 4,
+    }  # fmt: skip
+
+    assert {name: row[name] for name in expected} == expected
+
+
+def test_types_serve_for_calculation(results: Path) -> None:
+    frame = load(results)
+
+    assert {column: str(frame[column].dtype) for column in WHOLE} == dict.fromkeys(WHOLE, "Int64")
+    for column in ("accuracy", "balanced_accuracy", "log_loss", "auroc"):
+        assert str(frame[column].dtype) == "float64"
+    for column in ("dataset", "regime", "pretrain", "corruption", "method", "fingerprint"):
+        assert pd.api.types.is_string_dtype(frame[column].dropna())
+
+
+def test_what_a_cell_does_not_use_is_null_in_its_rows_alone(results: Path) -> None:
+    frame = load(results).set_index("pretrain")
+
+    for column in [*USED_IN_PRETRAINING, "pretrain_epochs", "network.pretrain_head.width"]:
+        assert frame.loc["none", column].isna().all(), column
+        assert frame.loc["scarf", column].notna().all(), column
+    for column in ("regime", "scaling", "method", "finetune_epochs", "network.encoder.width", "finetune.batch_size"):
+        assert frame[column].notna().all(), column
+
+
+def test_controls_alone_have_the_same_first_columns(tmp_path: Path) -> None:
+    store(tmp_path, pretrain="none")
+
+    frame = load(tmp_path)
+
+    assert set(REQUIRED) <= set(frame.columns)
+    assert frame[["corruption", "loss", "pretrain_epochs"]].isna().all(axis=None)
+    assert str(frame["pretrain_epochs"].dtype) == "Int64"
+
+
+def test_a_dataset_without_a_number_has_none(tmp_path: Path) -> None:
+    store(tmp_path, dataset_id=None)
+
+    frame = load(tmp_path)
+
+    assert frame["dataset_id"].isna().all()
+    assert str(frame["dataset_id"].dtype) == "Int64"
+
+
+def test_a_metric_that_is_not_defined_is_missing(tmp_path: Path) -> None:
+    cell = store(tmp_path)
+    cell.add(some_record([2], auroc=float("nan")))
+
+    assert load(tmp_path)["auroc"].isna().tolist() == [False, False, True]
+
+
+def test_rows_stand_by_cell_and_trial_whatever_the_order_they_were_made_in(tmp_path: Path) -> None:
+    stacks = [(seed, trials) for seed in range(6) for trials in ([0, 4], [1, 5])]
+    for folder, order in (("forth", stacks), ("back", stacks[::-1])):
+        for seed, trials in order:
+            store(tmp_path / folder, seed=seed, trials=trials)
+
+    frame = load(tmp_path / "forth")
+
+    pd.testing.assert_frame_equal(frame, load(tmp_path / "back"))
+    assert frame.equals(frame.sort_values(["fingerprint", "trial"], kind="stable"))
+    assert frame["trial"].tolist() == [0, 1, 4, 5] * 6
+
+
+def test_a_trial_in_two_stacks_is_one_row(tmp_path: Path) -> None:
+    cell = store(tmp_path)
+    cell.add(some_record([1, 2]))
+
+    assert load(tmp_path)["trial"].tolist() == [0, 1, 2]
+
+
+def test_a_folder_may_be_named_by_text_and_is_results_by_default(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(results.parent)
+
+    assert load().equals(load(str(results)))
+
+
+def test_results_may_be_copied_and_moved(results: Path, tmp_path: Path) -> None:
+    before = load(results)
+    copied = Path(shutil.copytree(results, tmp_path / "copy"))
+    moved = results.rename(tmp_path / "moved")
+
+    pd.testing.assert_frame_equal(load(copied), before)
+    pd.testing.assert_frame_equal(load(moved), before)
+
+
+def test_two_folders_of_results_make_one_by_copying(results: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    store(other, trials=range(1, 4))  # the same cell on another machine
+    store(other, seed=1)
+
+    shutil.copytree(other, results, dirs_exist_ok=True)
+
+    frame = load(results)
+    assert len(frame) == 4 + 3 + 2
+    assert frame["fingerprint"].nunique() == 3
+    assert not frame.duplicated(["fingerprint", "trial"]).any()
+
+
+def test_cells_without_a_finished_trial_have_no_rows(results: Path) -> None:
+    started = CellStore(results, identity(some_config(seed=5), DATA_HASH))
+    started.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="")
+
+    assert len(load(results)) == 5
+
+
+@pytest.mark.parametrize("state", ["absent", "empty", "started"])
+def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
+    folder = tmp_path / "nothing"
+    if state != "absent":
+        folder.mkdir()
+    if state == "started":
+        cell = CellStore(folder, identity(some_config(), DATA_HASH))
+        cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="")
+
+    with pytest.raises(UsageError) as caught:
+        load(folder)
+
+    assert str(caught.value) == f"{folder} holds no results; train a cell first, or name another folder."
+
+
+def test_results_of_another_schema_are_named_with_both_numbers(results: Path) -> None:
+    file = sorted(results.glob("*/cell.json"))[1]
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": 99}))
+
+    with pytest.raises(UsageError) as caught:
+        load(results)
+
+    assert str(caught.value) == f"{file.parent} has schema 99; this version reads schema 1."
+
+
+def test_an_identity_as_columns() -> None:
+    nested = {"seed": 3, "corruption": {"name": "mean", "rate": 0.5}, "loss": None, "network": {"head": {"width": 2}}}
+
+    assert axis_columns(nested) == {
+        "seed": 3, "corruption": "mean", "corruption.rate": 0.5, "loss": None, "network.head.width": 2,
+    }  # fmt: skip

@@ -1,0 +1,241 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
+
+from scarf_lightning.results import CellStore, fingerprint, identity
+from scarf_lightning.results.files import UNFINISHED
+from tests.cells import DATA_HASH, some_config, some_record
+
+FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> CellStore:
+    return CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
+
+
+def describe(cell: CellStore, config: str = "seed: 0\n") -> None:
+    cell.describe(dataset="wdbc", dataset_id=1510, source="scikit-learn:breast_cancer", config=config)
+
+
+def stacks(cell: CellStore) -> list[Path]:
+    folder = cell.folder / "stacks"
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def test_a_cell_is_named_by_its_identity(cell: CellStore, tmp_path: Path) -> None:
+    assert cell.fingerprint == fingerprint(cell.identity)
+    assert cell.folder == tmp_path / "results" / cell.fingerprint
+
+
+def test_looking_into_a_cell_that_is_not_there_makes_nothing(cell: CellStore) -> None:
+    assert cell.rows() == []
+    assert cell.missing(range(3)) == [0, 1, 2]
+    assert not cell.folder.parent.exists()
+
+
+def test_a_described_cell_has_no_trials_yet(cell: CellStore) -> None:
+    describe(cell)
+
+    assert cell.rows() == []
+    assert cell.missing([0]) == [0]
+
+
+def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
+    describe(cell)
+
+    assert sorted(path.name for path in cell.folder.iterdir()) == ["cell.json", "config.yaml"]
+    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
+    written = json.loads((cell.folder / "cell.json").read_text())
+    assert fingerprint(written["identity"]) == written["fingerprint"] == cell.fingerprint
+    assert {key: value for key, value in written.items() if key not in ("identity", "fingerprint")} == {
+        "schema": 1,
+        "dataset": "wdbc",
+        "dataset_id": 1510,
+        "source": "scikit-learn:breast_cancer",
+    }
+
+
+def test_the_first_description_stays(cell: CellStore) -> None:
+    describe(cell)
+    describe(cell, config="seed: 0 # a later run\n")
+
+    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
+
+
+def test_a_description_cut_short_before_its_last_file_is_made_again(cell: CellStore) -> None:
+    describe(cell, config="half of")
+    (cell.folder / "cell.json").unlink()
+    describe(cell)
+
+    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
+
+
+def test_rows_come_back_as_they_were_given(cell: CellStore) -> None:
+    record = some_record([0, 1])
+
+    cell.add(record)
+
+    assert cell.rows() == list(record.rows)
+    assert cell.missing(range(4)) == [2, 3]
+
+
+def test_a_stack_is_a_folder_of_four_files_that_any_program_reads(cell: CellStore) -> None:
+    record = some_record([3, 4])
+
+    cell.add(record)
+
+    (stack,) = stacks(cell)
+    assert stack.name.startswith("0003-0004-")
+    assert sorted(path.name for path in stack.iterdir()) == FILES
+    assert pd.read_parquet(stack / "curves.parquet").to_dict("records") == list(record.curves)
+    arrays = load_file(stack / "preprocessing.safetensors")
+    assert sorted(arrays) == ["fill", "scale", "shift"]
+    for name, array in record.preprocessing.items():
+        assert arrays[name].dtype == np.float64
+        np.testing.assert_array_equal(arrays[name], array)
+    assert json.loads((stack / "environment.json").read_text()) == record.environment
+
+
+def test_arrays_that_do_not_lie_in_one_piece_are_stored_by_value(cell: CellStore) -> None:
+    transposed = np.arange(6.0).reshape(3, 2).T
+
+    cell.add(replace(some_record([0, 1]), preprocessing={"fill": transposed}))
+
+    np.testing.assert_array_equal(load_file(stacks(cell)[0] / "preprocessing.safetensors")["fill"], transposed)
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.float64("nan"), np.float32("nan"), None])
+def test_a_metric_that_is_not_defined_is_null(cell: CellStore, missing: Any) -> None:
+    cell.add(some_record([0], auroc=missing))
+
+    assert '"auroc": null' in (stacks(cell)[0] / "trials.json").read_text()
+    assert cell.rows()[0]["auroc"] is None
+    assert cell.missing([0]) == []
+
+
+def test_numpy_values_become_plain_ones_of_full_precision(cell: CellStore) -> None:
+    third = np.float64(1) / 3
+
+    cell.add(some_record([np.int64(0)], accuracy=third, n_train=np.int64(2**40), device=np.True_))
+
+    (row,) = cell.rows()
+    assert row["trial"] == 0
+    assert row["accuracy"] == third
+    assert row["n_train"] == 2**40
+    assert row["device"] is True
+    assert {type(row[key]) for key in ("trial", "n_train", "pretrain_epochs")} == {int}
+
+
+def test_trials_that_are_asked_for_later_are_the_missing_ones(cell: CellStore) -> None:
+    cell.add(some_record(range(5)))
+
+    assert cell.missing(range(5)) == []
+    assert cell.missing(range(30)) == list(range(5, 30))
+    assert cell.missing(range(3)) == []
+
+
+def test_trials_of_several_stacks_are_one_list_in_order(cell: CellStore) -> None:
+    cell.add(some_record([5, 6]))
+    cell.add(some_record([0, 1]))
+    cell.add(some_record([3]))
+
+    assert [row["trial"] for row in cell.rows()] == [0, 1, 3, 5, 6]
+    assert cell.missing(range(7)) == [2, 4]
+
+
+def test_rows_can_be_asked_for_by_trial(cell: CellStore) -> None:
+    cell.add(some_record(range(5)))
+
+    assert [row["trial"] for row in cell.rows([4, 0, 9])] == [0, 4]
+    assert cell.rows([]) == []
+    assert [row["trial"] for row in cell.rows(range(2))] == [0, 1]
+
+
+def test_a_trial_that_was_trained_twice_is_one_row(cell: CellStore) -> None:
+    """Two processes may train it at the same time; equal rows then come from both."""
+    cell.add(some_record([0, 1]))
+    cell.add(some_record([1, 2]))
+    cell.add(some_record([1, 2]))
+
+    assert len(stacks(cell)) == 3
+    assert [row["trial"] for row in cell.rows()] == [0, 1, 2]
+    assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.52]
+
+
+def test_other_cells_are_not_looked_into(cell: CellStore) -> None:
+    cell.add(some_record([0]))
+
+    other = CellStore(cell.folder.parent, identity(some_config(seed=1), DATA_HASH))
+
+    assert other.rows() == []
+    assert other.missing([0]) == [0]
+
+
+def test_a_stack_that_was_cut_short_by_a_kill_does_not_count(cell: CellStore) -> None:
+    cell.add(some_record([0]))
+    left = cell.folder / "stacks" / f"{UNFINISHED}abc"
+    left.mkdir()
+    (left / "trials.json").write_text('[{"trial": 1}]')
+    (cell.folder / "stacks" / f"{UNFINISHED}empty").mkdir()
+
+    assert [row["trial"] for row in cell.rows()] == [0]
+    assert cell.missing(range(2)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        ({"rows": [{"trial": 1, "accuracy": float("inf")}]}, ValueError),  # JSON has no infinity
+        ({"curves": [{"phase": object()}]}, pa.ArrowInvalid),
+        ({"preprocessing": {"fill": np.array(["text"])}}, SafetensorError),
+        ({"environment": {"path": Path()}}, TypeError),
+    ],
+    ids=lambda part: next(iter(part)) if isinstance(part, dict) else "",
+)
+def test_a_stack_that_cannot_be_written_leaves_nothing(
+    cell: CellStore, part: dict[str, Any], error: type[Exception]
+) -> None:
+    cell.add(some_record([0]))
+
+    with pytest.raises(error):
+        cell.add(replace(some_record([1]), **part))
+
+    assert [path.name[:9] for path in stacks(cell)] == ["0000-0000"]
+    assert cell.missing(range(2)) == [1]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_an_interruption_between_the_files_of_a_stack_leaves_nothing(
+    cell: CellStore, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stop where a file would be written, whichever library writes it."""
+    writers = {
+        "trials.json": "pathlib.Path.write_text",
+        "environment.json": "pathlib.Path.write_text",
+        "curves.parquet": "pandas.DataFrame.to_parquet",
+        "preprocessing.safetensors": "safetensors.numpy.save_file",
+    }
+    original = Path.write_text
+
+    def stop(*args: Any, **kwargs: Any) -> None:
+        if file.endswith(".json") and args[0].name != file:
+            original(*args, **kwargs)
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(writers[file], stop)
+
+    with pytest.raises(KeyboardInterrupt):
+        cell.add(some_record([0]))
+
+    assert stacks(cell) == []
+    assert cell.missing([0]) == [0]

@@ -1,0 +1,199 @@
+"""Imports run one way. What each part of the package may use is said once, here."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import scarf_lightning
+
+PACKAGE = Path(scarf_lightning.__file__).parent
+LONGEST_MODULE = 300
+
+LOW = {"corruption", "losses", "nn", "data", "metrics", "randomness", "settings", "errors"}
+MAY_USE = {
+    **dict.fromkeys(LOW, LOW),
+    "modules": LOW,
+    "methods": LOW | {"modules", "results"},
+    "results": {"config", "errors"},
+    "sweeping": {"config", "results", "console", "data.sources", "errors"},
+    "console": LOW | {"modules"},
+    "trial_stack": LOW | {"config", "results", "console", "modules", "methods"},
+}
+"""Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
+registry looks up by name is imported when it is asked for, so only its imports at module level count."""
+
+CONFIG_MAY_USE = {"errors", "settings"}
+KNOW_HYDRA = {"config", "sweeping"}
+KNOW_LIGHTNING = {"data", "modules", "console"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "settings", "errors"}
+HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib"}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, and whether importing the importer imports it."""
+
+    module: str
+    at_import_time: bool
+
+
+def imports_of(source: str, module: str, *, is_package: bool = False) -> list[Import]:
+    """All imports in a module's source, in functions and under TYPE_CHECKING too, by absolute names."""
+    parents = module.split(".") if is_package else module.split(".")[:-1]
+    found = []
+    for node, at_import_time in _walk(ast.parse(source), at_import_time=True):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = parents[: len(parents) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found += [Import(name, at_import_time) for name in names]
+    return found
+
+
+def _walk(node: ast.AST, *, at_import_time: bool) -> Iterator[tuple[ast.AST, bool]]:
+    for child in ast.iter_child_nodes(node):
+        deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or (
+            isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        )
+        now = at_import_time and not deferred
+        yield child, now
+        yield from _walk(child, at_import_time=now)
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports_in(path: Path) -> list[Import]:
+    dotted = ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+    return imports_of(path.read_text(encoding="utf-8"), dotted, is_package=path.name == "__init__.py")
+
+
+def ours(imported: Import) -> str | None:
+    """The dotted name below the package, or None for an import from elsewhere."""
+    top, _, below = imported.module.partition(".")
+    return below if top == PACKAGE.name else None
+
+
+def is_among(name: str, allowed: set[str]) -> bool:
+    return any(name == part or name.startswith(part + ".") for part in allowed)
+
+
+def offences(path: Path) -> list[str]:
+    """Imports of ours that the module's part may not have."""
+    part = part_of(path)
+    allowed = CONFIG_MAY_USE if part == "config" else MAY_USE[part]
+    names = [ours(found) for found in imports_in(path) if found.at_import_time or part != "config"]
+    return [name for name in names if name is not None and not is_among(name, allowed | {part})]
+
+
+def users_of(*libraries: str) -> set[str]:
+    """The parts of the package that import one of these, wherever in their modules."""
+    return {
+        part_of(path) for path in modules() for found in imports_in(path) if found.module.partition(".")[0] in libraries
+    }
+
+
+def test_the_reading_of_imports_sees_every_kind() -> None:
+    source = """
+import os.path
+from typing import TYPE_CHECKING
+from ..errors import UsageError
+from . import near
+from .. import settings
+if TYPE_CHECKING:
+    import torch
+def late():
+    from ..modules.stack import Stack
+class Body:
+    import json
+try:
+    import xgboost
+except ImportError:
+    pass
+"""
+
+    found = imports_of(source, "scarf_lightning.config.typed")
+
+    assert [(each.module, each.at_import_time) for each in found] == [
+        ("os.path", True),
+        ("typing.TYPE_CHECKING", True),
+        ("scarf_lightning.errors.UsageError", True),
+        ("scarf_lightning.config.near", True),
+        ("scarf_lightning.settings", True),
+        ("torch", False),
+        ("scarf_lightning.modules.stack.Stack", False),
+        ("json", True),
+        ("xgboost", True),
+    ]
+    package = imports_of("from .store import CellStore", "scarf_lightning.results", is_package=True)
+    assert package == [Import("scarf_lightning.results.store.CellStore", at_import_time=True)]
+
+
+def test_every_part_of_the_package_has_a_rule() -> None:
+    assert {part_of(path) for path in modules()} == {*MAY_USE, "config", "__init__"}
+
+
+def test_the_package_itself_imports_nothing() -> None:
+    assert imports_in(PACKAGE / "__init__.py") == []
+
+
+@pytest.mark.parametrize("part", sorted({*MAY_USE, "config"}))
+def test_imports_run_one_way(part: str) -> None:
+    of_part = [path for path in modules() if part_of(path) == part]
+    assert of_part
+
+    assert {path.name: found for path in of_part if (found := offences(path))} == {}
+
+
+def test_configuration_ends_at_train() -> None:
+    assert users_of("hydra", "omegaconf") == KNOW_HYDRA
+    below = [path for path in modules() if part_of(path) not in KNOW_HYDRA]
+    assert [path.name for path in below if "DictConfig" in path.read_text(encoding="utf-8")] == []
+
+
+def test_only_the_data_among_the_low_parts_know_lightning() -> None:
+    assert users_of("pytorch_lightning", "lightning", "lightning_fabric") <= KNOW_LIGHTNING
+    assert "data" in users_of("pytorch_lightning")
+
+
+def test_configuration_results_and_sweeping_never_import_torch() -> None:
+    assert not users_of("torch", "pytorch_lightning") & FREE_OF_TORCH
+
+
+def test_what_runs_before_training_imports_nothing_heavy() -> None:
+    light = [
+        "scarf_lightning.config",
+        "scarf_lightning.results",
+        "scarf_lightning.sweeping.expand",
+        "scarf_lightning.sweeping.run",
+        "scarf_lightning.console.tables",
+        "scarf_lightning.console.screen",
+        "scarf_lightning.data.sources",
+        "hydra_plugins.scarf_sweeper.sweeper",
+    ]
+    code = f"import sys, {', '.join(light)}; print(*sys.modules)"
+
+    ran = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+
+    imported = set(ran.stdout.split())
+    assert set(light) <= imported
+    assert not imported & HEAVY
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_module_is_no_longer_than_a_reader_bears(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE

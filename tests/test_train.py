@@ -1,0 +1,274 @@
+"""`train.py` as a user starts it: a process, its output, what it leaves on the disk."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from omegaconf import OmegaConf
+from safetensors.numpy import load_file
+
+from scarf_lightning.results import fingerprint, load
+from tests.composing import ROOT
+
+HEAVY = {"torch", "pytorch_lightning", "openml", "sklearn", "pandas"}
+TINY = (
+    "pretrain.max_epochs=2",
+    "finetune.max_epochs=2",
+    "network.encoder.width=16",
+    "network.encoder.depth=2",
+    "network.pretrain_head.width=16",
+    "network.head.width=16",
+    "trainer=cpu",
+)
+N_TRAIN = 398  # of wdbc's 569 rows
+TIMES = ["pretrain_seconds", "finetune_seconds"]
+
+Process = subprocess.CompletedProcess[str]
+
+
+def train(*overrides: str, cwd: Path, python_options: tuple[str, ...] = ()) -> Process:
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
+    return subprocess.run(
+        [sys.executable, *python_options, str(ROOT / "train.py"), *overrides],
+        cwd=cwd,
+        env=given,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def imported(ran: Process) -> set[str]:
+    """The modules that a process imported, of one that was started with ``-X importtime``."""
+    names = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
+    assert "hydra" in names
+    return names
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def without_times(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop(columns=TIMES).reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished process, and the folder that it ran in."""
+
+    cwd: Path
+    ran: Process
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A cell of two trials, trained in a folder that is not the repository. Nobody changes it."""
+    cwd = tmp_path_factory.mktemp("first")
+    return Run(cwd, train("trials=2", *TINY, cwd=cwd))
+
+
+@pytest.fixture(scope="module")
+def extended(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same cell in a copy of the folder, asked for with three trials."""
+    cwd = tmp_path_factory.mktemp("extended")
+    shutil.copytree(first.cwd, cwd, dirs_exist_ok=True)
+    return Run(cwd, train("trials=3", *TINY, cwd=cwd))
+
+
+def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None:
+    cwd, ran = first.cwd, first.ran
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
+    axes = (
+        "dataset=wdbc, regime=full, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+    )
+    assert re.fullmatch(rf"{axes} \([0-9a-f]{{16}}\)", lines[0])
+    assert lines[-1] == f"Results are in {cwd / 'results'}"
+    table = [re.split(r"\s{2,}", line) for line in lines[1:-1] if not set(line) <= set("─ ")]
+    assert [cells[0] for cells in table] == [
+        "mean",
+        "accuracy",
+        "balanced accuracy",
+        "log loss",
+        "auroc",
+        "pretrain epochs (median)",
+        "pretrain seconds (all trials)",
+        "finetune epochs (median)",
+        "finetune seconds (all trials)",
+    ]
+    assert [cells[1] for cells in table if "epochs" in cells[0]] == ["2", "2"]
+    assert table[1][1] == f"{load(cwd / 'results')['accuracy'].mean():.4f}"
+
+
+def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
+    cwd = first.cwd
+    (cell,) = [path.parent for path in cwd.glob("results/*/cell.json")]
+    (stack,) = (cell / "stacks").iterdir()
+
+    assert sorted(files(cwd)) == sorted(
+        [
+            "results/datasets/wdbc.json",
+            *(f"results/{cell.name}/{name}" for name in ("cell.json", "config.yaml")),
+            *(
+                f"results/{cell.name}/stacks/{stack.name}/{name}"
+                for name in ("trials.json", "curves.parquet", "preprocessing.safetensors", "environment.json")
+            ),
+        ]
+    )
+    assert [path.name for path in cwd.iterdir()] == ["results"]
+
+
+def test_what_it_leaves_can_be_read(first: Run) -> None:
+    cwd = first.cwd
+    (cell,) = [path.parent for path in cwd.glob("results/*/cell.json")]
+    (stack,) = (cell / "stacks").iterdir()
+
+    described = json.loads((cell / "cell.json").read_text())
+    assert (described["dataset"], described["dataset_id"]) == ("wdbc", 1510)
+    assert described["fingerprint"] == fingerprint(described["identity"]) == cell.name
+    known = json.loads((cwd / "results" / "datasets" / "wdbc.json").read_text())
+    assert known["hash"] == described["identity"]["data"]
+
+    config = OmegaConf.load(cell / "config.yaml")
+    assert (config.trials, config.network.encoder.width, config.corruption.name) == (2, 16, "marginal")
+    assert "${" not in (cell / "config.yaml").read_text()
+    assert "hydra" not in config
+
+    curves = pd.read_parquet(stack / "curves.parquet")
+    assert sorted(curves[["phase", "trial", "epoch"]].itertuples(index=False, name=None)) == [
+        (phase, trial, epoch) for phase in ("finetune", "pretrain") for trial in (0, 1) for epoch in (1, 2)
+    ]
+    assert np.isfinite(curves[["train_loss", "validation_loss"]]).all(axis=None)
+    assert curves["validation_error"].between(0, 1)[curves["phase"] == "finetune"].all()
+
+    arrays = load_file(stack / "preprocessing.safetensors")
+    assert sorted(arrays) == ["fill", "scale", "shift"]
+    assert {(array.shape, str(array.dtype)) for array in arrays.values()} == {((2, 30), "float64")}
+    environment = json.loads((stack / "environment.json").read_text())
+    assert (environment["device"], environment["threads"]) == ("cpu", 1)
+    assert {"torch", "numpy", "pytorch-lightning"} <= set(environment["packages"])
+
+
+def test_its_rows_load_as_a_table(first: Run) -> None:
+    frame = load(first.cwd / "results")
+
+    assert frame["trial"].tolist() == [0, 1]
+    assert frame["dataset_id"].tolist() == [1510, 1510]
+    for column in ("accuracy", "balanced_accuracy", "auroc"):
+        assert frame[column].between(0, 1).all()
+    assert (frame["log_loss"] > 0).all()
+    assert (frame[TIMES] > 0).all(axis=None)
+    assert (frame[["pretrain_epochs", "finetune_epochs"]] == 2).all(axis=None)
+    sizes = frame[["n_train", "n_labelled", "n_validation", "n_test"]]
+    assert sizes.drop_duplicates().to_numpy().tolist() == [[N_TRAIN, N_TRAIN, 57, 114]]
+    assert (frame["pretrain"] == "scarf").all()
+    assert (frame["corruption.rate"] == 0.6).all()
+
+
+def test_a_finished_cell_is_shown_again_and_nothing_heavy_is_imported(first: Run) -> None:
+    before = files(first.cwd)
+
+    ran = train("trials=2", *TINY, cwd=first.cwd, python_options=("-X", "importtime"))
+
+    assert ran.returncode == 0
+    assert not imported(ran) & HEAVY
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
+    heading, *rest = ran.stdout.splitlines()
+    heading_before, *rest_before = first.ran.stdout.splitlines()
+    assert heading == re.sub(r"\(\w+\)$", "(finished already)", heading_before)
+    assert rest == rest_before
+    assert files(first.cwd) == before
+
+
+def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> None:
+    assert (extended.ran.returncode, extended.ran.stderr) == (0, "")
+    assert extended.ran.stdout.splitlines()[0] == first.ran.stdout.splitlines()[0]
+
+    before, after = files(first.cwd), files(extended.cwd)
+    new = [name for name in after if name not in before]
+    assert len(new) == 4
+    assert all(re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name) for name in new)
+    assert {name: after[name] for name in before} == before
+    assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
+
+
+def test_a_failing_cell_stops_no_other_and_trials_are_the_same_at_once_and_one_after_the_other(
+    extended: Run, tmp_path: Path
+) -> None:
+    ran = train("trials=3", "finetune.learning_rate=1e30,0.001", "paths.results=at_once", *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 1
+    assert "trials=3 finetune.learning_rate=1e+30 paths.results=at_once" in ran.stderr
+    assert "FloatingPointError: training diverged in epoch 1 of trial 0, 1, 2" in ran.stderr
+    assert "finetune.learning_rate=0.001" not in ran.stderr
+
+    at_once, one_later = load(tmp_path / "at_once"), load(extended.cwd / "results")
+    assert [stack.name[:9] for stack in tmp_path.glob("at_once/*/stacks/*")] == ["0000-0002"]
+    pd.testing.assert_frame_equal(without_times(at_once), without_times(one_later), check_exact=True)
+    assert at_once["finetune.learning_rate"].tolist() == [0.001] * 3
+    assert at_once["log_loss"].nunique() == 3
+
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    assert [line for line in lines if line[1:] == ["0", "not", "finished"]]
+    assert ["0.001", "3", f"{at_once['accuracy'].mean():.4f}"] in [line[:3] for line in lines]
+    assert [path.name for path in tmp_path.iterdir()] == ["at_once"]
+
+
+def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_path: Path) -> None:
+    ran = train("trials=2", "regime=semi25,noise30", "fit_on=train", "pretrain=scarf", *TINY, cwd=tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    frame = load(tmp_path / "results")
+    labelled = frame.groupby("regime")["n_labelled"].unique().map(list).to_dict()
+    assert labelled == {"semi25": [round(0.25 * N_TRAIN)], "noise30": [N_TRAIN]}
+    assert (frame["n_train"] == N_TRAIN).all()
+    for file in (tmp_path / "results").glob("*/stacks/*/preprocessing.safetensors"):
+        shift = load_file(file)["shift"]
+        assert (shift[0] != shift[1]).all()  # each trial its own rows
+    heading = (
+        "2 cells of dataset=wdbc, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+    )
+    assert heading in ran.stdout.splitlines()
+    table = ran.stdout.partition(heading)[2]
+    for regime in ("semi25", "noise30"):
+        mean = frame.loc[frame["regime"] == regime, "accuracy"].mean()
+        assert re.search(rf"\n\s+{regime}\s+2\s+{mean:.4f}\s", table)
+
+
+@pytest.mark.parametrize("option", ["--help", "--cfg=job"])
+def test_looking_at_the_configuration_imports_nothing_heavy(option: str, tmp_path: Path) -> None:
+    ran = train(*option.split("="), cwd=tmp_path, python_options=("-X", "importtime"))
+
+    assert ran.returncode == 0
+    assert not imported(ran) & HEAVY
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
+    assert "validation_passes: 10" in ran.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["trials=2.5"], r"trials.* whole number.*2\.5\.|trials: Value '2\.5' .*\."),
+        (["corruption.rat=0.5"], r"corruption\.rat is not an option; the options of corruption are: .*rate\."),
+    ],
+)
+def test_bad_input_is_answered_in_a_sentence(overrides: list[str], sentence: str, tmp_path: Path) -> None:
+    ran = train(*overrides, *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert re.fullmatch(sentence + "\n", ran.stderr)
+    assert list(tmp_path.iterdir()) == []
