@@ -210,7 +210,8 @@ def test_a_failing_cell_stops_no_other_and_trials_are_the_same_at_once_and_one_a
     ran = train("trials=3", "finetune.learning_rate=1e30,0.001", "paths.results=at_once", *TINY, cwd=tmp_path)
 
     assert ran.returncode == 1
-    assert "trials=3 finetune.learning_rate=1e+30 paths.results=at_once" in ran.stderr
+    label = f"trials=3 finetune.learning_rate=1e+30 paths.results=at_once {' '.join(TINY)}"
+    assert ran.stderr.startswith(f"{label} failed:\nTraceback (most recent call last):\n")
     assert "FloatingPointError: training diverged in epoch 1 of trial 0, 1, 2" in ran.stderr
     assert "finetune.learning_rate=0.001" not in ran.stderr
 

@@ -1,54 +1,35 @@
 """A table on the device: a batch is an index into it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from .preprocessing import Preprocessing
-from .scaling import ZScore
 from .table import Table
-
-
-@dataclass
-class _Affine:
-    """What still has to be done to a stored value of a trial, each ``(T, 1, M)``."""
-
-    fill: Tensor
-    scale: Tensor
-    shift: Tensor
 
 
 class DeviceTable:
     """The table of a stack of ``T`` trials, imputed and scaled as each trial does, one copy for all of them.
 
-    Where all trials share their preprocessing, values are stored imputed and scaled. Where each has its own, values are
-    stored z-scored over the whole table, so that float32 loses nothing of large numbers, with a mask of the missing
-    ones, and the trials' vectors are applied to what is fetched. Categorical columns hold their codes.
+    Where all trials share their preprocessing, values are stored imputed and scaled. Where each has its own, they are
+    stored as they are, in float64 so that large numbers lose nothing, and the trials' vectors are applied to what is
+    fetched. Categorical columns hold their codes.
     """
 
     def __init__(
         self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
     ) -> None:
         self.device, self.dtype = torch.device(device), dtype
-        self._affine: _Affine | None = None
-        self._missing: Tensor | None = None
+        self._own: tuple[Tensor, ...] = ()  # fill, shift and scale of each trial, (T, 1, M), where they differ
+        values = torch.from_numpy(table.values)
         if preprocessing.is_shared:
-            stored = preprocessing.apply(table.values, 0)
+            values = torch.from_numpy(preprocessing.apply(table.values, 0)).to(dtype)
         else:
-            reference = Preprocessing.fit(table, [None], ZScore())
-            stored = reference.apply(table.values, 0)
-            mean, inverse = reference.shift, np.where(reference.scale == 0, 1.0, reference.scale)
-            self._missing = torch.from_numpy(np.isnan(table.values)).to(self.device)
-            self._affine = _Affine(
-                fill=self._vectors((preprocessing.fill - mean) * inverse),
-                scale=self._vectors(preprocessing.scale / inverse),
-                shift=self._vectors((mean - preprocessing.shift) * preprocessing.scale),
-            )
-        self._values = torch.from_numpy(stored).to(self.device, dtype)
+            vectors = (preprocessing.fill, preprocessing.shift, preprocessing.scale)
+            self._own = tuple(torch.from_numpy(vector).unsqueeze(1).to(self.device) for vector in vectors)
+        self._values = values.to(self.device)
 
     @property
     def n_features(self) -> int:
@@ -57,34 +38,26 @@ class DeviceTable:
 
     def rows(self, index: Tensor) -> Tensor:
         """Whole rows: ``index`` ``(T, N)`` of row numbers gives ``(T, N, M)``."""
-        missing = None if self._missing is None else self._missing[index]
-        return self._finish(self._values[index], missing)
+        return self._finish(self._values[index])
 
     def cells(self, index: Tensor) -> Tensor:
         """Single cells: ``index`` ``(T, N, M)`` of row numbers, one for every cell, gives ``(T, N, M)``."""
-        flat = index * self.n_features + self._column_numbers
-        missing = None if self._missing is None else self._missing.view(-1)[flat]
-        return self._finish(self._values.view(-1)[flat], missing)
+        return self._finish(self._values.view(-1)[index * self.n_features + self._column_numbers])
 
     def keep(self, positions: Sequence[int]) -> None:
         """Let the trials at all other positions leave."""
-        if self._affine is not None:
-            index = torch.tensor(positions, device=self.device)
-            fill, scale, shift = (v[index] for v in (self._affine.fill, self._affine.scale, self._affine.shift))
-            self._affine = _Affine(fill, scale, shift)
+        index = torch.tensor(positions, device=self.device)
+        self._own = tuple(vector[index] for vector in self._own)
 
     @cached_property
     def _column_numbers(self) -> Tensor:
         return torch.arange(self.n_features, device=self.device)
 
-    def _vectors(self, array: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device, self.dtype).unsqueeze(1)
-
-    def _finish(self, stored: Tensor, missing: Tensor | None) -> Tensor:
-        if self._affine is None or missing is None:
+    def _finish(self, stored: Tensor) -> Tensor:
+        if not self._own:
             return stored
-        filled = torch.where(missing, self._affine.fill, stored)
-        return filled * self._affine.scale + self._affine.shift
+        fill, shift, scale = self._own
+        return ((torch.where(stored.isnan(), fill, stored) - shift) * scale).to(self.dtype)
 
 
 class TrainingRows:

@@ -50,8 +50,9 @@ def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Fl
     for m, column in enumerate(table.columns):
         seen = values[~missing[:, m], m]
         if len(seen):
-            fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else seen.mean()
+            mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding may carry it out of a constant's range
+            fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
     filled = np.where(missing, fill, values)
     shift, divisor = scaling.statistics(filled)
-    scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor != 0)
+    scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
     return fill, np.where(table.is_categorical, 0.0, shift), np.where(table.is_categorical, 1.0, scale)

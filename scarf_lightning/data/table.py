@@ -70,9 +70,12 @@ class Table:
             dataset_id: the OpenML id, where there is one.
 
         Raises:
+            ValueError: the arguments' lengths differ.
             UsageError: a label is missing, fewer than two classes occur, there are fewer than 10 rows, or no column
                 holds a value.
         """
+        if not (features.shape[0] == len(target) and features.shape[1] == len(categorical)):
+            raise ValueError("features, target and categorical do not belong together: their lengths differ")
         if len(features) < FEWEST_ROWS:
             raise UsageError(f"{source} has {len(features)} rows; a 70/10/20 split needs at least {FEWEST_ROWS}.")
         missing = int(target.isna().sum())

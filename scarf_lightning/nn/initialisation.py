@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from ..randomness import StackedGenerator
@@ -31,5 +30,5 @@ class Initialisation:
         }[self.weight]
         weight = (2 * random.uniform(n_in, n_out) - 1) * bound
         if self.bias == "zeros":
-            return weight, torch.zeros(len(random), 1, n_out)
+            return weight, weight.new_zeros(len(random), 1, n_out)
         return weight, (2 * random.uniform(1, n_out) - 1) / math.sqrt(n_in)

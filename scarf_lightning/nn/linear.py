@@ -1,6 +1,7 @@
 """The linear layer of T independent networks."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..randomness import StackedGenerator
@@ -20,4 +21,11 @@ class StackedLinear(nn.Module):
         self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.baddbmm(self.bias, x, self.weight)
+        bias: Tensor = self.bias
+        weight: Tensor = self.weight
+        # A dimension of one takes another path through the product, on which the stack's size shows in the last bit.
+        if weight.shape[1] == 1:
+            x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
+        if weight.shape[2] == 1:
+            return torch.baddbmm(F.pad(bias, (0, 1)), x, F.pad(weight, (0, 1)))[..., :1]
+        return torch.baddbmm(bias, x, weight)

@@ -218,6 +218,13 @@ class TestTrainingRows:
         exact = train[..., 0].astype(np.float32).astype(np.float64).mean(axis=1)
         assert (found[:, 0, 0].numpy() == exact.astype(np.float32)).all()
 
+    @every_fit
+    def test_the_mean_has_the_same_bits_in_any_stack(self, large: Table, fit_on: str) -> None:
+        every = self.training_rows(large, prepare(large, range(10), fit_on)).mean()
+        for asked in ([3], [7, 3]):
+            some = self.training_rows(large, prepare(large, asked, fit_on)).mean()
+            assert torch.equal(some, every[asked])
+
     @pytest.mark.parametrize("mean_before", [False, True])
     @every_fit
     def test_those_that_stay_draw_the_same_when_trials_leave(

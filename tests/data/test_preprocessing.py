@@ -184,3 +184,13 @@ def test_apply_leaves_its_input_alone(mixed_table: Table) -> None:
     before = mixed_table.values.copy()
     Preprocessing.fit(mixed_table, [None], ZScore()).apply(mixed_table.values, 0)
     assert np.array_equal(before, mixed_table.values, equal_nan=True)
+
+
+@pytest.mark.parametrize("scaling", [ZScore(), MinMax(), Mean()], ids=lambda s: s.name)
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, -7.7, 1e9 + 0.1])
+def test_a_constant_with_gaps_becomes_zeros(scaling: Scaling, constant: float) -> None:
+    target = pd.Series(["a", "b"] * 30, name="y")
+    for gaps in range(1, 40):
+        frame = pd.DataFrame({"constant": [np.nan] * gaps + [constant] * (60 - gaps)})
+        table = Table.from_frame(frame, target, categorical=[False], name="t", source="test:t")
+        assert (Preprocessing.fit(table, [None], scaling).apply(table.values, 0) == 0).all()

@@ -1,6 +1,6 @@
 """Stack size changes nothing: a trial is the same alone, among ten, after others have left, and in a plain loop."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -84,6 +84,14 @@ def test_a_trial_alone_is_that_trial_among_ten(
     last_to_leave = int(among_ten.pretraining.epochs.argmax())
     for trial in (0, last_to_leave):
         assert_same(train(make_stack(patients, [trial], **options), corruption, monitor=monitor), among_ten)
+
+
+def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: MakeStack) -> None:
+    """Shapes that fill no vector register, and products with a dimension of one."""
+    column = replace(patients, columns=patients.columns[:1], values=patients.values[:, :1])
+    for table, width in ((column, 5), (patients, 1)):
+        whole = train(make_stack(table, range(6), width=width), Marginal(1.0))
+        assert_same(train(make_stack(table, [4], width=width), Marginal(1.0)), whole)
 
 
 def test_five_and_five_are_ten(patients: Table, make_stack: MakeStack) -> None:

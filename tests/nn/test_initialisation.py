@@ -99,3 +99,8 @@ def test_weights_are_those_of_float32_whatever_the_default_dtype() -> None:
     assert weight.dtype == torch.float32
     bias = Initialisation(bias="pytorch").draw(7, 5, StackedGenerator([1]))[1]
     assert bias.dtype == torch.float32
+
+
+@pytest.mark.usefixtures("float64_default")
+def test_biases_of_zero_are_float32_whatever_the_default_dtype() -> None:
+    assert Initialisation().draw(7, 5, StackedGenerator([1]))[1].dtype == torch.float32

@@ -75,3 +75,18 @@ def test_weight_and_bias_are_the_initialisations() -> None:
     assert torch.equal(layer.weight, weight)
     assert torch.equal(layer.bias, bias)
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize(("n_in", "n_out"), [(1, 256), (256, 1), (1, 1), (1, 3), (5, 1)])
+def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_out: int) -> None:
+    random = torch.Generator().manual_seed(0)
+    x, probe = torch.randn(6, 128, n_in, generator=random), torch.randn(6, 128, n_out, generator=random)
+    found = []
+    for kept in ([4], list(range(6))):
+        layer = StackedLinear(n_in, n_out, StackedGenerator(kept), Initialisation("pytorch", "pytorch"))
+        own = x[kept].requires_grad_()
+        out = layer(own)
+        (out * probe[kept]).sum().backward()
+        t = kept.index(4)
+        found.append([out[t], own.grad[t], layer.weight.grad[t], layer.bias.grad[t]])
+    assert all(torch.equal(alone, among) for alone, among in zip(*found, strict=True))

@@ -172,6 +172,30 @@ class TestRun:
         assert "\nseed=1: dataset 1510 cannot be had.\n" in shown.err
         assert "seed=2" not in shown.err
 
+    def test_bad_input_that_a_job_meets_is_said_once_and_in_its_own_words(
+        self, train: Train, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def refuse(config: Config) -> None:
+            raise UsageError("dataset 1510 cannot be had.")
+
+        cells = [cell("seed=0")]
+
+        assert run(cells, FakeLauncher(cells, refuse)) == 1
+
+        assert capsys.readouterr().err == "seed=0: dataset 1510 cannot be had.\n"
+
+    def test_a_job_that_a_launcher_lost_is_named(
+        self, train: Train, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cells = [cell("seed=0")]
+        launcher = FakeLauncher(cells, train)
+        lost = JobReturn(overrides=["seed=0"], status=JobStatus.UNKNOWN)
+        monkeypatch.setattr(launcher, "launch", lambda jobs, initial_job_idx: [lost])
+
+        assert run(cells, launcher) == 1
+
+        assert capsys.readouterr().err == "seed=0 did not finish.\n"
+
     def test_wrong_parts_of_all_cells_are_listed_before_anything_is_launched(self, train: Train) -> None:
         cells = [
             cell("good"),
