@@ -1,12 +1,14 @@
 """From composed configuration to checked dataclasses, with one clear sentence for whatever is wrong."""
 
+import dataclasses
+import math
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import ConfigKeyError, OmegaConfBaseException, ValidationError
+from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
 from ..errors import UsageError
 
@@ -17,21 +19,23 @@ def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
     """Read ``node`` as the dataclass ``schema``; ``path`` is where in the configuration it stands.
 
     Raises:
-        UsageError: an unknown option, a wrong type or a value out of range; the valid ones are named.
+        UsageError: an option is unknown or missing, of a wrong type or out of range; the valid ones are named.
     """
     structure = OmegaConf.structured(schema)
     OmegaConf.set_readonly(structure, False)
     try:
+        _check_leaves(node, path)
+        _check_groups(schema, node, path)
         merged = OmegaConf.merge(structure, node)
+        assert isinstance(merged, DictConfig)
+        _refuse_rounding(node, merged, path)
+        _check_ranges(merged, path)
+        value = OmegaConf.to_object(merged)
     except ConfigKeyError as error:
-        raise UsageError(_unknown_option(error, structure, path)) from error
-    except ValidationError as error:
+        raise UsageError(_unknown_option(error, schema, path)) from error
+    except OmegaConfBaseException as error:
         option = _join(path, error.full_key or "")
         raise UsageError(f"{option}: {str(error).splitlines()[0].removesuffix('.')}.") from error
-    _refuse_rounding(node, merged, path)
-    assert isinstance(merged, DictConfig)
-    _check_ranges(merged, path)
-    value = OmegaConf.to_object(merged)
     assert isinstance(value, schema)
     return value
 
@@ -57,12 +61,41 @@ def _join(*parts: str) -> str:
     return ".".join(part for part in parts if part)
 
 
-def _unknown_option(error: ConfigKeyError, structure: DictConfig, path: str) -> str:
-    parent = (error.full_key or "").rpartition(".")[0]
-    node = OmegaConf.select(structure, parent) if parent else structure
-    known = ", ".join(str(key) for key in node)
+def _unknown_option(error: ConfigKeyError, schema: type[Any], path: str) -> str:
+    *groups, _ = (error.full_key or "").split(".")
+    for group in groups:
+        schema = get_type_hints(schema)[group]
     full = _join(path, error.full_key or "")
-    return f"{full} is not an option; {_where(full)} are: {known or 'none'}."
+    return f"{full} is not an option; {_where(full)} are: {_names(schema) or 'none'}."
+
+
+def _names(schema: type[Any]) -> str:
+    return ", ".join(field.name for field in fields(schema))
+
+
+def _check_leaves(node: DictConfig, path: str) -> None:
+    """Refuse references to nothing, and numbers that are none: they would compare, hash and train as nonsense."""
+    for option, value in _leaves(node):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{_join(path, option)} must be a finite number, not {value}.")
+
+
+def _check_groups(schema: type[Any], node: DictConfig, path: str) -> None:
+    """Every group of options must be there, and be one."""
+    for name, kind in get_type_hints(schema).items():
+        if not is_dataclass(kind) and get_origin(kind) is not dict:
+            continue
+        full = _join(path, name)
+        if name not in node and _is_required(schema, name):
+            raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
+        if name in node and not isinstance(node[name], DictConfig):
+            names = f" ({_names(kind)})" if is_dataclass(kind) and isinstance(kind, type) else ""
+            raise UsageError(f"{full} is a group of options{names}; it cannot be {node[name]}.")
+
+
+def _is_required(schema: type[Any], name: str) -> bool:
+    field = next(field for field in fields(schema) if field.name == name)
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _refuse_rounding(node: DictConfig, merged: Any, path: str) -> None:

@@ -2,10 +2,10 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 UNFINISHED = ".unfinished-"
 
@@ -17,7 +17,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
     Left by an exception, it is removed and ``target`` never appears.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=target.parent))
+    folder = _unfinished(target)
+    folder.mkdir()
     try:
         yield folder
         for path in folder.iterdir():
@@ -33,16 +34,20 @@ def whole_folder(target: Path) -> Iterator[Path]:
 def write_whole(target: Path, text: str) -> None:
     """Write a file under a temporary name, bring it to the disk, and give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=UNFINISHED, dir=target.parent)
+    temporary = _unfinished(target)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        _sync(Path(name))
-        Path(name).replace(target)
+        temporary.write_text(text, encoding="utf-8")
+        _sync(temporary)
+        temporary.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _sync(target.parent)
+
+
+def _unfinished(target: Path) -> Path:
+    """A name beside the target that nobody else takes. Not by `tempfile`, whose files only their owner may read."""
+    return target.parent / f"{UNFINISHED}{uuid4().hex}"
 
 
 def _sync(path: Path) -> None:

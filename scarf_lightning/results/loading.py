@@ -14,6 +14,7 @@ FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method", "trial", "accuracy",
     "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
+METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = ("dataset_id", "trial", "pretrain_epochs", "finetune_epochs")
 
 
@@ -40,10 +41,17 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
         rows += [axes | row for _, row in sorted(stored_rows(path.parent).items())]
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
-    frame = pd.DataFrame(rows)
-    for column in WHOLE_NUMBERS:
-        frame[column] = frame[column].astype("Int64")
-    return frame[[*FIRST_COLUMNS, *(column for column in frame.columns if column not in FIRST_COLUMNS)]]
+    columns = list(dict.fromkeys([*FIRST_COLUMNS, *(column for row in rows for column in row)]))
+    values = {column: [row.get(column) for row in rows] for column in columns}
+    return pd.DataFrame({column: pd.array(values[column], dtype=_dtype(column, values[column])) for column in columns})
+
+
+def _dtype(column: str, values: list[Any]) -> Any:
+    """Whole numbers and truth values stay what they are where some rows have none; NaN stands for a missing number."""
+    types = {int} if column in WHOLE_NUMBERS else {type(value) for value in values if value is not None}
+    if column in METRICS or float in types:
+        return "float64"
+    return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(types), object)
 
 
 def axis_columns(identity: dict[str, Any]) -> Row:
@@ -59,5 +67,6 @@ def _flat(name: str, value: Any) -> Row:
         return {name: value}
     columns: Row = {}
     for key, inner in value.items():
-        columns |= _flat(name if key == "name" else f"{name}.{key}", inner)
+        if inner is not None:  # not used, or set to nothing
+            columns |= _flat(name if key == "name" else f"{name}.{key}", inner)
     return columns

@@ -116,7 +116,7 @@ def stack_folders(cell: Path) -> list[Path]:
     stacks = cell / "stacks"
     if not stacks.exists():
         return []
-    return sorted(path for path in stacks.iterdir() if not path.name.startswith(UNFINISHED))
+    return sorted(path for path in stacks.iterdir() if path.is_dir() and not path.name.startswith(UNFINISHED))
 
 
 def _json_value(value: Any) -> Any:

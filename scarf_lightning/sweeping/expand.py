@@ -44,6 +44,9 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
             choices.append([str(override.input_line)])
         keys.append(key.lstrip("+~").partition("@")[0].replace("/", "."))
 
+    for override, values in zip(parsed, choices, strict=True):
+        if not values:
+            raise UsageError(f"{override.input_line} matches no option.")
     combinations = list(itertools.product(*choices))
     cells, problems = [], []
     for overrides in combinations:
@@ -61,7 +64,10 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
 def _compose(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Config:
     try:
         composed = loader.load_sweep_config(master, list(overrides))
-    except HydraException as error:
+    except (
+        HydraException,
+        ValueError,
+    ) as error:  # Hydra answers some overrides, such as corruption=null, by the latter
         raise UsageError(explain(error)) from error
     with_hydra = OmegaConf.to_container(composed, resolve=False)
     assert isinstance(with_hydra, dict)

@@ -20,10 +20,7 @@ from .expand import Cell
 
 def run(cells: Sequence[Cell], launcher: Launcher) -> int:
     """Launch a job for each cell that is not finished, print what came out, and return the exit status."""
-    distinct: dict[str, Cell] = {}
-    for cell in cells:
-        distinct.setdefault(_key(cell.config), cell)
-    ordered = list(distinct.values())
+    ordered = _distinct(cells)
     waiting = [cell for cell in ordered if not _is_finished(cell.config)]
     if waiting:
         _check_parts(waiting)
@@ -37,6 +34,16 @@ def run(cells: Sequence[Cell], launcher: Launcher) -> int:
     for failure in failures:
         print(failure, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
     return 1 if failures else 0
+
+
+def _distinct(cells: Sequence[Cell]) -> list[Cell]:
+    """Equal cells count once, with the largest number of trials that is asked of them."""
+    found: dict[tuple[str, str], Cell] = {}
+    for cell in cells:
+        key = (cell.config.paths.results, _key(cell.config))
+        if key not in found or cell.config.trials > found[key].config.trials:
+            found[key] = cell
+    return list(found.values())
 
 
 def _check_parts(cells: Sequence[Cell]) -> None:

@@ -116,7 +116,7 @@ def test_a_wrong_choice_is_refused_in_one_sentence(shapes: str, choice: dict[str
         ),
         ("corruption", {"name": "mean", "rate": 1.5}, "corruption.rate must lie in (0, 1], not 1.5."),
         ("corruption", {"name": "mean", "rate": 0}, "corruption.rate must lie in (0, 1], not 0.0."),
-        ("corruption", {"name": "mean", "rate": float("nan")}, "corruption.rate must lie in (0, 1], not nan."),
+        ("corruption", {"name": "mean", "rate": float("nan")}, "corruption.rate must be a finite number, not nan."),
         ("corruption", {"name": "mean", "rate": "high"}, "corruption.rate: "),
         ("loss", {"name": "infonce", "temperature": 0}, "loss.temperature must be greater than 0, not 0.0."),
         ("regime", {"name": "semi25", "labelled": 0}, "regime.labelled must lie in (0, 1], not 0.0."),

@@ -135,7 +135,7 @@ def test_a_schema_without_options_says_so() -> None:
         ("network.bias_init", "ones", "network.bias_init must be one of zeros, pytorch, not ones."),
         ("finetune.batch_size", 1, "finetune.batch_size must be at least 2, not 1."),
         ("finetune.learning_rate", 0, "finetune.learning_rate must be greater than 0, not 0.0."),
-        ("finetune.learning_rate", float("nan"), "finetune.learning_rate must be greater than 0, not nan."),
+        ("finetune.learning_rate", float("nan"), "finetune.learning_rate must be a finite number, not nan."),
         ("finetune.epsilon", -1, "finetune.epsilon must be greater than 0, not -1.0."),
         ("finetune.max_epochs", 0, "finetune.max_epochs must be at least 1, not 0."),
         ("finetune.patience", -1, "finetune.patience must be at least 0, not -1."),
@@ -217,3 +217,20 @@ def test_any_other_error_keeps_its_words_and_its_cause() -> None:
     assert explain(error) == "Could not read it."
     error.__cause__ = OSError("The disk is full.")
     assert explain(error) == "Could not read it. The disk is full."
+
+
+@pytest.mark.parametrize("node", ["dataset", "pretrain", "finetune", "network", "network.encoder", "trainer", "logger"])
+def test_settings_cannot_name_code(node: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{node}\._target_ is not an option; the options of {node} are: "):
+        read(changed(f"{node}._target_", "os.system"))
+
+
+def test_a_value_in_place_of_a_group_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^paths is a group of options \(results, openml\); it cannot be 3\.$"):
+        read(changed("paths", 3))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_are_none_are_refused(value: float) -> None:
+    with pytest.raises(UsageError, match=r"^loss\.temperature must be a finite number"):
+        read(changed("loss.temperature", value))

@@ -1,4 +1,5 @@
 import os
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -172,3 +173,15 @@ def test_a_file_that_is_there_is_replaced_and_readers_of_the_old_one_are_not_dis
         assert reader.read() == "old"
     assert target.read_text(encoding="utf-8") == "nëw"
     assert list(target.parent.iterdir()) == [target]
+
+
+def test_others_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_whole(tmp_path / "file", "x")
+        with whole_folder(tmp_path / "folder"):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
+    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755

@@ -198,3 +198,24 @@ def test_an_identity_as_columns() -> None:
     assert axis_columns(nested) == {
         "seed": 3, "corruption": "mean", "corruption.rate": 0.5, "loss": None, "network.head.width": 2,
     }  # fmt: skip
+
+
+def stored(folder: Path, pretrain: str = "scarf", **metrics: float) -> None:
+    cell = CellStore(folder, identity(some_config(pretrain=pretrain), DATA_HASH))
+    cell.describe(dataset="x", dataset_id=1, source="s", config="")
+    cell.add(some_record([0, 1], pretrained=pretrain != "none", **metrics))
+
+
+def test_auroc_never_defined_is_still_a_number_column(tmp_path: Path) -> None:
+    stored(tmp_path, auroc=float("nan"))
+    assert str(load(tmp_path)["auroc"].dtype) == "float64"
+
+
+def test_beside_control_cells_options_keep_their_types_and_no_group_becomes_a_column(tmp_path: Path) -> None:
+    stored(tmp_path, "none")
+    stored(tmp_path, "scarf")
+    frame = load(tmp_path)
+    assert "network.pretrain_head" not in frame.columns
+    assert str(frame["pretrain.batch_size"].dtype) == "Int64"
+    assert str(frame["pretrain.restore_best"].dtype) == "boolean"
+    assert str(frame["corruption.rate"].dtype) == "float64"

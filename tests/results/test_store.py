@@ -239,3 +239,10 @@ def test_an_interruption_between_the_files_of_a_stack_leaves_nothing(
 
     assert stacks(cell) == []
     assert cell.missing([0]) == [0]
+
+
+def test_a_stray_file_among_the_stacks_is_passed_over(tmp_path: Path) -> None:
+    cell = CellStore(tmp_path, identity(some_config(), DATA_HASH))
+    cell.add(some_record([0]))
+    (cell.folder / "stacks" / ".nfs0001").write_text("")
+    assert cell.missing([0, 1]) == [1]

@@ -193,3 +193,14 @@ def test_one_wrong_cell_among_good_ones_refuses_all() -> None:
         "corruption=means: corruption=means is not an option"
     )
     assert refusal("seed=1,-1") == ["seed=-1: seed must be at least 0, not -1."]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    ["corruption=null", "~dataset", "~corruption", "seed=${foo}", "dataset.source=???", "dataset=glob(nothing*)"],
+)
+def test_odd_overrides_are_refused_for_what_they_are(argument: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        cells_of(argument)
+    assert argument.strip("~").partition("=")[0].split(".")[0] in str(caught.value)
+    assert "pretrain=none" not in str(caught.value)

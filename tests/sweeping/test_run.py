@@ -223,3 +223,15 @@ class TestRun:
         assert not Path("results").exists()
         assert len(load("elsewhere")) == 2
         assert capsys.readouterr().out == f"Results are in {Path('elsewhere').absolute()}\n"
+
+    def test_the_largest_number_of_trials_is_trained(self, train: Train) -> None:
+        cells = [cell("trials=1", trials=1), cell("trials=2", trials=2)]
+        run(cells, FakeLauncher(cells, train))
+        assert load()["trial"].tolist() == [0, 1]
+
+    def test_two_results_folders_are_two_cells(self, train: Train) -> None:
+        cells = [cell("paths.results=a"), cell("paths.results=b")]
+        for each in cells:
+            each.config.paths.results = each.overrides[0][-1]
+        run(cells, FakeLauncher(cells, train))
+        assert (len(load("a")), len(load("b"))) == (2, 2)
