@@ -64,11 +64,10 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
 def _compose(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Config:
     try:
         composed = loader.load_sweep_config(master, list(overrides))
-    except (
-        HydraException,
-        ValueError,
-    ) as error:  # Hydra answers some overrides, such as corruption=null, by the latter
+    except HydraException as error:
         raise UsageError(explain(error)) from error
+    except ValueError as error:  # so Hydra answers a group set to null, without naming it
+        raise UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.") from error
     with_hydra = OmegaConf.to_container(composed, resolve=False)
     assert isinstance(with_hydra, dict)
     del with_hydra["hydra"]
