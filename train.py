@@ -29,8 +29,8 @@ def main(composed: DictConfig) -> None:
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
-    dataset, results = config.dataset, Path(config.paths.results)
-    source = open_source(dataset.source, id=dataset.id, name=dataset.name, openml_cache=config.paths.openml)
+    results = Path(config.paths.results)
+    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml)
     table = source.load()
     remember_hash(results, source, table.hash)
 

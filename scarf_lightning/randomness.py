@@ -26,6 +26,7 @@ class Purpose(StrEnum):
     PRETRAIN_ORDER = "batch order of pre-training"
     FINETUNE_ORDER = "batch order of fine-tuning"
     CORRUPTION = "corruption"
+    FINETUNE_CORRUPTION = "corruption in fine-tuning"
     VALIDATION_VIEWS = "validation views"
     DROPOUT = "dropout"
     MIXUP = "mixup"
@@ -82,6 +83,13 @@ class StackedGenerator:
         out = torch.empty(len(self), *shape, dtype=torch.float32, device=self.device)
         for row, generator in zip(out, self._generators, strict=True):
             row.uniform_(generator=generator)
+        return out
+
+    def normal(self, *shape: int) -> Tensor:
+        """Standard normal, ``(T, *shape)``."""
+        out = torch.empty(len(self), *shape, dtype=torch.float32, device=self.device)
+        for row, generator in zip(out, self._generators, strict=True):
+            row.normal_(generator=generator)
         return out
 
     def integers(self, high: int, *shape: int) -> Tensor:

@@ -11,10 +11,11 @@ from .config import Config, Parts
 from .console.progress import StackProgress
 from .data.table import Table
 from .data.trials import prepare_trials
-from .methods import Outcome
+from .methods import Outcome, Supervision
 from .metrics import classification_metrics
+from .modules.fitting import Fit
 from .modules.hardware import Hardware
-from .modules.stack import Fit, Stack
+from .modules.stack import Stack
 from .randomness import Streams
 from .results import StackRecord
 
@@ -41,9 +42,10 @@ def train_stack(
         watch=lambda phase, stopping, max_epochs: [StackProgress(phase, stopping, max_epochs, console)],
     )
     pretraining = None
-    if parts.corruption is not None and parts.loss is not None:
-        pretraining = stack.pretrain(config.pretrain, parts.corruption, parts.loss)
-    outcome = parts.method.run(stack, config.finetune, pretraining.part("encoder") if pretraining else None)
+    if parts.pretext is not None:
+        pretraining = stack.pretrain(config.pretrain, parts.pretext)
+    encoder = pretraining.part("encoder") if pretraining else None
+    outcome = parts.method.run(stack, Supervision(config.finetune, encoder, parts.augmentation, parts.cotraining))
     return StackRecord(
         rows=_rows(stack, pretraining, outcome, config),
         curves=_curves(pretraining, outcome.fit),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from scarf_lightning.config import Config
-from scarf_lightning.config.schema import DatasetSettings, LoggerSettings
+from scarf_lightning.config.schema import CotrainSettings, DatasetSettings, LoggerSettings, ViewsSettings
 from scarf_lightning.results import StackRecord
 from scarf_lightning.settings import FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
 
@@ -21,8 +21,13 @@ def some_config(*, pretrain: str = "scarf", **chosen: Any) -> Config:
         "scaling": {"name": "zscore"},
         "pretrain": PretrainSettings(name=pretrain),
         "corruption": {"name": "marginal", "rate": 0.6},
+        "selection": {"name": "exact"},
+        "views": ViewsSettings(),
         "loss": {"name": "infonce", "temperature": 1.0},
         "method": {"name": "control"},
+        "cotrain": CotrainSettings(
+            corruption={"name": "marginal", "rate": 0.6}, loss={"name": "infonce", "temperature": 1.0}
+        ),
         "finetune": FitSettings(),
         "network": NetworkSettings(),
         "trainer": TrainerSettings(),

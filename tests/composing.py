@@ -14,10 +14,35 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.config import Config, read
+from scarf_lightning.config.registry import options
+from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.sweeping.expand import Cell, expand
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
+GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
+
+
+def names(group: str) -> list[str]:
+    """The options of a group: its files."""
+    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+
+
+def yaml(file: Path) -> dict[str, Any]:
+    content = OmegaConf.to_container(OmegaConf.load(file))
+    assert isinstance(content, dict)
+    return {str(key): value for key, value in content.items()}
+
+
+def asking_for(group: str, name: str) -> list[str]:
+    """The overrides of the smallest run that uses this option: it, and the choice without which nothing does."""
+    needed = []
+    if group == "loss":
+        task = options("loss")[name].task
+        needed = [f"pretrain={next(known for known, kind in PRETEXT_TASKS.items() if kind == task)}"]
+    elif group in options("method"):
+        needed = [f"method={group}"]
+    return [*needed, f"{group}={name}"]
 
 
 @contextmanager

@@ -1,22 +1,39 @@
 """Fixtures of the tests that train: a small table with structure, and stacks of small networks on it."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from scarf_lightning.corruption import Corruption, Selection
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.corruption.selection import Exact
 from scarf_lightning.data.regimes import Full, Regime
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.losses import PretextLoss
+from scarf_lightning.losses.infonce import InfoNCE
 from scarf_lightning.modules.hardware import Hardware
 from scarf_lightning.modules.stack import Stack
+from scarf_lightning.modules.views import Augmentation, PretextTask
 from scarf_lightning.randomness import Streams
 from scarf_lightning.settings import EncoderSettings, LayerSettings, NetworkSettings
 
 MakeStack = Callable[..., Stack]
+
+
+def task(
+    corruption: Corruption | None = None,
+    loss: PretextLoss | None = None,
+    selection: Selection | None = None,
+    views: Literal["one", "both"] = "one",
+) -> PretextTask:
+    """A pretext task; SCARF where nothing else is said."""
+    return PretextTask(Augmentation(corruption or Marginal(), selection or Exact()), loss or InfoNCE(), views)
 
 
 @pytest.fixture(scope="session")

@@ -92,7 +92,8 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
     assert ran.stderr == ""
     lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
     axes = (
-        "dataset=wdbc, regime=full, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+        "dataset=wdbc, regime=full, scaling=zscore, pretrain=scarf, corruption=marginal, selection=exact, views=one, "
+        "loss=infonce, method=control"
     )
     assert re.fullmatch(rf"{axes} \([0-9a-f]{{16}}\)", lines[0])
     assert lines[-1] == f"Results are in {cwd / 'results'}"
@@ -239,7 +240,8 @@ def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_pa
         shift = load_file(file)["shift"]
         assert (shift[0] != shift[1]).all()  # each trial its own rows
     heading = (
-        "2 cells of dataset=wdbc, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+        "2 cells of dataset=wdbc, scaling=zscore, pretrain=scarf, corruption=marginal, selection=exact, views=one, "
+        "loss=infonce, method=control"
     )
     assert heading in ran.stdout.splitlines()
     table = ran.stdout.partition(heading)[2]

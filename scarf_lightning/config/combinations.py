@@ -5,13 +5,24 @@ from typing import Any
 
 from ..errors import UsageError
 from ..settings import PretrainSettings
-from .schema import Config
+from .schema import PRETEXT_TASKS, Config
 
-PRETRAININGS = ("none", "scarf")
+SELECTIVE = "rate"
+"""A corruption that selects features has this option; `selection` says how it does."""
+
+NEVER_PRETRAINED = ("scarf_augment", "xgboost")
 
 
 def is_pretrained(config: Config) -> bool:
     return config.pretrain.name != "none"
+
+
+def is_cotrained(config: Config) -> bool:
+    return config.method.get("name") == "cotrain"
+
+
+def is_augmented(config: Config) -> bool:
+    return config.method.get("name") == "scarf_augment"
 
 
 def check_combination(config: Config) -> None:
@@ -20,17 +31,40 @@ def check_combination(config: Config) -> None:
     Raises:
         UsageError: which ones, and why.
     """
-    if config.pretrain.name not in PRETRAININGS:
-        known = ", ".join(PRETRAININGS)
-        raise UsageError(f"pretrain.name={config.pretrain.name} is unknown; the options are: {known}.")
+    method, pretrain = config.method.get("name"), config.pretrain.name
+    if is_pretrained(config) and pretrain not in PRETEXT_TASKS:
+        known = ", ".join(["none", *PRETEXT_TASKS])
+        raise UsageError(f"pretrain.name={pretrain} is unknown; the options are: {known}.")
+    if is_pretrained(config) and method in NEVER_PRETRAINED:
+        raise UsageError(f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none.")
 
 
 def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that have no part in this cell."""
+    unused = set()
+    tasks = []
+    corruptions = []
     if is_pretrained(config):
-        return set()
-    of_pretrain = {f"pretrain.{field.name}" for field in fields(PretrainSettings) if field.name != "name"}
-    return of_pretrain | {"corruption", "loss", "network.pretrain_head"}
+        tasks.append(config.pretrain.name)
+    else:
+        unused |= {f"pretrain.{field.name}" for field in fields(PretrainSettings) if field.name != "name"}
+        unused.add("loss")
+    if is_pretrained(config) or is_augmented(config):
+        corruptions.append(config.corruption)
+    else:
+        unused.add("corruption")
+    if is_cotrained(config):
+        tasks.append(config.cotrain.task)
+        corruptions.append(config.cotrain.corruption)
+    else:
+        unused.add("cotrain")
+    if not any(SELECTIVE in corruption for corruption in corruptions):
+        unused.add("selection")
+    if not any(PRETEXT_TASKS.get(task) == "contrastive" for task in tasks):
+        unused.add("views")
+    if not tasks:
+        unused.add("network.pretrain_head")
+    return unused
 
 
 def canonical(config: Config) -> dict[str, Any]:
@@ -40,17 +74,9 @@ def canonical(config: Config) -> dict[str, Any]:
     """
     everything = asdict(config)
     scientific = (
-        "regime",
-        "scaling",
-        "fit_on",
-        "pretrain",
-        "corruption",
-        "loss",
-        "method",
-        "finetune",
-        "network",
-        "seed",
-    )
+        "regime", "scaling", "fit_on", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain",
+        "finetune", "network", "seed",
+    )  # fmt: skip
     chosen = {name: everything[name] for name in scientific}
     for option in unused_options(config):
         *groups, last = option.split(".")

@@ -15,7 +15,8 @@ BASES = {
     "regime": "scarf_lightning.data.regimes:Regime",
     "scaling": "scarf_lightning.data.scaling:Scaling",
     "corruption": "scarf_lightning.corruption:Corruption",
-    "loss": "scarf_lightning.losses:ContrastiveLoss",
+    "selection": "scarf_lightning.corruption:Selection",
+    "loss": "scarf_lightning.losses:PretextLoss",
     "method": "scarf_lightning.methods:Method",
 }
 """For each axis the class whose subclasses are its options. Looking them up imports torch."""
@@ -30,8 +31,8 @@ def options(axis: str) -> dict[str, type[Any]]:
     return {cls.name: cls for cls in _concrete_subclasses(getattr(module, class_name))}
 
 
-def build(axis: str, choice: Mapping[str, Any]) -> Any:
-    """The object that a configuration names.
+def build(axis: str, choice: Mapping[str, Any], path: str = "") -> Any:
+    """The object that a configuration names; ``path`` is what stands before the axis in the configuration.
 
     Raises:
         UsageError: no such name, an option that the class does not have, or a value it does not take.
@@ -39,9 +40,9 @@ def build(axis: str, choice: Mapping[str, Any]) -> Any:
     known = options(axis)
     name = choice.get("name")
     if name not in known:
-        raise UsageError(f"{axis}.name={name} is unknown; the options are: {', '.join(sorted(known))}.")
+        raise UsageError(f"{path}{axis}.name={name} is unknown; the options are: {', '.join(sorted(known))}.")
     given = OmegaConf.create({key: value for key, value in choice.items() if key != "name"})
-    return typed(known[name], given, axis)
+    return typed(known[name], given, path + axis)
 
 
 def _concrete_subclasses(base: type[Any]) -> list[type[Any]]:

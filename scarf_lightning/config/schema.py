@@ -12,8 +12,20 @@ from ..settings import (
     TrainerSettings,
     at_least,
     one_of,
+    positive,
 )
 from .typed import typed
+
+PRETEXT_TASKS = {
+    "scarf": "contrastive",
+    "scarf_ae": "reconstruction",
+    "no_noise_ae": "reconstruction",
+    "add_noise_ae": "reconstruction",
+    "scarf_disc": "discrimination",
+}
+"""The pre-trainings by the kind of task they are, which a loss must serve."""
+
+COTRAIN_TASKS = ("scarf", "scarf_ae", "no_noise_ae", "add_noise_ae")
 
 Choice = dict[str, Any]
 """The name of a registered class and its options, which that class's own fields give the types of."""
@@ -21,15 +33,43 @@ Choice = dict[str, Any]
 
 @dataclass
 class DatasetSettings:
-    """Where a table comes from."""
+    """Where a table comes from. Each source knows some of the options, and refuses the others."""
 
     source: str = MISSING
     id: int | None = None
     name: str | None = None
+    path: str | None = None
+    target: str | None = None
+    categorical: list[str] | None = None
+    numeric: list[str] | None = None
 
     def __post_init__(self) -> None:
         if self.id is not None:
             at_least(self, "id", 1)
+
+
+@dataclass
+class ViewsSettings:
+    """How many of the two views of a row are corrupted."""
+
+    name: str = "one"
+
+    def __post_init__(self) -> None:
+        one_of(self, "name", ("one", "both"))
+
+
+@dataclass
+class CotrainSettings:
+    """The pretext task that ``method=cotrain`` adds to the supervised loss, and its weight."""
+
+    task: str = "scarf"
+    weight: float = 1.0
+    corruption: Choice = field(default_factory=dict)
+    loss: Choice = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        one_of(self, "task", COTRAIN_TASKS)
+        positive(self, "weight")
 
 
 @dataclass
@@ -59,8 +99,11 @@ class Config:
     scaling: Choice
     pretrain: PretrainSettings
     corruption: Choice
+    selection: Choice
+    views: ViewsSettings
     loss: Choice
     method: Choice
+    cotrain: CotrainSettings
     finetune: FitSettings
     network: NetworkSettings
     trainer: TrainerSettings

@@ -12,7 +12,9 @@ Row = dict[str, Any]
 
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
-AXES = ("dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method")
+AXES = (
+    "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+)  # fmt: skip
 
 
 def confidence_interval(values: Sequence[float]) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """How a view is made: value source x which features x how many views. One module a strategy."""
 
-from .base import Corruption, TrainingSource
+from .base import Corruption, SelectiveCorruption, TrainingSource
+from .selection import Selection
 
-__all__ = ["Corruption", "TrainingSource"]
+__all__ = ["Corruption", "Selection", "SelectiveCorruption", "TrainingSource"]

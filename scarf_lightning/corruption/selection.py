@@ -1,7 +1,10 @@
 """Which features of a row are corrupted."""
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -14,12 +17,46 @@ def n_selected(rate: float, n_features: int) -> int:
     return math.floor(Fraction(repr(rate)) * n_features)
 
 
-def select_exactly(rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-    """A uniformly random set of exactly q features for every row (Algorithm 1, line 5).
+@dataclass
+class Selection(ABC):
+    """A way to choose the features of each row."""
 
-    Returns:
-        A mask, bool ``(T, n_rows, n_features)``, with q entries True in each row.
-    """
-    order = random.uniform(n_rows, n_features)
-    selected = order.topk(n_selected(rate, n_features), dim=-1, sorted=False).indices
-    return torch.zeros_like(order, dtype=torch.bool).scatter_(-1, selected, True)
+    name: ClassVar[str]
+
+    @abstractmethod
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+        """Which features are selected in each row of a mini-batch, bool ``(T, n_rows, n_features)``."""
+
+
+@dataclass
+class Exact(Selection):
+    """A uniformly random set of exactly q features for every row (Algorithm 1, line 5)."""
+
+    name: ClassVar[str] = "exact"
+
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+        order = random.uniform(n_rows, n_features)
+        selected = order.topk(n_selected(rate, n_features), dim=-1, sorted=False).indices
+        return torch.zeros_like(order, dtype=torch.bool).scatter_(-1, selected, True)
+
+
+@dataclass
+class Bernoulli(Selection):
+    """Each feature with probability c; a row without any gets one, chosen uniformly (paper, appendix)."""
+
+    name: ClassVar[str] = "bernoulli"
+
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+        uniform = random.uniform(n_rows, n_features)
+        mask = uniform < rate
+        return mask.scatter(-1, uniform.argmin(dim=-1, keepdim=True), True)  # where any is below the rate, so is this
+
+
+@dataclass
+class Shared(Selection):
+    """One set of exactly q features for all rows of the mini-batch (paper, appendix)."""
+
+    name: ClassVar[str] = "shared"
+
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+        return Exact().mask(rate, 1, n_features, random).expand(-1, n_rows, -1)

@@ -1,6 +1,6 @@
 """A table on the device: a batch is an index into it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import torch
@@ -61,38 +61,31 @@ class DeviceTable:
 
 
 class TrainingRows:
-    """The training rows of each trial, which corruption draws from.
+    """The training rows of each trial.
 
     Args:
         table: the data module's view of the table, which lets trials leave when it does.
         rows: row numbers of the training rows, int64 ``(T, n)``.
-        encode: the network's input layer, raw ``(T, N, M)`` to encoded ``(T, N, D)``.
     """
 
-    def __init__(self, table: DeviceTable, rows: Tensor, encode: Callable[[Tensor], Tensor]) -> None:
-        self._table, self._rows, self._encode = table, rows, encode
-        self._mean: Tensor | None = None
+    def __init__(self, table: DeviceTable, rows: Tensor) -> None:
+        self._table, self._rows = table, rows
 
-    @property
-    def n_rows(self) -> int:
+    def __len__(self) -> int:
         return self._rows.shape[1]
 
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)`` among the training rows."""
-        rows = self._rows.gather(1, positions.flatten(1)).view(positions.shape)
-        return self._table.cells(rows)
+        return self._table.cells(self._rows.gather(1, positions.flatten(1)).view(positions.shape))
 
-    def mean(self) -> Tensor:
-        """Mean of each encoded column over the training rows, ``(T, 1, D)``."""
-        if self._mean is None:
-            chunks = (self._encode(self._table.rows(rows)).double() for rows in torch.split(self._rows, 1024, dim=1))
-            total = sum(chunk.sum(dim=1, keepdim=True) for chunk in chunks)
-            self._mean = torch.as_tensor(total / self.n_rows, dtype=self._table.dtype)
-        return self._mean
+    def rows(self, positions: Tensor) -> Tensor:
+        """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
+        return self._table.rows(self._rows.gather(1, positions))
+
+    def chunks(self, size: int) -> Iterator[Tensor]:
+        """All training rows in their order, ``(T, <= size, M)`` at a time."""
+        return (self._table.rows(rows) for rows in torch.split(self._rows, size, dim=1))
 
     def keep(self, positions: Sequence[int]) -> None:
         """Let the trials at all other positions leave; the data module tells the table."""
-        index = torch.tensor(positions, device=self._rows.device)
-        self._rows = self._rows[index]
-        if self._mean is not None:
-            self._mean = self._mean[index]
+        self._rows = self._rows[torch.tensor(positions, device=self._rows.device)]

@@ -1,5 +1,5 @@
-"""Losses of pre-training. One module a loss: a pure function on a stack, and the options it takes."""
+"""Losses of the pretext tasks. One module a loss: a pure function on a stack, and the options it takes."""
 
-from .base import ContrastiveLoss
+from .base import ContrastiveLoss, PretextLoss, Task
 
-__all__ = ["ContrastiveLoss"]
+__all__ = ["ContrastiveLoss", "PretextLoss", "Task"]

@@ -4,15 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch.nn.functional as F
 from torch import Tensor
 
 from .base import ContrastiveLoss
-
-
-def cosine_similarities(clean: Tensor, corrupted: Tensor) -> Tensor:
-    """s_ij, the cosine of clean row i and corrupted row j: ``(T, N, E)`` twice gives ``(T, N, N)``."""
-    return F.normalize(clean, dim=-1) @ F.normalize(corrupted, dim=-1).mT
+from .similarity import cosine_similarities
 
 
 def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0) -> Tensor:
@@ -27,19 +22,14 @@ def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0) -> Tenso
 
 @dataclass
 class InfoNCE(ContrastiveLoss):
-    """See `infonce`. An error is a row whose largest similarity lies off the diagonal (paper, appendix)."""
+    """See `infonce`."""
 
     name: ClassVar[str] = "infonce"
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
+        if not 0 < self.temperature < float("inf"):
             raise ValueError(f"temperature must be greater than 0, not {self.temperature}")
 
-    def __call__(self, clean: Tensor, corrupted: Tensor) -> Tensor:
-        return infonce(clean, corrupted, self.temperature)
-
-    def error(self, clean: Tensor, corrupted: Tensor) -> Tensor:
-        similarities = cosine_similarities(clean, corrupted)
-        own = similarities.diagonal(dim1=-2, dim2=-1)
-        return (similarities.amax(dim=-1) > own).float().mean(dim=-1)
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        return infonce(first, second, self.temperature)

@@ -9,8 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..modules.stack import Fit, Stack
+from ..modules.fitting import Fit
+from ..modules.stack import Cotraining, Stack
+from ..modules.views import Augmentation
 from ..settings import FitSettings
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """What a cell gives its method: how to train, the weights of a pre-trained f, and what some methods ask for."""
+
+    settings: FitSettings
+    pretrained: Mapping[str, Tensor] | None = None
+    augmentation: Augmentation | None = None
+    cotraining: Cotraining | None = None
 
 
 @dataclass(frozen=True)
@@ -28,5 +40,5 @@ class Method(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def run(self, stack: Stack, settings: FitSettings, pretrained: Mapping[str, Tensor] | None) -> Outcome:
-        """Train each trial of the stack, from the weights ``pretrained`` of f or from fresh ones, and predict."""
+    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+        """Train each trial of the stack and predict its test rows."""

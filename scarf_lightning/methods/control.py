@@ -1,14 +1,10 @@
 """Plain fine-tuning."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from torch import Tensor
-
 from ..modules.stack import Stack
-from ..settings import FitSettings
-from .base import Method, Outcome
+from .base import Method, Outcome, Supervision
 
 
 @dataclass
@@ -17,6 +13,6 @@ class Control(Method):
 
     name: ClassVar[str] = "control"
 
-    def run(self, stack: Stack, settings: FitSettings, pretrained: Mapping[str, Tensor] | None) -> Outcome:
-        fit, classifier = stack.finetune(settings, stack.labelled(), pretrained)
+    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+        fit, classifier = stack.finetune(supervision.settings, stack.labelled(), supervision.pretrained)
         return Outcome(fit, stack.predict(classifier, stack.data.test))

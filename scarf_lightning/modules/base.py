@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 import pytorch_lightning as pl
@@ -11,11 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import Batch
-from ..data.device_table import TrainingRows
-from ..randomness import StackedGenerator
 
 REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
+
+
+class Leavable(Protocol):
+    """Whatever carries a trial axis beside the parameters."""
+
+    def keep(self, positions: Sequence[int]) -> None:
+        """Let the trials at all other positions leave."""
 
 
 class StackModule(pl.LightningModule, ABC):
@@ -24,12 +30,10 @@ class StackModule(pl.LightningModule, ABC):
     Args:
         learning_rate: Adam's.
         epsilon: Adam's.
-        leaving: what else carries a trial axis and must shrink when trials leave.
+        leaving: what else must shrink when trials leave.
     """
 
-    def __init__(
-        self, *, learning_rate: float, epsilon: float, leaving: Iterable[StackedGenerator | TrainingRows] = ()
-    ) -> None:
+    def __init__(self, *, learning_rate: float, epsilon: float, leaving: Iterable[Leavable] = ()) -> None:
         super().__init__()
         self._learning_rate, self._epsilon, self._leaving = learning_rate, epsilon, list(leaving)
         self._sums: dict[str, Tensor] = {}

@@ -1,12 +1,14 @@
 """Supervised training of f and h on hard or soft targets (paper, section 3)."""
 
+from collections.abc import Iterable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..data.datamodule import Batch
 from ..nn import Encoder, Head
-from .base import StackModule
+from .base import Leavable, StackModule
 
 
 class Classifier(nn.Module):
@@ -48,15 +50,29 @@ class FinetuneModule(StackModule):
         head: h of T trials.
         learning_rate: Adam's.
         epsilon: Adam's.
+        leaving: see `StackModule`.
     """
 
-    def __init__(self, encoder: Encoder, head: Head, *, learning_rate: float, epsilon: float) -> None:
-        super().__init__(learning_rate=learning_rate, epsilon=epsilon)
+    def __init__(
+        self,
+        encoder: Encoder,
+        head: Head,
+        *,
+        learning_rate: float,
+        epsilon: float,
+        leaving: Iterable[Leavable] = (),
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, epsilon=epsilon, leaving=leaving)
         self.classifier = Classifier(encoder, head)
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        return cross_entropy(self.classifier(batch.x), batch.targets, batch.weights)
+        return cross_entropy(self.logits(batch.x), batch.targets, batch.weights)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """What a training batch ``(T, N, M)`` gives: ``(T, N, C)``."""
+        logits: Tensor = self.classifier(x)
+        return logits
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         assert batch.targets is not None

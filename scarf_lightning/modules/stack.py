@@ -1,53 +1,40 @@
 """A stack of trials, and the two fits that every method is made of: pre-training and fine-tuning."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ..corruption import Corruption
 from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule
 from ..data.device_table import DeviceTable, TrainingRows
 from ..data.table import Table
 from ..data.trials import TrialData
-from ..losses import ContrastiveLoss
-from ..nn import Encoder, Head, Initialisation
-from ..randomness import Purpose, Streams
+from ..nn import Encoder
+from ..randomness import Purpose, StackedGenerator, Streams
 from ..settings import FitSettings, NetworkSettings, PretrainSettings
+from .augment import AugmentModule
 from .base import StackModule
-from .early_stopping import TrialStopping
+from .cotrain import CotrainModule
 from .finetune import Classifier, FinetuneModule
+from .fitting import Fit, Watch, fit
 from .hardware import Hardware
+from .networks import Networks
+from .pretext import Pretext
 from .pretrain import PretrainModule
-
-Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
-"""Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
+from .views import Augmentation, PretextTask, ViewMaker
 
 
 @dataclass(frozen=True)
-class Fit:
-    """What came of one fit of T trials.
+class Cotraining:
+    """A pretext loss that joins the supervised one with this weight."""
 
-    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs`` and
-    ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
-    """
-
-    weights: Mapping[str, Tensor]
-    epochs: NDArray[np.int64]
-    best_epochs: NDArray[np.int64]
-    seconds: NDArray[np.float64]
-    curves: list[dict[str, Any]]
-
-    def part(self, prefix: str) -> dict[str, Tensor]:
-        """The weights of one part of the module, such as ``encoder``, without the part's name."""
-        start = prefix + "."
-        return {name.removeprefix(start): weight for name, weight in self.weights.items() if name.startswith(start)}
+    task: PretextTask
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -65,30 +52,28 @@ class Stack:
     def device_table(self) -> DeviceTable:
         return DeviceTable(self.table, self.data.preprocessing, device=self.hardware.device, dtype=self.hardware.dtype)
 
-    def pretrain(self, settings: PretrainSettings, corruption: Corruption, loss: ContrastiveLoss) -> Fit:
-        """Algorithm 1 on the training rows; their labels are not seen."""
-        encoder = self._encoder()
-        head = self._head(Purpose.PRETRAIN_HEAD, self.network.pretrain_head.width)
-        train = self._on_device(self.data.train)
+    @cached_property
+    def networks(self) -> Networks:
+        return Networks(self.table, self.data.trials, self.streams, self.network)
+
+    def pretrain(self, settings: PretrainSettings, task: PretextTask) -> Fit:
+        """Learn f and g on the training rows; their labels are not seen."""
         datamodule = StackDataModule(
             self.device_table,
-            Examples(train),
+            Examples(self._on_device(self.data.train)),
             Examples(self._on_device(self.data.validation)),
             batch_size=settings.batch_size,
             validation_batch_size=settings.batch_size,
             order=self.streams.torch(self.data.trials, Purpose.PRETRAIN_ORDER),
             drop_last=settings.drop_last,
         )
+        encoder = self.networks.encoder(learns_missing_values=_learns_missing_values(task.augmentation))
+        head, pretext = self._pretext(task, encoder, datamodule, Purpose.CORRUPTION)
         module = PretrainModule(
             encoder,
             head,
-            corruption=corruption,
-            loss=loss,
-            training_rows=TrainingRows(datamodule.table, train, encoder.one_hot),
-            corruption_random=self.streams.torch(self.data.trials, Purpose.CORRUPTION, device=self.hardware.device),
-            validation_random=self.streams.torch(
-                self.data.trials, Purpose.VALIDATION_VIEWS, device=self.hardware.device
-            ),
+            pretext,
+            validation_random=self._random(Purpose.VALIDATION_VIEWS),
             validation_passes=settings.validation_passes,
             monitor=settings.monitor,
             learning_rate=settings.learning_rate,
@@ -97,7 +82,14 @@ class Stack:
         return self._fit("pretrain", module, datamodule, settings)
 
     def finetune(
-        self, settings: FitSettings, examples: Examples, pretrained: Mapping[str, Tensor] | None = None, fit: int = 0
+        self,
+        settings: FitSettings,
+        examples: Examples,
+        pretrained: Mapping[str, Tensor] | None = None,
+        *,
+        augmentation: Augmentation | None = None,
+        cotraining: Cotraining | None = None,
+        fit: int = 0,
     ) -> tuple[Fit, Classifier]:
         """Supervised training of f and h on ``examples``, watched on the validation rows.
 
@@ -105,33 +97,37 @@ class Stack:
             settings: how to train.
             examples: rows, hard or soft targets and weights, on the stack's device.
             pretrained: weights of f; None starts from fresh ones.
+            augmentation: train on views of the rows instead of the rows.
+            cotraining: a pretext loss to add, instead of an augmentation.
             fit: tells apart the fits of a method that trains several models in a trial.
 
         Returns:
             The fit, and the classifier with the kept weights.
         """
-        encoder = self._encoder(fit)
-        if pretrained is not None:
-            _load(encoder, pretrained)
-        module = FinetuneModule(
-            encoder,
-            self._head(Purpose.HEAD, self.table.n_classes, fit),
-            learning_rate=settings.learning_rate,
-            epsilon=settings.epsilon,
-        )
-        validation = Examples(
-            self._on_device(self.data.validation), self._on_device(self.table.labels[self.data.validation])
-        )
+        labels = self._on_device(self.table.labels[self.data.validation])
         datamodule = StackDataModule(
             self.device_table,
             examples,
-            validation,
+            Examples(self._on_device(self.data.validation), labels),
             batch_size=settings.batch_size,
             order=self.streams.torch(self.data.trials, Purpose.FINETUNE_ORDER, fit=fit),
             drop_last=settings.drop_last,
         )
-        result = self._fit("finetune", module, datamodule, settings)
-        return result, module.classifier
+        used = cotraining.task.augmentation if cotraining else augmentation
+        encoder = self.networks.encoder(pretrained, fit=fit, learns_missing_values=_learns_missing_values(used))
+        head = self.networks.head(fit)
+        adam: dict[str, Any] = {"learning_rate": settings.learning_rate, "epsilon": settings.epsilon}
+        module: FinetuneModule
+        if cotraining is not None:
+            purpose = Purpose.FINETUNE_CORRUPTION
+            pretrain_head, pretext = self._pretext(cotraining.task, encoder, datamodule, purpose)
+            module = CotrainModule(encoder, head, pretrain_head, pretext, weight=cotraining.weight, **adam)
+        elif augmentation is not None:
+            view_maker = self._view_maker(augmentation, encoder, datamodule)
+            module = AugmentModule(encoder, head, view_maker, self._random(Purpose.FINETUNE_CORRUPTION), **adam)
+        else:
+            module = FinetuneModule(encoder, head, **adam)
+        return self._fit("finetune", module, datamodule, settings), module.classifier
 
     def labelled(self) -> Examples:
         """The training rows whose label the regime shows, with that label."""
@@ -145,64 +141,32 @@ class Stack:
         return logits.double().softmax(dim=-1).cpu().numpy()
 
     def _fit(self, phase: str, module: StackModule, datamodule: StackDataModule, settings: FitSettings) -> Fit:
-        stopping = TrialStopping(
-            self.data.trials,
-            monitor=settings.monitor,
-            patience=settings.patience,
-            patience_rule=settings.patience_rule,
-            restore_best=settings.restore_best,
-        )
-        trainer = pl.Trainer(
-            accelerator=self.hardware.device.type,
-            devices=1,
-            precision="bf16-mixed" if self.hardware.precision == "bf16-mixed" else "32-true",
-            max_epochs=settings.max_epochs,
-            callbacks=[stopping, *self.watch(phase, stopping, settings.max_epochs)],
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            inference_mode=False,  # weights kept from an inference tensor could not be trained further
-        )
-        # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
-        trainer.fit(module.to(self.hardware.dtype), datamodule=datamodule)
-        _load(module, stopping.weights)
-        module.to(self.hardware.device)
-        return Fit(stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves)
-
-    def _encoder(self, fit: int = 0) -> Encoder:
-        settings = self.network.encoder
-        return Encoder(
-            [len(column.categories or ()) for column in self.table.columns],
-            self.streams.torch(self.data.trials, Purpose.ENCODER, fit=fit),
-            self._initialisation,
-            width=settings.width,
-            depth=settings.depth,
-            final_relu=settings.final_relu,
+        return fit(
+            phase,
+            module,
+            datamodule,
+            settings,
+            trials=self.data.trials,
+            hardware=self.hardware,
+            watch=self.watch,
         )
 
-    def _head(self, purpose: Purpose, n_out: int, fit: int = 0) -> Head:
-        settings = self.network.pretrain_head if purpose is Purpose.PRETRAIN_HEAD else self.network.head
-        random = self.streams.torch(self.data.trials, purpose, fit=fit)
-        return Head(
-            self.network.encoder.width,
-            n_out,
-            random,
-            self._initialisation,
-            width=settings.width,
-            depth=settings.depth,
-        )
+    def _pretext(
+        self, task: PretextTask, encoder: Encoder, datamodule: StackDataModule, purpose: Purpose
+    ) -> tuple[nn.Module, Pretext]:
+        head = self.networks.pretrain_head(task.loss, encoder.one_hot.width)
+        view_maker = self._view_maker(task.augmentation, encoder, datamodule)
+        return head, Pretext(task, encoder, head, view_maker, self._random(purpose))
 
-    @property
-    def _initialisation(self) -> Initialisation:
-        return Initialisation(self.network.weight_init, self.network.bias_init)
+    def _view_maker(self, augmentation: Augmentation, encoder: Encoder, datamodule: StackDataModule) -> ViewMaker:
+        return ViewMaker(augmentation, encoder, TrainingRows(datamodule.table, self._on_device(self.data.train)))
+
+    def _random(self, purpose: Purpose) -> StackedGenerator:
+        return self.streams.torch(self.data.trials, purpose, device=self.hardware.device)
 
     def _on_device(self, array: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
 
 
-def _load(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give the module copies of these weights, whatever the trials its own are of."""
-    for name, parameter in module.named_parameters():
-        parameter.data = weights[name].clone()
+def _learns_missing_values(augmentation: Augmentation | None) -> bool:
+    return augmentation is not None and augmentation.corruption.learns_missing_values

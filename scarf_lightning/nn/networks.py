@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from ..randomness import StackedGenerator
@@ -14,7 +15,8 @@ class Encoder(nn.Module):
     """f: one-hot input layer and ``depth`` linear layers of ``width``, each followed by a ReLU.
 
     **Shape.** Raw features ``(T, N, M)`` to ``(T, N, width)``. ``body`` takes encoded features ``(T, N, D)``, for views
-    that are made after the encoding.
+    that are made after the encoding. ``missing``, where asked for, is a learnable value of each encoded column,
+    ``(T, 1, D)``, that starts at 0.
     """
 
     def __init__(
@@ -26,10 +28,14 @@ class Encoder(nn.Module):
         width: int = 256,
         depth: int = 4,
         final_relu: bool = True,
+        learns_missing_values: bool = False,
     ) -> None:
         super().__init__()
         self.one_hot = OneHot(n_categories)
         self.width = width
+        self.missing: nn.Parameter | None = None
+        if learns_missing_values:
+            self.missing = nn.Parameter(torch.zeros(len(random), 1, self.one_hot.width, dtype=torch.float32))
         self.body = StackedMLP([self.one_hot.width, *[width] * depth], random, init, final_relu=final_relu)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FIRST_COLUMNS = (
-    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method", "trial", "accuracy",
-    "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+    "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = ("dataset_id", "trial", "pretrain_epochs", "finetune_epochs")
@@ -21,9 +21,9 @@ WHOLE_NUMBERS = ("dataset_id", "trial", "pretrain_epochs", "finetune_epochs")
 def load(folder: str | Path = "results") -> "pd.DataFrame":
     """All results in a folder, a row a trial.
 
-    Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, loss, method``) and one
-    an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the metrics, accuracy
-    in [0, 1]; epochs and seconds of each phase; split sizes; hardware; ``fingerprint``.
+    Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
+    method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
+    metrics, accuracy in [0, 1]; epochs and seconds of each phase; split sizes; hardware; ``fingerprint``.
 
     Raises:
         UsageError: no such folder, no results in it, or results of another schema.

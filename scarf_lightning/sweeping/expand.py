@@ -83,7 +83,17 @@ def _refuse_unused(keys: Sequence[str], cells: Sequence[Cell]) -> list[str]:
     for key in keys:
         if all(any(key == option or key.startswith(option + ".") for option in options) for options in unused):
             problems.append(
-                f"{key} is set, but no cell of this run uses it: nothing is pre-trained with pretrain=none. "
-                "Leave it out, or choose another pretrain."
+                f"{key} is set, but no cell of this run uses it ({_choices(cells)}); leave it out, or choose what "
+                "uses it."
             )
     return problems
+
+
+def _choices(cells: Sequence[Cell]) -> str:
+    """The choices that decide which options are used."""
+    chosen = {
+        "pretrain": [cell.config.pretrain.name for cell in cells],
+        "method": [cell.config.method["name"] for cell in cells],
+        "corruption": [cell.config.corruption["name"] for cell in cells],
+    }
+    return ", ".join(f"{axis}={','.join(dict.fromkeys(names))}" for axis, names in chosen.items())

@@ -47,13 +47,14 @@ def _distinct(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _check_parts(cells: Sequence[Cell]) -> None:
-    """Construct what each cell names before the first one trains."""
+    """Construct what each cell names, and look at its data from outside, before the first one trains."""
     from ..config import build_parts
 
     problems = []
     for cell in cells:
         try:
             build_parts(cell.config)
+            _source(cell.config).check()
         except UsageError as error:
             problems.append(str(error))
     if problems:
@@ -61,8 +62,7 @@ def _check_parts(cells: Sequence[Cell]) -> None:
 
 
 def _source(config: Config) -> Source:
-    dataset = config.dataset
-    return open_source(dataset.source, id=dataset.id, name=dataset.name, openml_cache=config.paths.openml)
+    return open_source(**vars(config.dataset), openml_cache=config.paths.openml)
 
 
 def _key(config: Config) -> str:
@@ -104,8 +104,7 @@ def _rows(config: Config) -> list[dict[str, Any]]:
 
 
 def _axes(config: Config) -> dict[str, Any]:
-    dataset = config.dataset
-    return {"dataset": dataset.name or f"{dataset.source}-{dataset.id}"} | axis_columns(identity(config, ""))
+    return {"dataset": config.dataset.name or _source(config).label} | axis_columns(identity(config, ""))
 
 
 def _failure(cell: Cell, job: JobReturn) -> str:

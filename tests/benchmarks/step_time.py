@@ -17,17 +17,16 @@ import pandas as pd
 import pytorch_lightning as pl
 import torch
 
-from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
-from scarf_lightning.losses.infonce import InfoNCE
 from scarf_lightning.modules.hardware import Hardware, prepare_process
 from scarf_lightning.modules.stack import Stack
 from scarf_lightning.randomness import Streams
 from scarf_lightning.settings import NetworkSettings, PretrainSettings
 from tests.reference import ReferenceTrial
+from tests.stacks import task
 
 STEPS = 60
 
@@ -58,7 +57,7 @@ def time_stack(table: Table, n_trials: int) -> float:
     streams, clock = Streams(0, table.hash), Clock()
     data = prepare_trials(table, range(n_trials), streams, regime=Full(), scaling=ZScore(), fit_on="all")
     stack = Stack(table, data, streams, NetworkSettings(), Hardware(torch.device("cpu")), watch=lambda *_: [clock])
-    stack.pretrain(PretrainSettings(max_epochs=1, validation_passes=1), Marginal(), InfoNCE())
+    stack.pretrain(PretrainSettings(max_epochs=1, validation_passes=1), task())
     return clock.seconds / STEPS / n_trials
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, canonical, check_combination, unused_options
-from scarf_lightning.config.combinations import PRETRAININGS
+from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import PretrainSettings
 from tests.composing import config_of
@@ -22,10 +22,10 @@ def test_an_unknown_pretraining_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError) as caught:
         check_combination(config_of("pretrain.name=scarfs"))
 
-    assert str(caught.value) == f"pretrain.name=scarfs is unknown; the options are: {', '.join(PRETRAININGS)}."
+    assert str(caught.value) == f"pretrain.name=scarfs is unknown; the options are: {', '.join(PRETEXT_TASKS)}."
 
 
-@pytest.mark.parametrize("name", PRETRAININGS)
+@pytest.mark.parametrize("name", PRETEXT_TASKS)
 def test_known_pretrainings_are_taken(name: str) -> None:
     check_combination(config_of(f"pretrain.name={name}"))
 

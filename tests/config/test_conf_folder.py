@@ -6,19 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf import OmegaConf
 
 from scarf_lightning.config import Config, build_parts, read
-from scarf_lightning.config.combinations import PRETRAININGS
 from scarf_lightning.config.registry import BASES, options
-from scarf_lightning.config.schema import LoggerSettings, PathSettings
+from scarf_lightning.config.schema import (
+    COTRAIN_TASKS,
+    PRETEXT_TASKS,
+    CotrainSettings,
+    LoggerSettings,
+    PathSettings,
+    ViewsSettings,
+)
 from scarf_lightning.settings import ACCELERATORS, FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
 from scarf_lightning.sweeping.expand import Cell
-from tests.composing import CONF, cells_of, composed, config_of
+from tests.composing import CONF, GROUPS, asking_for, cells_of, composed, config_of, names, yaml
 
 SUITE = "cc18-"
-GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
-NAMED = ("regime", "scaling", "pretrain", "corruption", "loss", "method", "logger")
+UNNAMED = {"dataset", "network", "trainer"}
+"""Groups whose files hold settings only; those of all others name what they are."""
+NAMED = [group for group in GROUPS if group not in UNNAMED]
+GLOBAL = "# @package _global_\n"
 NEVER_SCALED = {4134, 28, 1468}
 NOT_IN_THE_PAPER = {554, 40927, 40996}
 
@@ -27,14 +34,16 @@ def files(group: str) -> list[Path]:
     return sorted((CONF / group).glob("*.yaml"))
 
 
-def names(group: str) -> set[str]:
-    return {file.stem for file in files(group)}
-
-
-def yaml(file: Path) -> dict[str, Any]:
-    content = OmegaConf.to_container(OmegaConf.load(file))
-    assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items()}
+def own(file: Path) -> dict[str, Any]:
+    """What a file says of its own group; of other groups it may choose an option, and nothing more."""
+    content = yaml(file)
+    content.pop("defaults", None)
+    if not file.read_text().startswith(GLOBAL):
+        return content
+    (group,) = content
+    assert group == file.parent.name
+    of_group: dict[str, Any] = content[group]
+    return of_group
 
 
 def of_groups(*groups: str) -> list[Any]:
@@ -45,18 +54,18 @@ def of_groups(*groups: str) -> list[Any]:
 
 @pytest.mark.parametrize(("group", "file"), of_groups(*GROUPS))
 def test_every_option_composes_and_builds(group: str, file: Path) -> None:
-    config = config_of(f"{group}={file.stem}")
+    config = config_of(*asking_for(group, file.stem))
 
     build_parts(config)
 
-    content = yaml(file)
+    content = own(file)
     chosen = asdict(config)[group]
     assert {key: chosen[key] for key in content} == content
 
 
 @pytest.mark.parametrize(("group", "file"), of_groups(*NAMED))
 def test_an_option_is_named_after_its_file(group: str, file: Path) -> None:
-    assert yaml(file)["name"] == file.stem
+    assert own(file)["task" if group == "cotrain" else "name"] == file.stem
 
 
 def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
@@ -71,14 +80,14 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
 
 @pytest.mark.parametrize("axis", BASES)
 def test_every_class_has_a_file_and_every_file_a_class(axis: str) -> None:
-    assert names(axis) == set(options(axis))
+    assert names(axis) == sorted(options(axis))
 
 
 @pytest.mark.parametrize(("axis", "file"), of_groups(*BASES))
 def test_a_file_holds_its_classs_options_and_their_defaults(axis: str, file: Path) -> None:
     cls = options(axis)[file.stem]
 
-    content = yaml(file)
+    content = own(file)
 
     assert content == {"name": cls.name} | asdict(cls())
     assert {key: type(value) for key, value in content.items()} == {
@@ -88,7 +97,38 @@ def test_a_file_holds_its_classs_options_and_their_defaults(axis: str, file: Pat
 
 
 def test_every_pretraining_has_a_file_and_every_file_is_a_pretraining() -> None:
-    assert names("pretrain") == set(PRETRAININGS)
+    assert set(names("pretrain")) == {"none", *PRETEXT_TASKS}
+
+
+def test_every_task_of_co_training_has_a_file_and_is_a_pretext_task() -> None:
+    assert names("cotrain") == sorted(COTRAIN_TASKS)
+    assert set(COTRAIN_TASKS) <= set(PRETEXT_TASKS)
+
+
+def test_every_kind_of_loss_has_a_task_and_every_task_a_loss() -> None:
+    assert {cls.task for cls in options("loss").values()} == set(PRETEXT_TASKS.values())
+
+
+@pytest.mark.parametrize("file", files("cotrain"), ids=lambda file: file.stem)
+def test_a_task_of_co_training_is_the_pretraining_of_its_name(file: Path) -> None:
+    """Corruption and loss are the same, in groups of its own."""
+    cotrain, pretraining = config_of(f"cotrain={file.stem}").cotrain, config_of(f"pretrain={file.stem}")
+
+    assert (cotrain.corruption, cotrain.loss) == (pretraining.corruption, pretraining.loss)
+
+
+@pytest.mark.parametrize(("group", "file"), of_groups(*GROUPS))
+def test_an_option_changes_nothing_but_its_group_and_what_it_overrides(group: str, file: Path) -> None:
+    overridden = [
+        key.removeprefix("override /")
+        for entry in yaml(file).get("defaults", [])
+        if isinstance(entry, dict)
+        for key in entry
+        if key.startswith("override /")
+    ]
+    default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
+
+    assert {key for key in default if chosen[key] != default[key]} <= {group, *overridden}
 
 
 @pytest.mark.parametrize(
@@ -98,6 +138,12 @@ def test_every_pretraining_has_a_file_and_every_file_is_a_pretraining() -> None:
         pytest.param(lambda: yaml(CONF / "network" / "mlp.yaml"), NetworkSettings, id="network=mlp"),
         pytest.param(lambda: yaml(CONF / "trainer" / "auto.yaml"), TrainerSettings, id="trainer=auto"),
         pytest.param(lambda: yaml(CONF / "logger" / "none.yaml"), LoggerSettings, id="logger=none"),
+        pytest.param(
+            lambda: {"corruption": {}, "loss": {}} | own(CONF / "cotrain" / "scarf.yaml"),
+            CotrainSettings,
+            id="cotrain=scarf",
+        ),
+        pytest.param(lambda: yaml(CONF / "views" / "one.yaml"), ViewsSettings, id="views=one"),
         pytest.param(
             lambda: yaml(CONF / "train.yaml")["pretrain"] | yaml(CONF / "pretrain" / "scarf.yaml"),
             PretrainSettings,
@@ -155,7 +201,7 @@ class TestSuite:
     def test_holds_the_papers_69_datasets(self, suite: list[Cell]) -> None:
         ids = [cell.config.dataset.id for cell in suite]
 
-        assert len(suite) == len(files("dataset")) - len({"wdbc", "openml"}) == 69
+        assert len(suite) == len(files("dataset")) - len({"wdbc", "openml", "csv"}) == 69
         assert len(set(ids)) == 69
         assert None not in ids
         assert not set(ids) & NOT_IN_THE_PAPER

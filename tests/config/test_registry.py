@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.config import build_parts, read
+from scarf_lightning.config import Parts, build_parts, read
 from scarf_lightning.config.registry import BASES, build, options
+from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
+from scarf_lightning.settings import PretrainSettings
 from tests.composing import changed
 
 BASE = """
@@ -108,7 +110,7 @@ def test_a_wrong_choice_is_refused_in_one_sentence(shapes: str, choice: dict[str
 @pytest.mark.parametrize(
     ("axis", "choice", "sentence"),
     [
-        ("corruption", {"name": "means"}, "corruption.name=means is unknown; the options are: marginal, mean"),
+        ("corruption", {"name": "means"}, "corruption.name=means is unknown; the options are: {known}."),
         (
             "corruption",
             {"name": "mean", "rat": 0.5},
@@ -118,6 +120,25 @@ def test_a_wrong_choice_is_refused_in_one_sentence(shapes: str, choice: dict[str
         ("corruption", {"name": "mean", "rate": 0}, "corruption.rate must lie in (0, 1], not 0.0."),
         ("corruption", {"name": "mean", "rate": float("nan")}, "corruption.rate must be a finite number, not nan."),
         ("corruption", {"name": "mean", "rate": "high"}, "corruption.rate: "),
+        (
+            "corruption",
+            {"name": "gaussian", "rate": 0.3},
+            "corruption.rate is not an option; the options of corruption are: sigma.",
+        ),
+        (
+            "corruption",
+            {"name": "none", "rate": 0.3},
+            "corruption.rate is not an option; the options of corruption are: none.",
+        ),
+        ("corruption", {"name": "gaussian", "sigma": 0}, "corruption.sigma must be greater than 0, not 0.0."),
+        ("loss", {"name": "barlow_twins", "off_diagonal": -1}, "loss.off_diagonal must be at least 0, not -1.0."),
+        ("loss", {"name": "align_uniform", "align": -1}, "loss.align must be at least 0, not -1.0."),
+        ("loss", {"name": "align_uniform", "t": 0}, "loss.t must be greater than 0, not 0.0."),
+        (
+            "selection",
+            {"name": "exact", "rate": 1},
+            "selection.rate is not an option; the options of selection are: none.",
+        ),
         ("loss", {"name": "infonce", "temperature": 0}, "loss.temperature must be greater than 0, not 0.0."),
         ("regime", {"name": "semi25", "labelled": 0}, "regime.labelled must lie in (0, 1], not 0.0."),
         ("regime", {"name": "noise30", "noise": 1.1}, "regime.noise must lie in [0, 1], not 1.1."),
@@ -136,15 +157,38 @@ def test_a_wrong_part_is_refused_in_one_sentence(axis: str, choice: dict[str, An
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("axis", BASES)
+@pytest.mark.parametrize(
+    ("axis", "choice", "sentence"),
+    [
+        ("corruption", {"name": "means"}, "cotrain.corruption.name=means is unknown; the options are: {known}."),
+        ("corruption", {"name": "mean", "rate": 2}, "cotrain.corruption.rate must lie in (0, 1], not 2.0."),
+        (
+            "loss",
+            {"name": "infonce", "tau": 1},
+            "cotrain.loss.tau is not an option; the options of cotrain.loss are: temperature.",
+        ),
+    ],
+)
+def test_a_wrong_part_of_co_training_is_named_with_its_path(axis: str, choice: dict[str, Any], sentence: str) -> None:
+    config = read(changed("method.name", "cotrain"))
+
+    with pytest.raises(UsageError) as caught:
+        build_parts(replace(config, cotrain=replace(config.cotrain, **{axis: choice})))
+
+    assert str(caught.value) == sentence.format(known=", ".join(sorted(options(axis))))
+
+
+@pytest.mark.parametrize("place", [*BASES, "cotrain.corruption", "cotrain.loss"])
 @pytest.mark.parametrize("option", ["name", "_target_", "__class__"])
-def test_a_configuration_cannot_name_code(axis: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configuration_cannot_name_code(place: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
     monkeypatch.setattr("os.system", lambda *given: ran.append(given))
-    config = read(changed(f"{axis}.{option}", "os.system"))
+    config = read(changed(f"{place}.{option}", "os.system"))
+    if place.startswith("cotrain."):
+        config = replace(config, method={"name": "cotrain"})
 
     with pytest.raises(
-        UsageError, match=rf"^{axis}\.(name=os\.system is unknown|{option} is not an option); the options"
+        UsageError, match=rf"^{place}\.(name=os\.system is unknown|{option} is not an option); the options"
     ):
         build_parts(config)
 
@@ -154,28 +198,67 @@ def test_a_configuration_cannot_name_code(axis: str, option: str, monkeypatch: p
 def test_parts_that_a_cell_does_not_use_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
     monkeypatch.setattr(
-        "scarf_lightning.config.parts.build", lambda axis, choice: built.append(axis) or build(axis, choice)
+        "scarf_lightning.config.parts.build",
+        lambda axis, choice, path="": built.append(path + axis) or build(axis, choice, path),
     )
 
-    parts = build_parts(read(changed("pretrain.name", "none")))
+    def parts_of(pretrain: str, method: str) -> tuple[Parts, list[str]]:
+        built.clear()
+        config = read(changed("pretrain.name", pretrain))
+        return build_parts(replace(config, method={"name": method})), sorted(built)
 
-    assert (parts.corruption, parts.loss) == (None, None)
-    assert built == ["regime", "scaling", "method"]
+    always = ["method", "regime", "scaling"]
+    parts, named = parts_of("none", "control")
+    assert (parts.pretext, parts.augmentation, parts.cotraining) == (None, None, None)
+    assert named == always
+    parts, named = parts_of("scarf", "control")
+    assert (parts.augmentation, parts.cotraining) == (None, None)
+    assert named == sorted([*always, "corruption", "selection", "loss"])
+    parts, named = parts_of("none", "scarf_augment")
+    assert (parts.pretext, parts.cotraining) == (None, None)
+    assert named == sorted([*always, "corruption", "selection"])
+    parts, named = parts_of("none", "cotrain")
+    assert (parts.pretext, parts.augmentation) == (None, None)
+    assert named == sorted([*always, "cotrain.corruption", "selection", "cotrain.loss"])
 
 
 def test_parts_are_what_the_configuration_names() -> None:
     config = replace(
         read(changed("loss.temperature", 0.5)),
         corruption={"name": "mean", "rate": 0.25},
+        selection={"name": "bernoulli"},
+        views=ViewsSettings("both"),
         regime={"name": "semi25", "labelled": 0.5},
         scaling={"name": "minmax"},
     )
 
     parts = build_parts(config)
 
-    assert parts.corruption is not None
-    assert parts.loss is not None
-    assert (parts.corruption.name, parts.corruption.rate) == ("mean", 0.25)
+    assert parts.pretext is not None
+    augmentation, loss = parts.pretext.augmentation, parts.pretext.loss
+    assert (augmentation.corruption.name, asdict(augmentation.corruption)) == ("mean", {"rate": 0.25})
+    assert (augmentation.selection.name, parts.pretext.views) == ("bernoulli", "both")
     assert (parts.regime.name, asdict(parts.regime)) == ("semi25", {"labelled": 0.5})
-    assert (parts.loss.name, asdict(parts.loss)) == ("infonce", {"temperature": 0.5})
+    assert (loss.name, asdict(loss)) == ("infonce", {"temperature": 0.5})
     assert (parts.scaling.name, parts.method.name) == ("minmax", "control")
+
+
+def test_the_parts_of_co_training_and_augmentation_are_what_the_configuration_names() -> None:
+    config = replace(read(changed("views.name", "both")), selection={"name": "shared"})
+    cotrain = replace(config.cotrain, weight=0.5, corruption={"name": "zero", "rate": 0.2})
+
+    parts = build_parts(replace(config, method={"name": "cotrain"}, cotrain=cotrain))
+
+    assert parts.pretext is not None
+    assert parts.pretext.augmentation.corruption.name == "marginal"
+    assert parts.cotraining is not None
+    task = parts.cotraining.task
+    assert (parts.cotraining.weight, task.loss.name, task.views) == (0.5, "infonce", "both")
+    assert (task.augmentation.corruption.name, asdict(task.augmentation.corruption)) == ("zero", {"rate": 0.2})
+    assert task.augmentation.selection.name == "shared"
+
+    alone = replace(config, method={"name": "scarf_augment"}, corruption={"name": "joint", "rate": 0.4})
+    augmentation = build_parts(replace(alone, pretrain=PretrainSettings(name="none"))).augmentation
+    assert augmentation is not None
+    assert (augmentation.corruption.name, asdict(augmentation.corruption)) == ("joint", {"rate": 0.4})
+    assert augmentation.selection.name == "shared"

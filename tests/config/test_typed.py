@@ -1,14 +1,15 @@
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
 
 from scarf_lightning.config import Config, read
+from scarf_lightning.config.schema import COTRAIN_TASKS
 from scarf_lightning.config.typed import explain, typed
 from scarf_lightning.errors import UsageError
-from tests.composing import changed, composed
+from tests.composing import changed, composed, names
 
 
 @dataclass
@@ -143,6 +144,18 @@ def test_a_schema_without_options_says_so() -> None:
         ("pretrain.patience_rule", "met", "pretrain.patience_rule must be one of exceeded, reached, not met."),
         ("pretrain.validation_passes", 0, "pretrain.validation_passes must be at least 1, not 0."),
         ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, not tpu."),
+        ("views.name", "three", "views.name must be one of one, both, not three."),
+        (
+            "cotrain.task",
+            "scarf_disc",
+            f"cotrain.task must be one of {', '.join(COTRAIN_TASKS)}, not scarf_disc.",
+        ),
+        ("cotrain.weight", 0, "cotrain.weight must be greater than 0, not 0.0."),
+        (
+            "cotrain.wieght",
+            1,
+            "cotrain.wieght is not an option; the options of cotrain are: task, weight, corruption, loss.",
+        ),
         ("trainer.threads", 0, "trainer.threads must be at least 1, not 0."),
         ("trainer.trials_per_stack", 0, "trainer.trials_per_stack must be at least 1, not 0."),
         ("trainer.trials_per_stack", "many", "trainer.trials_per_stack must be a number or auto, not many."),
@@ -194,7 +207,10 @@ def test_values_at_the_edge_are_taken(option: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        ("corruption=means", "corruption=means is not an option; the options of corruption are: marginal, "),
+        (
+            "corruption=means",
+            f"corruption=means is not an option; the options of corruption are: {', '.join(names('corruption'))}.",
+        ),
         ("trails=3", "trails is not an option; the options are: trials, seed, fit_on, "),
         (
             "network.encoder.depht=3",
@@ -219,7 +235,9 @@ def test_any_other_error_keeps_its_words_and_its_cause() -> None:
     assert explain(error) == "Could not read it. The disk is full."
 
 
-@pytest.mark.parametrize("node", ["dataset", "pretrain", "finetune", "network", "network.encoder", "trainer", "logger"])
+@pytest.mark.parametrize(
+    "node", [*(field.name for field in fields(Config) if is_dataclass(field.type)), "network.encoder"]
+)
 def test_settings_cannot_name_code(node: str) -> None:
     with pytest.raises(UsageError, match=rf"^{node}\._target_ is not an option; the options of {node} are: "):
         read(changed(f"{node}._target_", "os.system"))

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from rich.table import Table
 from scipy import stats
 
 from scarf_lightning.config import Config
+from scarf_lightning.config.schema import CotrainSettings, ViewsSettings
 from scarf_lightning.console.tables import (
     METRICS,
     cell_table,
@@ -19,6 +21,7 @@ from scarf_lightning.results import axis_columns, identity
 from scarf_lightning.settings import FitSettings
 from tests.cells import DATA_HASH, some_config, some_record
 
+COTRAIN = {"name": "cotrain"}
 OUTCOMES = ["trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"]
 
 
@@ -30,6 +33,10 @@ def grid(table: Table) -> list[list[str]]:
 
 def axes_of(config: Config, dataset: str = "wdbc") -> dict[str, Any]:
     return {"dataset": dataset} | axis_columns(identity(config, DATA_HASH))
+
+
+def cotrained(weight: float) -> CotrainSettings:
+    return replace(some_config().cotrain, weight=weight)
 
 
 def rows_of(n: int, **values: Any) -> list[dict[str, Any]]:
@@ -115,7 +122,8 @@ def test_the_median_of_epochs_may_lie_between_two() -> None:
 
 def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
     assert describe(axes_of(some_config())) == (
-        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, corruption=marginal, loss=infonce, method=control"
+        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, corruption=marginal, selection=exact, views=one, "
+        "loss=infonce, method=control"
     )
     assert describe(axes_of(some_config(pretrain="none"))) == (
         "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=none, method=control"
@@ -132,7 +140,11 @@ def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
             [some_config(), some_config(corruption={"name": "mean", "rate": 0.3})],
             ["corruption", "corruption.rate"],
         ),
-        ([some_config(), some_config(pretrain="none")], ["pretrain", "corruption", "loss"]),
+        ([some_config(), some_config(pretrain="none")], ["pretrain", "corruption", "selection", "views", "loss"]),
+        ([some_config(), some_config(views=ViewsSettings("both"))], ["views"]),
+        ([some_config(), some_config(selection={"name": "shared"})], ["selection"]),
+        ([some_config(cotrain=cotrained(weight)) for weight in (1.0, 0.1)], []),
+        ([some_config(method=COTRAIN, cotrain=cotrained(weight)) for weight in (1.0, 0.1)], ["cotrain.weight"]),
         ([some_config(seed=0), some_config(seed=1)], ["seed"]),
         ([some_config(), some_config(finetune=FitSettings(batch_size=64))], ["finetune.batch_size"]),
         (
@@ -152,7 +164,8 @@ def test_what_is_not_shown_is_shared_and_nothing_is_both() -> None:
     shared = shared_axes(cells)
 
     assert describe(shared) == (
-        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, loss=infonce, method=control"
+        "dataset=wdbc, regime=semi25, scaling=zscore, pretrain=scarf, selection=exact, views=one, loss=infonce, "
+        "method=control"
     )
     assert "corruption" not in shared
     assert shared == {name: value for name, value in cells[1].items() if name in shared}
@@ -171,8 +184,8 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
     table = grid(sweep_table([(axes_of(control), rows_of(2, pretrained=False)), (axes_of(scarf), rows)]))
 
     _, half = confidence_interval([row["accuracy"] for row in rows])
-    assert table[1] == ["none", "", "", "2", "0.5050", "±0.0635", "", "7", "0.5"]
-    assert table[2] == ["scarf", "marginal", "infonce", "3", "0.5100", f"±{half:.4f}", "12", "7", "5.2"]
+    assert table[1] == ["none", "", "", "", "", "2", "0.5050", "±0.0635", "", "7", "0.5"]
+    assert table[2] == ["scarf", "marginal", "exact", "one", "infonce", "3", "0.5100", f"±{half:.4f}", "12", "7", "5.2"]
 
 
 def test_a_cell_without_rows_did_not_finish() -> None:

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scarf_lightning.corruption.selection import n_selected, select_exactly
+from scarf_lightning.corruption.selection import Bernoulli, Exact, Selection, Shared, n_selected
 from scarf_lightning.randomness import StackedGenerator
 
 
@@ -45,14 +45,14 @@ def test_q_agrees_with_decimal_arithmetic(hundredths: int, n_features: int) -> N
 def test_exactly_q_features_of_every_row(rate: float, shape: tuple[int, int, int], seed: int) -> None:
     n_trials, n_rows, n_features = shape
     random = StackedGenerator([seed + t for t in range(n_trials)])
-    mask = select_exactly(rate, n_rows, n_features, random)
+    mask = Exact().mask(rate, n_rows, n_features, random)
     assert mask.shape == shape
     assert (mask.sum(dim=-1) == n_selected(rate, n_features)).all()
 
 
 def test_sets_are_uniform_and_rows_independent() -> None:
     """All ten pairs among five features are equally likely, and a row's set says nothing of the next one's."""
-    mask = select_exactly(0.4, 20_000, 5, StackedGenerator([1]))[0]
+    mask = Exact().mask(0.4, 20_000, 5, StackedGenerator([1]))[0]
     pairs = mask.double() @ torch.tensor([1.0, 2.0, 4.0, 8.0, 16.0], dtype=torch.float64)
     _, counts = np.unique(pairs.numpy(), return_counts=True)
     assert len(counts) == 10
@@ -62,5 +62,53 @@ def test_sets_are_uniform_and_rows_independent() -> None:
 
 
 def test_trials_select_differently() -> None:
-    mask = select_exactly(0.5, 50, 10, StackedGenerator([1, 2]))
+    mask = Exact().mask(0.5, 50, 10, StackedGenerator([1, 2]))
     assert not torch.equal(mask[0], mask[1])
+
+
+class TestBernoulli:
+    @pytest.mark.parametrize("rate", [0.01, 0.3, 0.6, 1.0])
+    def test_at_least_one_feature_of_every_row(self, rate: float) -> None:
+        mask = Bernoulli().mask(rate, 2000, 6, StackedGenerator([3, 4]))
+        assert mask.any(dim=-1).all()
+
+    def test_counts_are_binomial_but_for_the_empty_set(self) -> None:
+        rate, n = 0.3, 20_000
+        counts = Bernoulli().mask(rate, n, 5, StackedGenerator([1]))[0].sum(dim=-1)
+        expected = scipy.stats.binom.pmf(np.arange(6), 5, rate)
+        expected[1] += expected[0]  # the empty set becomes a set of one
+        observed = np.bincount(counts.numpy(), minlength=6)
+        assert observed[0] == 0
+        assert scipy.stats.chisquare(observed[1:], expected[1:] * n).pvalue > 1e-3
+
+    def test_every_feature_is_as_likely_and_independent(self) -> None:
+        mask = Bernoulli().mask(0.6, 20_000, 5, StackedGenerator([2]))[0].numpy()
+        assert scipy.stats.chisquare(mask.sum(axis=0)).pvalue > 1e-3
+        correlation = np.corrcoef(mask.T)
+        assert np.abs(correlation - np.eye(5)).max() < 0.05
+
+    def test_the_forced_feature_is_uniform(self) -> None:
+        mask = Bernoulli().mask(1e-6, 20_000, 5, StackedGenerator([2]))[0]
+        assert (mask.sum(dim=-1) == 1).all()
+        assert scipy.stats.chisquare(mask.sum(dim=0).numpy()).pvalue > 1e-3
+
+
+class TestShared:
+    def test_one_set_of_q_features_within_a_batch(self) -> None:
+        mask = Shared().mask(0.6, 50, 10, StackedGenerator([1, 2]))
+        assert mask.shape == (2, 50, 10)
+        assert (mask.sum(dim=-1) == 6).all()
+        assert (mask == mask[:, :1]).all()
+        assert not torch.equal(mask[0], mask[1]), "each trial has its own"
+
+    def test_another_set_for_the_next_batch(self) -> None:
+        random = StackedGenerator([1])
+        masks = [Shared().mask(0.5, 3, 10, random)[0, 0] for _ in range(20)]
+        assert len({tuple(mask.tolist()) for mask in masks}) > 10
+
+
+@pytest.mark.parametrize("selection", [Exact(), Bernoulli(), Shared()])
+def test_a_trial_selects_alike_in_any_company(selection: Selection) -> None:
+    alone = selection.mask(0.6, 9, 7, StackedGenerator([5]))
+    among = selection.mask(0.6, 9, 7, StackedGenerator([4, 5, 6]))
+    assert torch.equal(alone[0], among[1])

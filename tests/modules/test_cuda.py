@@ -8,10 +8,10 @@ from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.table import Table
-from scarf_lightning.losses.infonce import InfoNCE
+from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.control import Control
 from scarf_lightning.settings import FitSettings, PretrainSettings
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, task
 
 pytestmark = pytest.mark.gpu
 
@@ -20,7 +20,7 @@ def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack)
     """Initial weights and batch order are drawn on the CPU whatever the device is."""
     settings = FitSettings(max_epochs=10, batch_size=46)
     cpu, cuda = (
-        Control().run(make_stack(patients, range(5), precision="64-true", device=device), settings, None)
+        Control().run(make_stack(patients, range(5), precision="64-true", device=device), Supervision(settings))
         for device in ("cpu", "cuda")
     )
     assert np.array_equal(cpu.fit.epochs, cuda.fit.epochs)
@@ -33,8 +33,8 @@ def test_pre_training_runs_and_trials_leave(
     patients: Table, make_stack: MakeStack, corruption: Corruption, fit_on: str, precision: str
 ) -> None:
     stack = make_stack(patients, range(10), fit_on=fit_on, precision=precision, device="cuda")
-    fit = stack.pretrain(PretrainSettings(batch_size=46), corruption, InfoNCE())
+    fit = stack.pretrain(PretrainSettings(batch_size=46), task(corruption))
     assert len(set(fit.epochs)) > 1
     assert all(weight.is_cuda and torch.isfinite(weight).all() for weight in fit.weights.values())
-    outcome = Control().run(stack, FitSettings(), fit.part("encoder"))
+    outcome = Control().run(stack, Supervision(FitSettings(), fit.part("encoder")))
     np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)

@@ -4,14 +4,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.data.datamodule import Examples
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
-from scarf_lightning.losses.infonce import InfoNCE
 from scarf_lightning.modules.finetune import cross_entropy
 from scarf_lightning.settings import FitSettings, PretrainSettings
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, task
 
 SETTINGS = FitSettings(max_epochs=3, batch_size=46)
 
@@ -56,7 +54,7 @@ def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: Make
 
 def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
-    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), Marginal(), InfoNCE()).part("encoder")
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
     fit, _ = stack.finetune(replace(SETTINGS, restore_best=False), stack.labelled(), pretrained)
     for name, weight in pretrained.items():
         assert not torch.equal(fit.weights[f"classifier.encoder.{name}"], weight), name
@@ -64,7 +62,7 @@ def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeSta
 
 def test_it_starts_from_the_pretrained_encoder_and_leaves_it_alone(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0, 1])
-    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), Marginal(), InfoNCE()).part("encoder")
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
     before = {name: weight.clone() for name, weight in pretrained.items()}
     still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
     fit, _ = stack.finetune(still, stack.labelled(), pretrained)
@@ -77,7 +75,7 @@ def test_heads_of_control_and_pretrained_start_alike(patients: Table, make_stack
     """Methods are paired in all that they share."""
     stack = make_stack(patients, [4])
     still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
-    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), Marginal(), InfoNCE()).part("encoder")
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
     (control, _), (scarf, _) = (stack.finetune(still, stack.labelled(), weights) for weights in (None, pretrained))
     for name, weight in control.weights.items():
         if "head" in name:

@@ -11,11 +11,12 @@ from torch import Tensor
 from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.table import Table
-from scarf_lightning.losses.infonce import InfoNCE, infonce
+from scarf_lightning.losses.infonce import infonce
+from scarf_lightning.modules.pretext import Pretext
 from scarf_lightning.modules.pretrain import PretrainModule
 from scarf_lightning.modules.stack import Fit
 from scarf_lightning.settings import PretrainSettings
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, task
 
 EPOCHS = 3
 
@@ -28,14 +29,14 @@ class Spy:
         self.validation: list[list[Tensor]] = []
         spy, embed, losses, metrics = (
             self,
-            PretrainModule._embed,
+            Pretext._embed,
             PretrainModule.losses,
             PretrainModule.validation_metrics,
         )
         self.raw: list[Tensor] = []
         current: list[list[Tensor]] = []
 
-        def spied_embed(module: PretrainModule, encoded: Tensor) -> Tensor:
+        def spied_embed(module: Pretext, encoded: Tensor) -> Tensor:
             current[-1].append(encoded.detach().clone())
             return embed(module, encoded)
 
@@ -49,10 +50,10 @@ class Spy:
         def spied_metrics(module: PretrainModule, batch: Any) -> dict[str, Tensor]:
             current.append([])
             out = metrics(module, batch)
-            spy.validation.append(current[-1])
+            spy.validation.append(current[-1][::-1])  # the clean rows first
             return out
 
-        monkeypatch.setattr(PretrainModule, "_embed", spied_embed)
+        monkeypatch.setattr(Pretext, "_embed", spied_embed)
         monkeypatch.setattr(PretrainModule, "losses", spied_losses)
         monkeypatch.setattr(PretrainModule, "validation_metrics", spied_metrics)
 
@@ -65,14 +66,14 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
 def pretrain(table: Table, make_stack: MakeStack, corruption: Any = None, **settings: Any) -> Fit:
     stack = make_stack(table, [0, 1])
     chosen = {"max_epochs": EPOCHS, "batch_size": 46, "patience": None} | settings
-    return stack.pretrain(PretrainSettings(**chosen), corruption or Marginal(), InfoNCE())
+    return stack.pretrain(PretrainSettings(**chosen), task(corruption))
 
 
 def test_one_view_is_corrupted_and_the_other_is_the_row_itself(
     patients: Table, make_stack: MakeStack, spy: Spy
 ) -> None:
     pretrain(patients, make_stack)
-    one_hot = make_stack(patients, [0, 1])._encoder().one_hot
+    one_hot = make_stack(patients, [0, 1]).networks.encoder().one_hot
     for (both,), raw in zip(spy.training, spy.raw, strict=True):
         clean, corrupted = both.chunk(2, dim=1)
         assert torch.equal(clean, one_hot(raw))
@@ -123,7 +124,7 @@ def test_validation_rows_keep_their_order(patients: Table, make_stack: MakeStack
     pretrain(patients, make_stack)
     stack = make_stack(patients, [0, 1])
     rows = stack.device_table.rows(torch.from_numpy(stack.data.validation))
-    assert torch.equal(spy.validation[0][0], stack._encoder().one_hot(rows))
+    assert torch.equal(spy.validation[0][0], stack.networks.encoder().one_hot(rows))
 
 
 def test_validation_loss_is_the_row_weighted_mean_over_batches_and_passes(
@@ -153,7 +154,7 @@ def test_labels_are_not_seen(patients: Table, make_stack: MakeStack) -> None:
     shuffled = replace(patients, labels=patients.labels[::-1].copy())
     relabelled = replace(stack, table=shuffled)
     settings = PretrainSettings(max_epochs=2)
-    fits = [s.pretrain(settings, Marginal(), InfoNCE()) for s in (stack, relabelled)]
+    fits = [s.pretrain(settings, task()) for s in (stack, relabelled)]
     for name, weight in fits[0].weights.items():
         assert torch.equal(weight, fits[1].weights[name])
 

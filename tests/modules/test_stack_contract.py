@@ -12,12 +12,12 @@ from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.regimes import Noise30, Regime, Semi25
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.losses.infonce import InfoNCE
+from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.control import Control
 from scarf_lightning.modules.stack import Fit, Stack
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.reference import ReferenceTrial
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, task
 
 
 @dataclass
@@ -34,10 +34,10 @@ def train(
     stack: Stack, corruption: Corruption, *, max_epochs: int = 40, batch_size: int = 46, monitor: str = "loss"
 ) -> Trained:
     pretraining = stack.pretrain(
-        PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor), corruption, InfoNCE()
+        PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor), task(corruption)
     )
     settings = FitSettings(max_epochs=max_epochs, batch_size=batch_size)
-    outcome = Control().run(stack, settings, pretraining.part("encoder"))
+    outcome = Control().run(stack, Supervision(settings, pretraining.part("encoder")))
     return Trained(stack, pretraining, outcome.fit, outcome.probabilities)
 
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.config import Config, canonical
-from scarf_lightning.config.schema import DatasetSettings, LoggerSettings, PathSettings
+from scarf_lightning.config import Config, canonical, unused_options
+from scarf_lightning.config.registry import BASES
+from scarf_lightning.config.schema import DatasetSettings, LoggerSettings, PathSettings, ViewsSettings
 from scarf_lightning.results import fingerprint, identity
 from scarf_lightning.settings import EncoderSettings, FitSettings, LayerSettings, PretrainSettings, TrainerSettings
 from tests.cells import DATA_HASH, some_config
@@ -26,7 +27,10 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-SCIENTIFIC = list(leaves(canonical(some_config())))
+EVERYTHING = some_config(method={"name": "cotrain"})
+"""A pre-trained and co-trained cell, which uses every option."""
+
+SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
 OTHERS = [("trials",)] + [
     (group, option.name)
     for group, settings in {
@@ -74,7 +78,13 @@ def test_the_walk_below_meets_every_setting_of_training_and_networks() -> None:
     for head in ("head", "pretrain_head"):
         assert {f"network.{head}.{field.name}" for field in fields(LayerSettings)} <= met
     assert {"network.weight_init", "network.bias_init", "seed", "fit_on", "corruption.rate", "regime.labelled"} <= met
-    assert {f"{axis}.name" for axis in ("regime", "scaling", "pretrain", "corruption", "loss", "method")} <= met
+    assert {"cotrain.task", "cotrain.weight", "cotrain.corruption.rate", "cotrain.loss.temperature"} <= met
+    axes = {*BASES, "pretrain", "views", "cotrain.corruption", "cotrain.loss"}
+    assert {f"{axis}.name" for axis in axes} <= met
+
+
+def test_no_option_is_null_in_a_cell_that_uses_all() -> None:
+    assert unused_options(EVERYTHING) == set()
 
 
 def test_every_group_of_the_configuration_is_walked() -> None:
@@ -83,16 +93,12 @@ def test_every_group_of_the_configuration_is_walked() -> None:
 
 @pytest.mark.parametrize("path", SCIENTIFIC, ids=".".join)
 def test_every_scientific_option_is_part_of_the_identity(path: tuple[str, ...]) -> None:
-    config = some_config()
-
-    assert name_of(change(config, path)) != name_of(config)
+    assert name_of(change(EVERYTHING, path)) != name_of(EVERYTHING)
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=".".join)
 def test_no_other_option_is_part_of_the_identity(path: tuple[str, ...]) -> None:
-    config = some_config()
-
-    assert name_of(change(config, path)) == name_of(config)
+    assert name_of(change(EVERYTHING, path)) == name_of(EVERYTHING)
 
 
 def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +116,22 @@ def test_without_pretraining_none_of_its_options_is_part_of_the_identity() -> No
     assert plain == name_of(some_config(pretrain="none", loss={"name": "infonce", "temperature": 0.1}))
     small_batches = replace(PretrainSettings(name="none"), batch_size=32)
     assert plain == name_of(replace(some_config(), pretrain=small_batches))
+    assert plain == name_of(some_config(pretrain="none", selection={"name": "shared"}))
+    assert plain == name_of(some_config(pretrain="none", views=ViewsSettings("both")))
     assert plain != name_of(some_config())
+
+
+def test_only_a_co_trained_cell_has_the_options_of_co_training_in_its_identity() -> None:
+    cotrain = some_config().cotrain
+    heavier = replace(cotrain, weight=2.0)
+    milder = replace(cotrain, corruption={"name": "marginal", "rate": 0.3})
+
+    def names(method: str) -> set[str]:
+        return {name_of(some_config(method={"name": method}, cotrain=each)) for each in (cotrain, heavier, milder)}
+
+    assert len(names("control")) == 1
+    assert len(names("cotrain")) == 3
+    assert not names("control") & names("cotrain")
 
 
 def test_a_number_is_its_value_and_not_its_type() -> None:

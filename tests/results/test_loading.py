@@ -11,11 +11,13 @@ from scarf_lightning.results import CellStore, axis_columns, identity, load
 from tests.cells import DATA_HASH, some_config, some_record
 
 REQUIRED = [
-    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "loss", "method", "trial", "accuracy",
-    "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+    "trial", "accuracy", "pretrain_epochs", "finetune_epochs", "fingerprint",
 ]  # fmt: skip
 WHOLE = ["dataset_id", "trial", "pretrain_epochs", "finetune_epochs"]
-USED_IN_PRETRAINING = ["corruption", "corruption.rate", "loss", "loss.temperature", "pretrain.batch_size"]
+USED_IN_PRETRAINING = [
+    "corruption", "corruption.rate", "selection", "views", "loss", "loss.temperature", "pretrain.batch_size",
+]  # fmt: skip
 
 
 def store(
@@ -45,7 +47,7 @@ def test_a_trial_is_a_row_and_the_columns_are_the_documented_ones(results: Path)
 
     assert len(frame) == 5
     assert set(REQUIRED) <= set(frame.columns)
-    assert list(frame.columns[:8]) == REQUIRED[:8]
+    assert list(frame.columns[:10]) == REQUIRED[:10]
     assert frame.columns.is_unique
     options = {"corruption.rate", "regime.labelled", "finetune.batch_size", "network.encoder.depth", "seed", "n_train"}
     assert options <= set(frame.columns)
@@ -57,7 +59,7 @@ def test_values_are_those_of_the_cell_and_of_the_trial(results: Path) -> None:
     row = frame[(frame["pretrain"] == "scarf") & (frame["trial"] == 1)].iloc[0]
     expected = {
         "dataset": "wdbc", "dataset_id": 1510, "regime": "semi25", "regime.labelled": 0.25, "scaling": "zscore",
-        "corruption": "marginal", "corruption.rate": 0.6, "loss": "infonce", "method": "control", "accuracy": 0.51,
+        "corruption": "marginal", "corruption.rate": 0.6, "selection": "exact", "views": "one", "loss": "infonce", "method": "control", "accuracy": 0.51,
         "balanced_accuracy": 0.5, "pretrain_epochs": 12, "finetune_epochs": 7, "network.encoder.depth": 4,
     }  # fmt: skip
 
@@ -200,8 +202,9 @@ def test_an_identity_as_columns() -> None:
     }  # fmt: skip
 
 
-def stored(folder: Path, pretrain: str = "scarf", **metrics: float) -> None:
-    cell = CellStore(folder, identity(some_config(pretrain=pretrain), DATA_HASH))
+def stored(folder: Path, pretrain: str = "scarf", method: str = "control", **metrics: float) -> None:
+    config = some_config(pretrain=pretrain, method={"name": method})
+    cell = CellStore(folder, identity(config, DATA_HASH))
     cell.describe(dataset="x", dataset_id=1, source="s", config="")
     cell.add(some_record([0, 1], pretrained=pretrain != "none", **metrics))
 
@@ -215,7 +218,22 @@ def test_beside_control_cells_options_keep_their_types_and_no_group_becomes_a_co
     stored(tmp_path, "none")
     stored(tmp_path, "scarf")
     frame = load(tmp_path)
-    assert "network.pretrain_head" not in frame.columns
+    assert not {"network.pretrain_head", "cotrain"} & set(frame.columns)
     assert str(frame["pretrain.batch_size"].dtype) == "Int64"
     assert str(frame["pretrain.restore_best"].dtype) == "boolean"
     assert str(frame["corruption.rate"].dtype) == "float64"
+
+
+def test_the_task_of_co_training_has_columns_of_its_own(tmp_path: Path) -> None:
+    stored(tmp_path, "none")
+    stored(tmp_path, "none", "cotrain")
+    frame = load(tmp_path).set_index("method")
+    values = {
+        "cotrain.task": "scarf", "cotrain.weight": 1.0, "cotrain.corruption": "marginal",
+        "cotrain.corruption.rate": 0.6, "cotrain.loss": "infonce", "cotrain.loss.temperature": 1.0,
+        "selection": "exact", "views": "one", "network.pretrain_head.width": 256,
+    }  # fmt: skip
+    for column, value in values.items():
+        assert frame.loc["cotrain", column].eq(value).all(), column
+        assert frame.loc["control", column].isna().all(), column
+    assert frame[["corruption", "loss"]].isna().all(axis=None)

@@ -20,11 +20,23 @@ class Source(ABC):
     def key(self) -> str:
         """Names the data: letters, digits, dots and dashes, such as ``openml-1510``."""
 
+    @property
+    def label(self) -> str:
+        """What to call the data where they have no other name."""
+        return self.key
+
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The local files that hold the data, empty where there are none yet.
 
         Their sizes and times tell whether a hash computed earlier still describes the data, without loading them.
+        """
+
+    def check(self) -> None:  # noqa: B027 - nothing to be seen is the rule
+        """Find what is wrong as far as that can be seen without loading the data, before anything trains.
+
+        Raises:
+            UsageError: `load` would raise it.
         """
 
     @abstractmethod
