@@ -55,6 +55,12 @@ def main(composed: DictConfig) -> None:
 
 def run() -> int:
     """Run `main`, and answer bad input in a sentence instead of a traceback."""
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        from scarf_lightning.console.help import help_page
+        from scarf_lightning.console.screen import screen
+
+        screen().print(help_page(Path(__file__).parent / "conf"))
+        return 0
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     try:

@@ -2,6 +2,16 @@
 
 from .combinations import canonical, check_combination, unused_options
 from .parts import Parts, build_parts
+from .plugins import plugin_hashes
 from .schema import Config, read
 
-__all__ = ["Config", "Parts", "build_parts", "canonical", "check_combination", "read", "unused_options"]
+__all__ = [
+    "Config",
+    "Parts",
+    "build_parts",
+    "canonical",
+    "check_combination",
+    "plugin_hashes",
+    "read",
+    "unused_options",
+]

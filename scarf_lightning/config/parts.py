@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .combinations import check_combination, is_augmented, is_cotrained, is_pretrained
+from .plugins import load_plugins
 from .registry import build
 from .schema import PRETEXT_TASKS, Choice, Config
 
@@ -36,6 +37,7 @@ def build_parts(config: Config) -> Parts:
     """
     from ..modules.stack import Cotraining
 
+    load_plugins(config.plugins)
     check_combination(config)
     pretext, cotraining = None, None
     if is_pretrained(config):

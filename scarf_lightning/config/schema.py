@@ -112,6 +112,7 @@ class Config:
     trials: int = 5
     seed: int = 0
     fit_on: str = "all"
+    plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         at_least(self, "trials", 1)

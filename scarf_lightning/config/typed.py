@@ -35,7 +35,7 @@ def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
         raise UsageError(_unknown_option(error, schema, path)) from error
     except OmegaConfBaseException as error:
         option = _join(path, error.full_key or "")
-        if "ListConfig" in str(error):
+        if "is not a ListConfig" in str(error):
             raise UsageError(f"{option} must be a list, as in {option}=[a,b].") from error
         raise UsageError(f"{option}: {str(error).splitlines()[0].removesuffix('.')}.") from error
     assert isinstance(value, schema)

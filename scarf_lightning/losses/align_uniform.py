@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .base import ContrastiveLoss
+from .similarity import inner_products
 
 
 def alignment(first: Tensor, second: Tensor) -> Tensor:
@@ -24,7 +25,8 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     n = z.shape[-2]
     if n == 1:
         return (z * 0).flatten(1).sum(dim=-1)
-    squared_distances = 2 - 2 * z @ z.mT
+    squared = z.square().sum(dim=-1)  # 1, but for an embedding of nothing but zeros, which has no direction
+    squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * inner_products(z, z)
     itself = torch.eye(n, dtype=torch.bool, device=z.device)
     return (-t * squared_distances).masked_fill(itself, -math.inf).flatten(1).logsumexp(dim=-1) - math.log(n * (n - 1))
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -15,13 +14,7 @@ def logistic_loss(clean: Tensor, corrupted: Tensor) -> Tensor:
 
     **Shape.** Logits ``(T, N, 1)`` twice give ``(T,)``.
     """
-    return (_surprise(-clean) + _surprise(corrupted)).flatten(1).mean(dim=-1) / 2
-
-
-def _surprise(logits: Tensor) -> Tensor:
-    """-log sigmoid, as a softmax over two classes: `F.softplus` rounds the elements that do not fill a vector register
-    otherwise, so that a trial's gradient would depend on its company."""
-    return -F.log_softmax(torch.stack([logits, torch.zeros_like(logits)], dim=-1), dim=-1)[..., 0]
+    return -(F.logsigmoid(-clean) + F.logsigmoid(corrupted)).flatten(1).mean(dim=-1) / 2
 
 
 @dataclass

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from ..config import Config, canonical
+from ..config import Config, canonical, plugin_hashes
 
 SCIENCE_VERSION = 1
 """Raised by every change that alters the numbers a cell gives; results of another version are other results."""
@@ -13,6 +13,8 @@ SCIENCE_VERSION = 1
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
     """The canonical fields of a cell on the data of this hash."""
     numbered = {"science": SCIENCE_VERSION, "data": data_hash} | canonical(config)
+    if config.plugins:
+        numbered["plugins"] = plugin_hashes(config.plugins)
     plain: dict[str, Any] = _plain(numbered)
     return plain
 

@@ -56,6 +56,8 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
             problems.append(f"{' '.join(overrides)}: {error}" if len(combinations) > 1 else str(error))
     if not problems:
         problems = _refuse_unused(keys, cells)
+    if "plugins" not in keys and any(cell.config.plugins for cell in cells):
+        problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     if problems:
         raise UsageError("\n".join(problems))
     return cells

@@ -1,15 +1,31 @@
-from dataclasses import asdict, fields
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import pytest
 
-from scarf_lightning.config import Config, canonical, check_combination, unused_options
-from scarf_lightning.config.schema import PRETEXT_TASKS
+from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
+from scarf_lightning.config.registry import options
+from scarf_lightning.config.schema import COTRAIN_TASKS, PRETEXT_TASKS, ViewsSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import PretrainSettings
-from tests.composing import config_of
+from tests.composing import config_of, names
 
-NOT_SCIENTIFIC = {"dataset", "trainer", "logger", "paths", "trials"}
+NOT_SCIENTIFIC = {"dataset", "trainer", "logger", "paths", "trials", "plugins"}
+"""What names the data, hardware and places; and the plugins, which the identity holds the source of."""
+OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
+
+MARGINAL = {"name": "marginal", "rate": 0.6}
+PAPER = {
+    "scarf": (MARGINAL, "infonce", "loss"),
+    "scarf_ae": (MARGINAL, "reconstruction", "loss"),
+    "no_noise_ae": ({"name": "none"}, "reconstruction", "loss"),
+    "add_noise_ae": ({"name": "gaussian", "sigma": 0.5}, "reconstruction", "loss"),
+    "scarf_disc": (MARGINAL, "discrimination", "error"),
+}
+"""For each pre-training of the paper its corruption, its loss and what stops it."""
+WEIGHTS = {"scarf": 1.0, "scarf_ae": 0.1, "no_noise_ae": 0.1, "add_noise_ae": 0.1}
+"""Of the tasks of co-training."""
 
 
 def select(node: Any, option: str) -> Any:
@@ -18,72 +34,295 @@ def select(node: Any, option: str) -> Any:
     return node
 
 
-def test_an_unknown_pretraining_is_refused_with_the_known_ones() -> None:
+def default_choice(axis: str, name: str) -> dict[str, Any]:
+    return {"name": name} | asdict(options(axis)[name]())
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    """The one sentence that an act is refused with."""
     with pytest.raises(UsageError) as caught:
-        check_combination(config_of("pretrain.name=scarfs"))
-
-    assert str(caught.value) == f"pretrain.name=scarfs is unknown; the options are: {', '.join(PRETEXT_TASKS)}."
-
-
-@pytest.mark.parametrize("name", PRETEXT_TASKS)
-def test_known_pretrainings_are_taken(name: str) -> None:
-    check_combination(config_of(f"pretrain.name={name}"))
+        act()
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    return sentence
 
 
-def test_a_pretrained_cell_uses_every_option() -> None:
-    assert unused_options(config_of("pretrain=scarf")) == set()
+class TestPretraining:
+    def test_an_unknown_one_is_refused_with_the_known_ones(self) -> None:
+        config = config_of("pretrain.name=scarfs")
+
+        known = ", ".join(["none", *PRETEXT_TASKS])
+        sentence = f"pretrain.name=scarfs is unknown; the options are: {known}."
+        assert refusal(lambda: check_combination(config)) == sentence
+
+    @pytest.mark.parametrize("name", names("pretrain"))
+    def test_known_ones_are_taken(self, name: str) -> None:
+        check_combination(config_of(f"pretrain={name}"))
+        check_combination(config_of(f"pretrain.name={name}"))
+
+    def test_the_papers_are_all_there_are(self) -> None:
+        assert set(PAPER) == set(PRETEXT_TASKS)
+
+    @pytest.mark.parametrize("name", PAPER)
+    def test_each_is_the_papers(self, name: str) -> None:
+        corruption, loss, monitor = PAPER[name]
+
+        config = config_of(f"pretrain={name}")
+
+        assert (config.corruption, config.loss) == (corruption, default_choice("loss", loss))
+        assert (config.selection, config.views.name) == ({"name": "exact"}, "one")
+        assert config.pretrain == replace(PretrainSettings(), name=name, monitor=monitor)
+        pretext = build_parts(config).pretext
+        assert pretext is not None
+        assert (pretext.augmentation.corruption.name, pretext.loss.name) == (corruption["name"], loss)
+
+    @pytest.mark.parametrize("order", [1, -1])
+    @pytest.mark.parametrize("name", PAPER)
+    def test_the_command_line_decides_on_the_corruption(self, name: str, order: int) -> None:
+        overrides = [f"pretrain={name}", "corruption=joint", "corruption.rate=0.2"]
+
+        config = config_of(*overrides[::order])
+
+        assert config.corruption == {"name": "joint", "rate": 0.2}
+        assert (config.loss["name"], config.pretrain.monitor) == PAPER[name][1:]
+        build_parts(config)
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_the_command_line_decides_on_the_loss(self, order: int) -> None:
+        assert config_of(*["pretrain=scarf", "loss=barlow_twins"][::order]).loss["name"] == "barlow_twins"
+
+    @pytest.mark.parametrize("dataset", ["wdbc", "cc18-optdigits"])
+    def test_a_dataset_without_scaling_leaves_what_the_pretraining_sets(self, dataset: str) -> None:
+        config = config_of(f"dataset={dataset}", "pretrain=add_noise_ae")
+
+        assert config.scaling["name"] == {"wdbc": "zscore", "cc18-optdigits": "none"}[dataset]
+        assert (config.corruption["name"], config.loss["name"]) == ("gaussian", "reconstruction")
 
 
-def test_a_cell_without_pretraining_uses_nothing_of_it_but_its_name() -> None:
-    unused = unused_options(config_of("pretrain=none"))
+class TestCotraining:
+    def test_the_papers_are_all_there_are(self) -> None:
+        assert set(WEIGHTS) == set(COTRAIN_TASKS)
 
-    of_pretrain = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
-    assert unused == of_pretrain | {"corruption", "loss", "network.pretrain_head"}
+    @pytest.mark.parametrize("name", WEIGHTS)
+    def test_each_is_the_papers(self, name: str) -> None:
+        corruption, loss, _ = PAPER[name]
+
+        config = config_of(f"cotrain={name}", "method=cotrain")
+
+        cotrain = config.cotrain
+        assert (cotrain.task, cotrain.weight, cotrain.corruption) == (name, WEIGHTS[name], corruption)
+        assert cotrain.loss == default_choice("loss", loss)
+        cotraining = build_parts(config).cotraining
+        assert cotraining is not None
+        assert (cotraining.weight, cotraining.task.loss.name) == (WEIGHTS[name], loss)
+        assert cotraining.task.augmentation.corruption.name == corruption["name"]
+
+    @pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
+    def test_its_method_and_augmentation_go_without_pretraining(self, method: str) -> None:
+        assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_it_may_follow_a_pretraining_and_is_not_taken_from_it(self, order: int) -> None:
+        config = config_of(*["method=cotrain", "pretrain=add_noise_ae"][::order])
+
+        parts = build_parts(config)
+
+        assert config.pretrain.name == "add_noise_ae"
+        assert parts.pretext is not None
+        assert parts.cotraining is not None
+        assert (parts.pretext.loss.name, parts.cotraining.task.loss.name) == ("reconstruction", "infonce")
+        assert parts.cotraining.task.augmentation.corruption.name == "marginal"
+
+    def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
+        config = config_of(
+            "method=cotrain",
+            "corruption@cotrain.corruption=zero",
+            "loss@cotrain.loss=barlow_twins",
+            "cotrain.corruption.rate=0.2",
+        )
+
+        assert config.cotrain.corruption == {"name": "zero", "rate": 0.2}
+        assert config.cotrain.loss == default_choice("loss", "barlow_twins")
+        assert (config.corruption, config.loss["name"]) == (MARGINAL, "infonce")
+
+    def test_a_task_that_is_no_co_training_is_refused(self) -> None:
+        sentence = refusal(lambda: config_of("method=cotrain", "cotrain.task=scarf_disc"))
+
+        assert sentence == f"cotrain.task must be one of {', '.join(COTRAIN_TASKS)}, not scarf_disc."
 
 
-def test_the_canonical_fields_are_all_but_data_paths_hardware_loggers_and_the_number_of_trials() -> None:
-    config = config_of("seed=7", "fit_on=train", "regime=semi25")
+class TestLoss:
+    """A loss serves one kind of task."""
 
-    fields_of_cell = canonical(config)
+    @pytest.mark.parametrize("loss", names("loss"))
+    @pytest.mark.parametrize("name", PRETEXT_TASKS)
+    def test_it_goes_with_a_pretraining_of_its_kind_alone(self, name: str, loss: str) -> None:
+        config = replace(config_of(f"pretrain={name}", "pretrain.monitor=loss"), loss=default_choice("loss", loss))
 
-    assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
-    assert fields_of_cell == {name: asdict(config)[name] for name in fields_of_cell}
+        if options("loss")[loss].task == PRETEXT_TASKS[name]:
+            assert build_parts(config).pretext is not None
+        else:
+            sentence = refusal(lambda: build_parts(config))
+            assert sentence.startswith(f"loss={loss} does not go with pretrain={name}, ")
 
+    @pytest.mark.parametrize("loss", names("loss"))
+    @pytest.mark.parametrize("name", COTRAIN_TASKS)
+    def test_it_goes_with_a_co_training_of_its_kind_alone(self, name: str, loss: str) -> None:
+        config = config_of("method=cotrain", f"cotrain={name}")
+        config = replace(config, cotrain=replace(config.cotrain, loss=default_choice("loss", loss)))
 
-def test_what_a_cell_does_not_use_is_null_and_the_rest_is_kept() -> None:
-    config = config_of("pretrain=none", "network.encoder.width=8")
-    unused = unused_options(config)
+        if options("loss")[loss].task == PRETEXT_TASKS[name]:
+            assert build_parts(config).cotraining is not None
+        else:
+            sentence = refusal(lambda: build_parts(config))
+            assert sentence.startswith(f"cotrain.loss={loss} does not go with cotrain={name}, ")
 
-    fields_of_cell = canonical(config)
-
-    assert all(select(fields_of_cell, option) is None for option in unused)
-    assert fields_of_cell["corruption"] is None
-    assert fields_of_cell["loss"] is None
-    assert fields_of_cell["pretrain"] == {field.name: None for field in fields(PretrainSettings)} | {"name": "none"}
-    assert fields_of_cell["network"]["pretrain_head"] is None
-    assert fields_of_cell["network"]["encoder"] == asdict(config)["network"]["encoder"]
-    for axis in ("regime", "scaling", "method", "finetune", "seed", "fit_on"):
-        assert fields_of_cell[axis] == asdict(config)[axis]
-
-
-def test_the_configuration_itself_keeps_what_the_cell_does_not_use() -> None:
-    config = config_of("pretrain=none")
-    before = asdict(config)
-
-    canonical(config)
-
-    assert asdict(config) == before
-
-
-def test_without_pretraining_all_of_its_options_are_one_cell() -> None:
-    plain = canonical(config_of("pretrain=none"))
-    dressed = config_of(
-        "pretrain=none",
-        "corruption=mean",
-        "loss.temperature=0.1",
-        "pretrain.batch_size=32",
-        "network.pretrain_head.depth=5",
+    @pytest.mark.parametrize(
+        ("overrides", "start"),
+        [
+            (["pretrain=scarf_ae", "loss=infonce"], "loss=infonce does not go with pretrain=scarf_ae, "),
+            (["pretrain=scarf", "loss=reconstruction"], "loss=reconstruction does not go with pretrain=scarf, "),
+            (
+                ["method=cotrain", "cotrain=scarf_ae", "loss@cotrain.loss=infonce"],
+                "cotrain.loss=infonce does not go with cotrain=scarf_ae, ",
+            ),
+        ],
     )
+    def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: list[str], start: str) -> None:
+        assert refusal(lambda: build_parts(config_of(*overrides))).startswith(start)
 
-    assert canonical(dressed) == plain
-    assert canonical(config_of("pretrain=scarf")) != plain
+    @pytest.mark.parametrize("name", PRETEXT_TASKS)
+    def test_the_error_is_watched_where_the_loss_has_one(self, name: str) -> None:
+        config = config_of(f"pretrain={name}", "pretrain.monitor=error")
+        loss = config.loss["name"]
+
+        if PRETEXT_TASKS[name] != "reconstruction":
+            build_parts(config)
+        else:
+            sentence = f"pretrain.monitor=error has no meaning for loss={loss}; use loss."
+            assert refusal(lambda: build_parts(config)) == sentence
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("pretrain", PRETEXT_TASKS)
+def test_augmentation_is_never_pretrained(pretrain: str, order: int) -> None:
+    config = config_of(*["method=scarf_augment", f"pretrain={pretrain}"][::order])
+
+    sentence = f"method=scarf_augment does not go with pretrain={pretrain}: it is never pre-trained; use none."
+    assert refusal(lambda: check_combination(config)) == sentence
+    assert refusal(lambda: build_parts(config)) == sentence
+
+
+class TestUnused:
+    """Which options have no part in a cell."""
+
+    @pytest.mark.parametrize(
+        ("overrides", "expected"),
+        [
+            ("pretrain=scarf", {"cotrain"}),
+            ("pretrain=scarf_disc", {"cotrain", "views"}),
+            ("pretrain=scarf_ae", {"cotrain", "views"}),
+            ("pretrain=no_noise_ae", {"cotrain", "views", "selection"}),
+            ("pretrain=add_noise_ae", {"cotrain", "views", "selection"}),
+            ("pretrain=add_noise_ae corruption=mean", {"cotrain", "views"}),
+            ("corruption=gaussian", {"cotrain", "selection"}),
+            ("corruption=none", {"cotrain", "selection"}),
+            (
+                "pretrain=none",
+                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network.pretrain_head"},
+            ),
+            ("method=scarf_augment", OF_PRETRAIN | {"views", "loss", "cotrain", "network.pretrain_head"}),
+            (
+                "method=scarf_augment corruption=gaussian",
+                OF_PRETRAIN | {"selection", "views", "loss", "cotrain", "network.pretrain_head"},
+            ),
+            ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
+            ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
+            ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
+            ("method=cotrain pretrain=scarf", set()),
+            ("method=cotrain pretrain=no_noise_ae", set()),
+            ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
+            ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_they_are_these(self, overrides: str, expected: set[str]) -> None:
+        assert unused_options(config_of(*overrides.split())) == expected
+
+    @pytest.mark.parametrize("name", names("corruption"))
+    def test_features_are_selected_where_a_share_of_them_is_replaced(self, name: str) -> None:
+        config = replace(config_of(), corruption=default_choice("corruption", name))
+
+        assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
+
+
+class TestCanonical:
+    def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
+        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf")
+
+        fields_of_cell = canonical(config)
+
+        assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
+        assert fields_of_cell == {name: asdict(config)[name] for name in fields_of_cell}
+
+    @pytest.mark.parametrize("method", names("method"))
+    @pytest.mark.parametrize("pretrain", names("pretrain"))
+    def test_what_a_cell_does_not_use_is_null_and_the_rest_is_kept(self, method: str, pretrain: str) -> None:
+        config = config_of(f"method={method}", f"pretrain={pretrain}", "network.encoder.width=8")
+        unused = unused_options(config)
+
+        fields_of_cell = canonical(config)
+
+        expected = {name: asdict(config)[name] for name in fields_of_cell}
+        for option in unused:
+            group, _, last = option.rpartition(".")
+            (select(expected, group) if group else expected)[last] = None
+        assert all(select(fields_of_cell, option) is None for option in unused)
+        assert fields_of_cell == expected
+        for axis in ("regime", "scaling", "method", "finetune", "seed", "fit_on"):
+            assert fields_of_cell[axis] == asdict(config)[axis]
+
+    def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
+        fields_of_cell = canonical(config_of("pretrain=none"))
+
+        expected = {field.name: None for field in fields(PretrainSettings)} | {"name": "none"}
+        assert fields_of_cell["pretrain"] == expected
+        assert fields_of_cell["network"]["pretrain_head"] is None
+        assert fields_of_cell["network"]["encoder"] is not None
+
+    def test_the_configuration_itself_keeps_what_the_cell_does_not_use(self) -> None:
+        config = config_of("pretrain=none")
+        before = asdict(config)
+
+        canonical(config)
+
+        assert asdict(config) == before
+
+    def test_without_pretraining_all_of_its_options_are_one_cell(self) -> None:
+        plain = canonical(config_of("pretrain=none"))
+        dressed = config_of(
+            "pretrain=none",
+            "corruption=mean",
+            "selection=shared",
+            "views=both",
+            "loss.temperature=0.1",
+            "cotrain=scarf_ae",
+            "cotrain.weight=3",
+            "pretrain.batch_size=32",
+            "network.pretrain_head.depth=5",
+        )
+
+        assert canonical(dressed) == plain
+        assert canonical(config_of("pretrain=scarf")) != plain
+
+    def test_a_pretraining_that_is_spelled_out_is_the_one_of_that_name(self) -> None:
+        named = canonical(config_of("pretrain=scarf_ae"))
+
+        assert canonical(config_of("pretrain.name=scarf_ae", "loss=reconstruction", "views=both")) == named
+
+    def test_two_views_and_one_are_one_cell_where_nothing_is_contrasted(self) -> None:
+        auto_encoder, contrast = config_of("pretrain=scarf_ae"), config_of()
+
+        assert canonical(replace(auto_encoder, views=ViewsSettings("both"))) == canonical(auto_encoder)
+        assert canonical(replace(contrast, views=ViewsSettings("both"))) != canonical(contrast)

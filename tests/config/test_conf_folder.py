@@ -17,6 +17,8 @@ from scarf_lightning.config.schema import (
     PathSettings,
     ViewsSettings,
 )
+from scarf_lightning.data.sources import open_source
+from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import ACCELERATORS, FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
 from scarf_lightning.sweeping.expand import Cell
 from tests.composing import CONF, GROUPS, asking_for, cells_of, composed, config_of, names, yaml
@@ -25,6 +27,8 @@ SUITE = "cc18-"
 UNNAMED = {"dataset", "network", "trainer"}
 """Groups whose files hold settings only; those of all others name what they are."""
 NAMED = [group for group in GROUPS if group not in UNNAMED]
+EXAMPLES = {"id": 31, "path": "table.csv", "target": "kind"}
+"""Of what a dataset's file leaves to the user."""
 GLOBAL = "# @package _global_\n"
 NEVER_SCALED = {4134, 28, 1468}
 NOT_IN_THE_PAPER = {554, 40927, 40996}
@@ -191,6 +195,20 @@ def test_composing_leaves_nothing_of_hydra_behind() -> None:
     assert set(composed()) == set(Config.__dataclass_fields__)
 
 
+@pytest.mark.parametrize(("group", "file"), of_groups("dataset"))
+def test_a_dataset_opens_when_what_it_leaves_to_the_user_is_given(group: str, file: Path) -> None:
+    content = own(file)
+    lacking = [option for option in EXAMPLES if option in content and content[option] is None]
+    (cell,) = cells_of(f"{group}={file.stem}", *(f"dataset.{option}={EXAMPLES[option]}" for option in lacking))
+
+    source = open_source(**vars(cell.config.dataset), openml_cache=None)
+
+    assert source.name == content["source"]
+    for option in lacking:
+        with pytest.raises(UsageError, match=rf"dataset\.{option}="):
+            open_source(**vars(cell.config.dataset) | {option: None}, openml_cache=None)
+
+
 class TestSuite:
     """The 69 datasets of the paper."""
 
@@ -206,6 +224,12 @@ class TestSuite:
         assert None not in ids
         assert not set(ids) & NOT_IN_THE_PAPER
         assert {cell.config.dataset.source for cell in suite} == {"openml"}
+
+    def test_every_one_opens(self, suite: list[Cell]) -> None:
+        for dataset in (cell.config.dataset for cell in suite):
+            source = open_source(**vars(dataset), openml_cache=None)
+
+            assert (source.name, source.key) == ("openml", f"openml-{dataset.id}")
 
     def test_files_are_named_after_their_datasets(self, suite: list[Cell]) -> None:
         assert [cell.overrides for cell in suite] == [(f"dataset={SUITE}{cell.config.dataset.name}",) for cell in suite]

@@ -12,8 +12,9 @@ from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials
-from scarf_lightning.nn import OneHot
-from scarf_lightning.randomness import Streams
+from scarf_lightning.modules.views import CorruptionSource
+from scarf_lightning.nn import Encoder, Initialisation
+from scarf_lightning.randomness import StackedGenerator, Streams
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
@@ -151,6 +152,11 @@ def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
         assert found[0, :, :2].abs().max() < 1e-6
 
 
+def encoder_of(table: Table) -> Encoder:
+    n_categories = [len(column.categories or ()) for column in table.columns]
+    return Encoder(n_categories, StackedGenerator([0]), Initialisation(), width=1, depth=1)
+
+
 class TestTrainingRows:
     """What corruption draws from."""
 
@@ -169,9 +175,10 @@ class TestTrainingRows:
         return Table.from_frame(frame, target, categorical=[False, True, False], name="t", source="test:t")
 
     @staticmethod
-    def training_rows(table: Table, data: TrialData, dtype: torch.dtype = torch.float64) -> TrainingRows:
-        one_hot = OneHot([len(column.categories or ()) for column in table.columns])
-        return TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train), one_hot)
+    def training_rows(table: Table, data: TrialData, dtype: torch.dtype = torch.float64) -> CorruptionSource:
+        return CorruptionSource(
+            encoder_of(table), TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train))
+        )
 
     @every_fit
     def test_cells_are_values_of_that_trials_training_rows_in_that_column(
@@ -235,7 +242,7 @@ class TestTrainingRows:
         positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
         cells, mean = whole.cells(positions), whole.mean()
         device_table = on_device(large, data, torch.float32)
-        left = TrainingRows(device_table, torch.from_numpy(data.train), OneHot([0, 3, 0]))
+        left = CorruptionSource(encoder_of(large), TrainingRows(device_table, torch.from_numpy(data.train)))
         if mean_before:
             left.mean()
         left.keep([3, 1])

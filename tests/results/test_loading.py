@@ -59,7 +59,8 @@ def test_values_are_those_of_the_cell_and_of_the_trial(results: Path) -> None:
     row = frame[(frame["pretrain"] == "scarf") & (frame["trial"] == 1)].iloc[0]
     expected = {
         "dataset": "wdbc", "dataset_id": 1510, "regime": "semi25", "regime.labelled": 0.25, "scaling": "zscore",
-        "corruption": "marginal", "corruption.rate": 0.6, "selection": "exact", "views": "one", "loss": "infonce", "method": "control", "accuracy": 0.51,
+        "corruption": "marginal", "corruption.rate": 0.6, "selection": "exact", "views": "one", "loss": "infonce",
+        "method": "control", "accuracy": 0.51,
         "balanced_accuracy": 0.5, "pretrain_epochs": 12, "finetune_epochs": 7, "network.encoder.depth": 4,
     }  # fmt: skip
 

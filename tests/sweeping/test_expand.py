@@ -1,9 +1,10 @@
 import pytest
 
+from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import fingerprint, identity
+from scarf_lightning.results import axis_columns, fingerprint, identity
 from tests.cells import DATA_HASH
-from tests.composing import CONF, cells_of
+from tests.composing import CONF, GROUPS, cells_of, names
 
 
 def overrides(*arguments: str) -> list[tuple[str, ...]]:
@@ -129,10 +130,58 @@ def test_pretrain_none_is_one_cell_whatever_the_corruption_is() -> None:
     ],
 )
 def test_an_option_that_no_cell_uses_is_refused(argument: str, key: str) -> None:
-    assert refusal("pretrain=none", argument) == [
-        f"{key} is set, but no cell of this run uses it: nothing is pre-trained with pretrain=none. "
-        "Leave it out, or choose another pretrain."
-    ]
+    (sentence,) = refusal("pretrain=none", argument)
+
+    assert sentence.startswith(f"{key} is set, but no cell of this run uses it (pretrain=none, method=control")
+    assert sentence.endswith("); leave it out, or choose what uses it.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        ("pretrain=scarf_ae views=both", "views"),
+        ("pretrain=scarf_ae,no_noise_ae views=both,one", "views"),
+        ("corruption=gaussian selection=shared", "selection"),
+        ("corruption=none selection=shared", "selection"),
+        ("pretrain=no_noise_ae selection=bernoulli", "selection"),
+        ("pretrain=add_noise_ae selection.name=shared", "selection.name"),
+        ("cotrain.weight=0.5", "cotrain.weight"),
+        ("cotrain=scarf_ae", "cotrain"),
+        ("cotrain.corruption.rate=0.3", "cotrain.corruption.rate"),
+        ("method=scarf_augment cotrain.weight=0.5", "cotrain.weight"),
+        ("method=scarf_augment loss=infonce", "loss"),
+        ("method=scarf_augment views=both", "views"),
+        ("method=scarf_augment network.pretrain_head.width=8", "network.pretrain_head.width"),
+        ("method=cotrain pretrain=none corruption=mean", "corruption"),
+        ("method=cotrain corruption.rate=0.3", "corruption.rate"),
+        ("method=cotrain loss.temperature=0.5", "loss.temperature"),
+        ("method=cotrain pretrain.max_epochs=3", "pretrain.max_epochs"),
+        ("method=cotrain cotrain=scarf_ae views=both", "views"),
+        ("method=cotrain cotrain=add_noise_ae selection=shared", "selection"),
+    ],
+)
+def test_an_option_that_other_choices_would_use_is_refused(arguments: str, key: str) -> None:
+    (sentence,) = refusal(*arguments.split())
+
+    assert sentence.startswith(f"{key} is set, but no cell of this run uses it (")
+    assert sentence.endswith("); leave it out, or choose what uses it.")
+
+
+@pytest.mark.parametrize(
+    ("argument", "key"),
+    [
+        ("corruption@cotrain.corruption=mean", "cotrain.corruption"),
+        ("loss@cotrain.loss=barlow_twins", "cotrain.loss"),
+        ("loss@cotrain.loss=barlow_twins,infonce", "cotrain.loss"),
+    ],
+)
+def test_a_choice_belongs_to_the_group_that_it_is_put_into(argument: str, key: str) -> None:
+    """Co-training has a corruption and a loss of its own, which are not those of pre-training."""
+    assert len(cells_of("method=cotrain", argument)) == argument.count(",") + 1
+
+    (sentence,) = refusal(argument)
+
+    assert sentence.startswith(f"{key} is set, but no cell of this run uses it (")
 
 
 def test_all_options_that_no_cell_uses_are_listed() -> None:
@@ -147,6 +196,15 @@ def test_all_options_that_no_cell_uses_are_listed() -> None:
         ("pretrain=none,scarf", "corruption=mean"),
         ("pretrain=none", "network.encoder.width=8", "finetune.max_epochs=3", "seed=1", "regime=semi25"),
         ("pretrain=none", "pretrain.name=none"),
+        ("pretrain=scarf,scarf_ae", "views=both"),
+        ("corruption=marginal,gaussian", "selection=shared"),
+        ("method=control,cotrain", "cotrain.weight=0.5"),
+        ("method=cotrain", "cotrain=scarf_ae", "cotrain.weight=0.5", "cotrain.corruption.rate=0.3"),
+        ("method=cotrain", "views=both", "selection=shared", "network.pretrain_head.width=8"),
+        ("method=cotrain", "pretrain=scarf", "corruption=mean", "loss=barlow_twins"),
+        ("method=cotrain", "pretrain=scarf_ae", "views=both"),
+        ("method=scarf_augment", "corruption=mean", "selection=shared"),
+        ("method=scarf_augment,control", "pretrain=none", "corruption=mean"),
     ],
 )
 def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> None:
@@ -163,14 +221,20 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
         ("trials=2.5", "trials: Value '2.5' "),
         ("trials=null", "trials: "),
         ("trials=0", "trials must be at least 1, not 0."),
-        ("corruption=means", "corruption=means is not an option; the options of corruption are: marginal, "),
+        *(
+            (f"{group}=nonsense", f"{group}=nonsense is not an option; the options of {group} are: {', '.join(known)}.")
+            for group, known in ((group, names(group)) for group in GROUPS)
+        ),
         ("dataset=cc18-adlut", "dataset=cc18-adlut is not an option; the options of dataset are: cc18-Bioresponse, "),
         ("corruption.rat=0.5", "corruption.rat is not an option; the options of corruption are: "),
         ("network.encoder.depht=3", "network.encoder.depht is not an option; the options of network.encoder are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option; the options of network.encoder are: "),
         ("network.encoder.depth=0", "network.encoder.depth must be at least 1, not 0."),
         ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
-        ("pretrain.name=scarfs", "pretrain.name=scarfs is unknown; the options are: none, scarf"),
+        (
+            "pretrain.name=scarfs",
+            f"pretrain.name=scarfs is unknown; the options are: none, {', '.join(PRETEXT_TASKS)}.",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence_that_names_the_option(argument: str, start: str) -> None:
@@ -195,9 +259,74 @@ def test_one_wrong_cell_among_good_ones_refuses_all() -> None:
     assert refusal("seed=1,-1") == ["seed=-1: seed must be at least 0, not -1."]
 
 
+@pytest.mark.parametrize(("name", "known"), [("gaussian", "name, sigma"), ("none", "name")])
+def test_an_option_that_the_chosen_corruption_lacks_is_refused_with_those_it_has(name: str, known: str) -> None:
+    sentence = f"corruption.rate is not an option; the options of corruption are: {known}."
+
+    assert refusal(f"corruption={name}", "corruption.rate=0.3") == [sentence]
+    assert refusal("corruption.rate=0.3", f"corruption={name}") == [sentence]
+    assert refusal(f"corruption={name},marginal", "corruption.rate=0.3") == [
+        f"corruption={name} corruption.rate=0.3: {sentence}"
+    ]
+
+
+def test_an_option_that_the_corruption_of_a_pretraining_lacks_is_refused() -> None:
+    assert refusal("pretrain=scarf_ae,add_noise_ae", "corruption.rate=0.3") == [
+        "pretrain=add_noise_ae corruption.rate=0.3: "
+        "corruption.rate is not an option; the options of corruption are: name, sigma."
+    ]
+
+
+def test_augmentation_after_a_pretraining_is_refused() -> None:
+    reason = "method=scarf_augment does not go with pretrain=scarf: it is never pre-trained; use none."
+
+    assert refusal("method=scarf_augment", "pretrain=scarf") == [reason]
+    assert refusal("method=control,scarf_augment", "pretrain=scarf,none") == [
+        f"method=scarf_augment pretrain=scarf: {reason}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "distinct"),
+    [
+        ("pretrain=scarf,scarf_ae views=one,both", 3),
+        ("pretrain=scarf_ae,no_noise_ae selection=exact,shared", 3),
+        ("corruption=marginal,gaussian,none selection=exact,shared,bernoulli", 5),
+        ("method=control,cotrain pretrain=none cotrain.weight=0.1,1", 3),
+        ("method=control,cotrain pretrain=none cotrain.corruption.rate=0.3,0.6", 3),
+        ("method=control,cotrain pretrain=none,scarf corruption=marginal,mean", 6),
+        ("method=control,scarf_augment pretrain=none corruption=marginal,mean", 3),
+        ("method=cotrain cotrain=scarf,scarf_ae views=one,both", 3),
+        ("method=cotrain cotrain.corruption.rate=0.3,0.6", 2),
+    ],
+)
+def test_cells_that_differ_only_in_what_they_do_not_use_are_one(arguments: str, distinct: int) -> None:
+    cells = cells_of(*arguments.split())
+
+    assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == distinct
+
+
+def test_what_a_cell_of_a_sweep_does_not_use_is_null_in_its_row() -> None:
+    auto_encoder, contrast = (
+        axis_columns(identity(cell.config, DATA_HASH)) for cell in cells_of("pretrain=scarf_ae,scarf", "views=both")
+    )
+
+    assert (auto_encoder["pretrain"], auto_encoder["views"]) == ("scarf_ae", None)
+    assert (contrast["pretrain"], contrast["views"]) == ("scarf", "both")
+
+
 @pytest.mark.parametrize(
     "argument",
-    ["corruption=null", "~dataset", "~corruption", "seed=${foo}", "dataset.source=???", "dataset=glob(nothing*)"],
+    [
+        "corruption=null",
+        "~dataset",
+        "~corruption",
+        "selection=null",
+        "~cotrain",
+        "seed=${foo}",
+        "dataset.source=???",
+        "dataset=glob(nothing*)",
+    ],
 )
 def test_odd_overrides_are_refused_for_what_they_are(argument: str) -> None:
     with pytest.raises(UsageError) as caught:

@@ -500,7 +500,10 @@ class TestConfiguration:
                 "dataset.id is not an option; the options of dataset are: "
                 "source, path, target, categorical, numeric, name.",
             ),
-            (("dataset=csv", "dataset.categorical=a"), "dataset\.categorical must be a list, as in dataset\.categorical=\[a,b\]\."),
+            (
+                ("dataset=csv", "dataset.categorical=a"),
+                r"dataset\.categorical must be a list, as in dataset\.categorical=\[a,b\]\.",
+            ),
         ],
     )
     def test_an_option_of_another_source_is_refused(self, arguments: tuple[str, ...], sentence: str) -> None:

@@ -1,0 +1,62 @@
+"""The page that `train.py --help` shows, made from the configuration folder."""
+
+from pathlib import Path
+
+import yaml
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+AXES = {
+    "dataset": "the table; cc18-NAME is one of the paper's 69, csv a file of yours",
+    "regime": "which labels training sees",
+    "scaling": "of numeric columns",
+    "pretrain": "the self-supervised phase",
+    "corruption": "what takes the place of a selected feature",
+    "selection": "which features are selected",
+    "views": "how many of a row's two views are corrupted",
+    "loss": "of the pretext task",
+    "method": "the supervised phase",
+    "cotrain": "the task that method=cotrain adds",
+    "network": "f, g and h",
+    "trainer": "hardware",
+    "logger": "where curves are shown, beside the results",
+}
+
+COMMANDS = (
+    ("train.py", "SCARF on a bundled dataset"),
+    ("train.py -m corruption=mean,marginal scaling=zscore,minmax", "an ablation: four cells, one table"),
+    ("train.py pretrain=none,scarf 'regime=glob(*)' trials=30", "against no pre-training, in every regime"),
+    ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table, its column C the classes"),
+    ("train.py corruption.rate=0.3,0.6,0.9", "an option of an axis"),
+)
+
+
+def help_page(conf: Path) -> Group:
+    """Axes with their options and defaults, commands to try, and where results go."""
+    main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
+    defaults = {axis: entry[axis] for entry in main["defaults"] if isinstance(entry, dict) for axis in entry}
+    axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
+    for axis, meaning in AXES.items():
+        axes.add_row(axis, meaning, str(defaults[axis]), ", ".join(_options(conf / axis)))
+    commands = Table(box=None, show_header=False, padding=(0, 2))
+    for command, meaning in COMMANDS:
+        commands.add_row(f"python {command}", meaning)
+    return Group(
+        Text("Does self-supervised pre-training help on a table, and which part of it matters?\n"),
+        Text("python train.py [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
+        Text("Commas train every combination: AXIS=A,B. All are checked before the first one trains."),
+        axes,
+        Text("To try:\n"),
+        commands,
+        Text(f"\nResults go to {main['paths']['results']}/ (paths.results=FOLDER); finished cells are not trained again."),
+        Text("--cfg job shows everything that can be set, --hydra-help what Hydra itself offers."),
+    )
+
+
+def _options(group: Path) -> list[str]:
+    """The options of a group; the paper's datasets count as one."""
+    names = sorted(path.stem for path in group.glob("*.yaml"))
+    suite = [name for name in names if name.startswith("cc18-")]
+    return [name for name in names if name not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
