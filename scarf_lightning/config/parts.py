@@ -63,7 +63,9 @@ def _task(config: Config, path: str, name: str, corruption: Choice, loss: Choice
     built = build("loss", loss, path)
     if built.task != PRETEXT_TASKS[name]:
         option = "cotrain" if path else "pretrain"
-        raise UsageError(f"{path}loss={built.name} does not go with {option}={name}, a task of {PRETEXT_TASKS[name]}.")
+        raise UsageError(
+            f"{path}loss={built.name} does not go with {option}={name}, whose task is {PRETEXT_TASKS[name]}."
+        )
     views = config.views.name if built.task == "contrastive" else "one"
     return PretextTask(_augmentation(config, corruption, path), built, views)  # type: ignore[arg-type]
 

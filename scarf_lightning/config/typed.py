@@ -51,7 +51,8 @@ def explain(error: BaseException) -> str:
     if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
         known = ", ".join(str(key) for key in cause.parent_node if key != "hydra")
         return f"{cause.full_key} is not an option; {_where(str(cause.full_key))} are: {known}."
-    return str(error) if cause is None else f"{error} {cause}"
+    message = str(error) if cause is None else f"{error} {cause}"
+    return " ".join(message.split())
 
 
 def _where(full_key: str) -> str:

@@ -50,7 +50,9 @@ def help_page(conf: Path) -> Group:
         axes,
         Text("To try:\n"),
         commands,
-        Text(f"\nResults go to {main['paths']['results']}/ (paths.results=FOLDER); finished cells are not trained again."),
+        Text(
+            f"\nResults go to {main['paths']['results']}/ (paths.results=FOLDER); finished cells are not trained again."
+        ),
         Text("--cfg job shows everything that can be set, --hydra-help what Hydra itself offers."),
     )
 

@@ -13,7 +13,7 @@ Row = dict[str, Any]
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
-    "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+    "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain.task",
 )  # fmt: skip
 
 

@@ -55,10 +55,11 @@ def _dtype(column: str, values: list[Any]) -> Any:
 
 
 def axis_columns(identity: dict[str, Any]) -> Row:
-    """An identity as columns: an axis by its name, its options by ``axis.option``."""
+    """An identity as columns: an axis by its name, its options by ``axis.option``; what is not used has none."""
     columns: Row = {}
     for field, value in identity.items():
-        columns |= _flat(field, value)
+        if value is not None:
+            columns |= _flat(field, value)
     return columns
 
 

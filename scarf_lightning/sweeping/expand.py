@@ -42,7 +42,8 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -
             choices.append([f"{key}={value}" for value in override.sweep_string_iterator()])
         else:
             choices.append([str(override.input_line)])
-        keys.append(key.lstrip("+~").partition("@")[0].replace("/", "."))
+        group, _, package = key.lstrip("+~").partition("@")
+        keys.append((package or group).replace("/", "."))
 
     for override, values in zip(parsed, choices, strict=True):
         if not values:
@@ -97,5 +98,6 @@ def _choices(cells: Sequence[Cell]) -> str:
         "pretrain": [cell.config.pretrain.name for cell in cells],
         "method": [cell.config.method["name"] for cell in cells],
         "corruption": [cell.config.corruption["name"] for cell in cells],
+        "cotrain": [cell.config.cotrain.task for cell in cells],
     }
     return ", ".join(f"{axis}={','.join(dict.fromkeys(names))}" for axis, names in chosen.items())

@@ -199,7 +199,7 @@ def test_an_identity_as_columns() -> None:
     nested = {"seed": 3, "corruption": {"name": "mean", "rate": 0.5}, "loss": None, "network": {"head": {"width": 2}}}
 
     assert axis_columns(nested) == {
-        "seed": 3, "corruption": "mean", "corruption.rate": 0.5, "loss": None, "network.head.width": 2,
+        "seed": 3, "corruption": "mean", "corruption.rate": 0.5, "network.head.width": 2,
     }  # fmt: skip
 
 
