@@ -28,7 +28,6 @@ def typed(schema: type[T], node: DictConfig, path: str = "") -> T:
         _check_groups(schema, node, path)
         merged = OmegaConf.merge(structure, node)
         assert isinstance(merged, DictConfig)
-        _refuse_rounding(node, merged, path)
         _check_ranges(merged, path)
         value = OmegaConf.to_object(merged)
     except ConfigKeyError as error:
@@ -99,14 +98,6 @@ def _check_groups(schema: type[Any], node: DictConfig, path: str) -> None:
 def _is_required(schema: type[Any], name: str) -> bool:
     field = next(field for field in fields(schema) if field.name == name)
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _refuse_rounding(node: DictConfig, merged: Any, path: str) -> None:
-    """OmegaConf reads 2.5 as the integer 2."""
-    for option, value in _leaves(node):
-        taken = OmegaConf.select(merged, option)
-        if isinstance(value, float) and isinstance(taken, int) and value != taken:
-            raise UsageError(f"{_join(path, option)} must be a whole number, not {value}.")
 
 
 def _leaves(node: DictConfig, path: str = "") -> Iterator[tuple[str, Any]]:
