@@ -30,6 +30,8 @@ class Purpose(StrEnum):
     VALIDATION_VIEWS = "validation views"
     DROPOUT = "dropout"
     MIXUP = "mixup"
+    BOOTSTRAP = "bootstrap samples"
+    TREES = "boosted trees"
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,7 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         | classification_metrics(outcome.probabilities[t], labels[data.test[t]])
         | _effort("pretrain", pretraining, t)
         | _effort("finetune", outcome.fit, t)
+        | {"fits": outcome.fits[t], "finetune_seconds": outcome.seconds[t]}
         | sizes
         | place
         for t, trial in enumerate(data.trials)
@@ -88,7 +89,7 @@ def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:
     }
 
 
-def _curves(pretraining: Fit | None, finetuning: Fit) -> list[dict[str, Any]]:
+def _curves(pretraining: Fit | None, finetuning: Fit | None) -> list[dict[str, Any]]:
     phases = (("pretrain", pretraining), ("finetune", finetuning))
     return [{"phase": phase} | record for phase, fit in phases if fit is not None for record in fit.curves]
 

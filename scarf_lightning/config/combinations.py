@@ -12,6 +12,10 @@ SELECTIVE = "rate"
 
 NEVER_PRETRAINED = ("scarf_augment", "xgboost")
 
+NEED_UNLABELLED_ROWS = ("self_train", "tri_train")
+
+NO_NETWORK = "xgboost"
+
 
 def is_pretrained(config: Config) -> bool:
     return config.pretrain.name != "none"
@@ -37,6 +41,9 @@ def check_combination(config: Config) -> None:
         raise UsageError(f"pretrain.name={pretrain} is unknown; the options are: {known}.")
     if is_pretrained(config) and method in NEVER_PRETRAINED:
         raise UsageError(f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none.")
+    if method in NEED_UNLABELLED_ROWS and config.regime.get("name") != "semi25":
+        regime = config.regime.get("name")
+        raise UsageError(f"method={method} does not go with regime={regime}: it needs unlabelled rows; use semi25.")
 
 
 def unused_options(config: Config) -> set[str]:
@@ -62,7 +69,9 @@ def unused_options(config: Config) -> set[str]:
         unused.add("selection")
     if not any(PRETEXT_TASKS.get(task) == "contrastive" for task in tasks):
         unused.add("views")
-    if not tasks:
+    if config.method.get("name") == NO_NETWORK:
+        unused |= {"finetune", "network"}
+    elif not tasks:
         unused.add("network.pretrain_head")
     return unused
 

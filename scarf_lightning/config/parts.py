@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..data.regimes import Regime
     from ..data.scaling import Scaling
     from ..methods import Method
-    from ..modules.stack import Cotraining
+    from ..modules.variants import Cotrained
     from ..modules.views import Augmentation, PretextTask
 
 
@@ -26,7 +26,7 @@ class Parts:
     method: "Method"
     pretext: "PretextTask | None"
     augmentation: "Augmentation | None"
-    cotraining: "Cotraining | None"
+    cotraining: "Cotrained | None"
 
 
 def build_parts(config: Config) -> Parts:
@@ -35,7 +35,7 @@ def build_parts(config: Config) -> Parts:
     Raises:
         UsageError: a part is unknown, has an option that it does not know, or does not go with another.
     """
-    from ..modules.stack import Cotraining
+    from ..modules.variants import Cotrained
 
     load_plugins(config.plugins)
     check_combination(config)
@@ -46,7 +46,7 @@ def build_parts(config: Config) -> Parts:
             raise UsageError(f"pretrain.monitor=error has no meaning for loss={pretext.loss.name}; use loss.")
     if is_cotrained(config):
         chosen = config.cotrain
-        cotraining = Cotraining(_task(config, "cotrain.", chosen.task, chosen.corruption, chosen.loss), chosen.weight)
+        cotraining = Cotrained(_task(config, "cotrain.", chosen.task, chosen.corruption, chosen.loss), chosen.weight)
     return Parts(
         regime=build("regime", config.regime),
         scaling=build("scaling", config.scaling),

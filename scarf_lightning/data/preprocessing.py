@@ -38,6 +38,11 @@ class Preprocessing:
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
         return cls(fill, shift, scale, is_shared=all(selected is None for selected in rows))
 
+    def of(self, trial: int) -> "Preprocessing":
+        """That of the trial at position ``trial``, alone."""
+        one = slice(trial, trial + 1)
+        return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared)
+
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         filled = np.where(np.isnan(values), self.fill[trial], values)

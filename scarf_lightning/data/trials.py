@@ -33,6 +33,19 @@ class TrialData:
     labels: Ints
     preprocessing: Preprocessing
 
+    def of(self, position: int) -> "TrialData":
+        """The data of the trial at this position, alone."""
+        one = slice(position, position + 1)
+        return TrialData(
+            self.trials[one],
+            self.train[one],
+            self.validation[one],
+            self.test[one],
+            self.labelled[one],
+            self.labels[one],
+            self.preprocessing.of(position),
+        )
+
 
 def prepare_trials(
     table: Table, trials: Sequence[int], streams: Streams, *, regime: Regime, scaling: Scaling, fit_on: str

@@ -3,16 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.stack import Stack
-from .base import Method, Outcome, Supervision
+from .base import SingleFitMethod
 
 
 @dataclass
-class Control(Method):
+class Control(SingleFitMethod):
     """Cross-entropy on the labelled training rows."""
 
     name: ClassVar[str] = "control"
-
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        fit, classifier = stack.finetune(supervision.settings, stack.labelled(), supervision.pretrained)
-        return Outcome(fit, stack.predict(classifier, stack.data.test))

@@ -3,19 +3,16 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.stack import Stack
-from .base import Method, Outcome, Supervision
+from ..modules.variants import Variant
+from .base import SingleFitMethod, Supervision
 
 
 @dataclass
-class Cotrain(Method):
+class Cotrain(SingleFitMethod):
     """Cross-entropy on the labelled training rows, plus a weighted pretext loss on the same batches."""
 
     name: ClassVar[str] = "cotrain"
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def variant(self, supervision: Supervision) -> Variant | None:
         assert supervision.cotraining is not None
-        fit, classifier = stack.finetune(
-            supervision.settings, stack.labelled(), supervision.pretrained, cotraining=supervision.cotraining
-        )
-        return Outcome(fit, stack.predict(classifier, stack.data.test))
+        return supervision.cotraining

@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.stack import Stack
-from .base import Method, Outcome, Supervision
+from ..modules.variants import Augmented, Variant
+from .base import SingleFitMethod, Supervision
 
 
 @dataclass
-class ScarfAugment(Method):
+class ScarfAugment(SingleFitMethod):
     """Cross-entropy on corrupted views of the labelled training rows, without any pre-training."""
 
     name: ClassVar[str] = "scarf_augment"
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def variant(self, supervision: Supervision) -> Variant | None:
         assert supervision.augmentation is not None
-        fit, classifier = stack.finetune(supervision.settings, stack.labelled(), augmentation=supervision.augmentation)
-        return Outcome(fit, stack.predict(classifier, stack.data.test))
+        return Augmented(supervision.augmentation)

@@ -1,6 +1,6 @@
 """Supervised training of f and h on hard or soft targets (paper, section 3)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 import torch.nn.functional as F
@@ -43,7 +43,9 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
 
 
 class FinetuneModule(StackModule):
-    """Trains all weights of f and h on cross-entropy; validation watches the classification error.
+    """Trains all weights of f and h on cross-entropy, or another ``criterion`` of its form.
+
+    Validation watches the classification error and the cross-entropy, whatever the criterion is.
 
     Args:
         encoder: f of T trials, pre-trained or fresh.
@@ -64,10 +66,11 @@ class FinetuneModule(StackModule):
     ) -> None:
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, leaving=leaving)
         self.classifier = Classifier(encoder, head)
+        self.criterion: Callable[[Tensor, Tensor, Tensor | None], Tensor] = cross_entropy
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        return cross_entropy(self.logits(batch.x), batch.targets, batch.weights)
+        return self.criterion(self.logits(batch.x), batch.targets, batch.weights)
 
     def logits(self, x: Tensor) -> Tensor:
         """What a training batch ``(T, N, M)`` gives: ``(T, N, C)``."""

@@ -1,11 +1,12 @@
 """One fit of a stack: Lightning's trainer, early stopping of each trial, and what came of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -32,6 +33,17 @@ class Fit:
     best_epochs: NDArray[np.int64]
     seconds: NDArray[np.float64]
     curves: list[dict[str, Any]]
+
+    @classmethod
+    def join(cls, fits: Sequence["Fit"]) -> "Fit":
+        """The fits of several stacks as one."""
+        return cls(
+            {name: torch.cat([fit.weights[name] for fit in fits]) for name in fits[0].weights},
+            np.concatenate([fit.epochs for fit in fits]),
+            np.concatenate([fit.best_epochs for fit in fits]),
+            np.concatenate([fit.seconds for fit in fits]),
+            [record for fit in fits for record in fit.curves],
+        )
 
     def part(self, prefix: str) -> dict[str, Tensor]:
         """The weights of one part of the module, such as ``encoder``, without the part's name."""

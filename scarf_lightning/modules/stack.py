@@ -1,40 +1,29 @@
 """A stack of trials, and the two fits that every method is made of: pre-training and fine-tuning."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule
 from ..data.device_table import DeviceTable, TrainingRows
 from ..data.table import Table
 from ..data.trials import TrialData
-from ..nn import Encoder
 from ..randomness import Purpose, StackedGenerator, Streams
 from ..settings import FitSettings, NetworkSettings, PretrainSettings
-from .augment import AugmentModule
 from .base import StackModule
-from .cotrain import CotrainModule
-from .finetune import Classifier, FinetuneModule
+from .finetune import Classifier
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .networks import Networks
 from .pretext import Pretext
 from .pretrain import PretrainModule
-from .views import Augmentation, PretextTask, ViewMaker
-
-
-@dataclass(frozen=True)
-class Cotraining:
-    """A pretext loss that joins the supervised one with this weight."""
-
-    task: PretextTask
-    weight: float
+from .variants import Ingredients, Plain, Variant
+from .views import PretextTask, ViewMaker
 
 
 @dataclass(frozen=True)
@@ -67,8 +56,10 @@ class Stack:
             order=self.streams.torch(self.data.trials, Purpose.PRETRAIN_ORDER),
             drop_last=settings.drop_last,
         )
-        encoder = self.networks.encoder(learns_missing_values=_learns_missing_values(task.augmentation))
-        head, pretext = self._pretext(task, encoder, datamodule, Purpose.CORRUPTION)
+        encoder = self.networks.encoder(learns_missing_values=task.augmentation.corruption.learns_missing_values)
+        head = self.networks.pretrain_head(task.loss, encoder.one_hot.width)
+        view_maker = ViewMaker(task.augmentation, encoder, self._training_rows(datamodule))
+        pretext = Pretext(task, encoder, head, view_maker, self._random(Purpose.CORRUPTION))
         module = PretrainModule(
             encoder,
             head,
@@ -87,8 +78,7 @@ class Stack:
         examples: Examples,
         pretrained: Mapping[str, Tensor] | None = None,
         *,
-        augmentation: Augmentation | None = None,
-        cotraining: Cotraining | None = None,
+        variant: Variant | None = None,
         fit: int = 0,
     ) -> tuple[Fit, Classifier]:
         """Supervised training of f and h on ``examples``, watched on the validation rows.
@@ -97,13 +87,13 @@ class Stack:
             settings: how to train.
             examples: rows, hard or soft targets and weights, on the stack's device.
             pretrained: weights of f; None starts from fresh ones.
-            augmentation: train on views of the rows instead of the rows.
-            cotraining: a pretext loss to add, instead of an augmentation.
+            variant: what is done in place of plain cross-entropy.
             fit: tells apart the fits of a method that trains several models in a trial.
 
         Returns:
             The fit, and the classifier with the kept weights.
         """
+        variant = variant or Plain()
         labels = self._on_device(self.table.labels[self.data.validation])
         datamodule = StackDataModule(
             self.device_table,
@@ -113,32 +103,42 @@ class Stack:
             order=self.streams.torch(self.data.trials, Purpose.FINETUNE_ORDER, fit=fit),
             drop_last=settings.drop_last,
         )
-        used = cotraining.task.augmentation if cotraining else augmentation
-        encoder = self.networks.encoder(pretrained, fit=fit, learns_missing_values=_learns_missing_values(used))
-        head = self.networks.head(fit)
-        adam: dict[str, Any] = {"learning_rate": settings.learning_rate, "epsilon": settings.epsilon}
-        module: FinetuneModule
-        if cotraining is not None:
-            purpose = Purpose.FINETUNE_CORRUPTION
-            pretrain_head, pretext = self._pretext(cotraining.task, encoder, datamodule, purpose)
-            module = CotrainModule(encoder, head, pretrain_head, pretext, weight=cotraining.weight, **adam)
-        elif augmentation is not None:
-            view_maker = self._view_maker(augmentation, encoder, datamodule)
-            module = AugmentModule(encoder, head, view_maker, self._random(Purpose.FINETUNE_CORRUPTION), **adam)
-        else:
-            module = FinetuneModule(encoder, head, **adam)
+        encoder = self.networks.encoder(pretrained, fit=fit, learns_missing_values=variant.learns_missing_values)
+        module = variant.module(
+            Ingredients(
+                encoder,
+                self.networks.head(fit),
+                {"learning_rate": settings.learning_rate, "epsilon": settings.epsilon},
+                random=lambda purpose: self._random(purpose, fit),
+                training_rows=lambda: self._training_rows(datamodule),
+                pretrain_head=lambda task: self.networks.pretrain_head(task.loss, encoder.one_hot.width),
+            )
+        )
         return self._fit("finetune", module, datamodule, settings), module.classifier
+
+    def of(self, position: int) -> "Stack":
+        """A stack of the trial at this position alone."""
+        return replace(self, data=self.data.of(position))
 
     def labelled(self) -> Examples:
         """The training rows whose label the regime shows, with that label."""
-        return Examples(self._on_device(self.data.labelled), self._on_device(self.data.labels))
+        return self.examples(self.data.labelled, self.data.labels)
 
-    @torch.no_grad()
+    def encoded(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """``rows`` ``(T, n)`` imputed, scaled and one-hot encoded, ``(T, n, D)``, for models that are no networks."""
+        one_hot = self.networks.encoder().one_hot.to(self.hardware.device)
+        encoded: NDArray[np.float64] = one_hot(self.device_table.rows(self._on_device(rows))).double().cpu().numpy()
+        return encoded
+
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Class probabilities of ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
+        return self.logits(classifier, rows).softmax(dim=-1).cpu().numpy()
+
+    @torch.no_grad()
+    def logits(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
+        """What the classifier gives for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
         chunks = torch.split(self._on_device(rows), EVALUATION_ROWS, dim=1)
-        logits = torch.cat([classifier(self.device_table.rows(chunk)) for chunk in chunks], dim=1)
-        return logits.double().softmax(dim=-1).cpu().numpy()
+        return torch.cat([classifier(self.device_table.rows(chunk)) for chunk in chunks], dim=1).double()
 
     def _fit(self, phase: str, module: StackModule, datamodule: StackDataModule, settings: FitSettings) -> Fit:
         return fit(
@@ -151,22 +151,16 @@ class Stack:
             watch=self.watch,
         )
 
-    def _pretext(
-        self, task: PretextTask, encoder: Encoder, datamodule: StackDataModule, purpose: Purpose
-    ) -> tuple[nn.Module, Pretext]:
-        head = self.networks.pretrain_head(task.loss, encoder.one_hot.width)
-        view_maker = self._view_maker(task.augmentation, encoder, datamodule)
-        return head, Pretext(task, encoder, head, view_maker, self._random(purpose))
+    def _training_rows(self, datamodule: StackDataModule) -> TrainingRows:
+        return TrainingRows(datamodule.table, self._on_device(self.data.train))
 
-    def _view_maker(self, augmentation: Augmentation, encoder: Encoder, datamodule: StackDataModule) -> ViewMaker:
-        return ViewMaker(augmentation, encoder, TrainingRows(datamodule.table, self._on_device(self.data.train)))
+    def _random(self, purpose: Purpose, fit: int = 0) -> StackedGenerator:
+        return self.streams.torch(self.data.trials, purpose, fit=fit, device=self.hardware.device)
 
-    def _random(self, purpose: Purpose) -> StackedGenerator:
-        return self.streams.torch(self.data.trials, purpose, device=self.hardware.device)
+    def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
+        """Rows ``(T, n)`` with class numbers ``(T, n)`` or probabilities ``(T, n, C)`` as targets, on the device."""
+        on_device = torch.from_numpy(targets).to(self.hardware.device)
+        return Examples(self._on_device(rows), on_device if targets.ndim == 2 else on_device.to(self.hardware.dtype))
 
     def _on_device(self, array: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
-
-
-def _learns_missing_values(augmentation: Augmentation | None) -> bool:
-    return augmentation is not None and augmentation.corruption.learns_missing_values

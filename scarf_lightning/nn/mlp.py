@@ -1,6 +1,6 @@
 """The ReLU network of T trials."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from torch import Tensor, nn
@@ -28,12 +28,15 @@ class StackedMLP(nn.Module):
         super().__init__()
         pairs = pairwise(widths)
         self.layers = nn.ModuleList(StackedLinear(n_in, n_out, random, init) for n_in, n_out in pairs)
-        self.final_relu = final_relu
+        self.final_relu, self.n_out = final_relu, widths[-1]
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, between: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """``between`` is applied to the output of every layer but the last."""
         last = len(self.layers) - 1
         for position, layer in enumerate(self.layers):
             x = layer(x)
             if position < last or self.final_relu:
                 x = x.relu()
+            if position < last and between is not None:
+                x = between(x)
         return x

@@ -1,0 +1,86 @@
+"""The bi-tempered logistic loss (Amid et al. 2019, https://arxiv.org/abs/1906.03361; paper, section 4).
+
+Powers are written as exp(p log x): `torch.pow` rounds elements that do not fill a vector register otherwise, so that a
+trial's numbers would depend on its company.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def log_t(x: Tensor, t: float) -> Tensor:
+    """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1."""
+    if t == 1:
+        return x.log()
+    return torch.expm1((1 - t) * x.log()) / (1 - t)
+
+
+def exp_t(x: Tensor, t: float) -> Tensor:
+    """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1."""
+    if t == 1:
+        return x.exp()
+    return (torch.log1p(((1 - t) * x).clamp_min(-1)) / (1 - t)).exp()
+
+
+def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
+    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(T, N, C)`` to ``(T, N, C)``."""
+    if t == 1:
+        return logits.softmax(dim=-1)
+    normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
+    return exp_t(logits - normalisation, t)
+
+
+class _Normalisation(torch.autograd.Function):
+    """lambda_t(a), found by fixed-point iteration; its gradient is the escort distribution p^t / sum p^t."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, t: float, iterations: int) -> Tensor:
+        largest = logits.amax(dim=-1, keepdim=True)
+        shifted = logits - largest
+        scaled = shifted
+        for _ in range(iterations):
+            partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
+            scaled = shifted * ((1 - t) * partition.log()).exp()
+        partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
+        normalisation = -log_t(1 / partition, t) + largest
+        probabilities = exp_t(logits - normalisation, t)
+        escort = (t * probabilities.log()).exp()
+        ctx.save_for_backward(escort / escort.sum(dim=-1, keepdim=True))
+        return normalisation
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        (escort,) = ctx.saved_tensors
+        return gradients[0] * escort, None, None
+
+
+def bitempered(
+    logits: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
+    *,
+    t1: float = 0.8,
+    t2: float = 1.2,
+    iterations: int = 5,
+) -> Tensor:
+    """Weighted mean of sum_c y (log_t1 y - log_t1 p) - (y^(2 - t1) - p^(2 - t1)) / (2 - t1).
+
+    p is the tempered softmax at t2. At t1 = t2 = 1 it is cross-entropy, less the entropy of soft targets.
+
+    **Shape.** ``logits`` ``(T, N, C)``; ``targets`` class numbers ``(T, N)`` or probabilities ``(T, N, C)``;
+    ``weights`` ``(T, N)`` or None; returns ``(T,)``.
+    """
+    labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype) if targets.dim() == 2 else targets
+    tiny = torch.finfo(logits.dtype).tiny
+    probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
+    safe = labels.clamp_min(tiny)
+    divergence = labels * (log_t(safe, t1) - log_t(probabilities, t1))
+    power = 2 - t1
+    surplus = ((power * safe.log()).exp() * (labels > 0) - (power * probabilities.log()).exp()) / power
+    rows = (divergence - surplus).sum(dim=-1)
+    if weights is None:
+        return rows.mean(dim=-1)
+    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1)

@@ -1,0 +1,21 @@
+"""Self-distillation (Hinton et al. 2015; paper, section 4)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..modules.stack import Stack
+from .base import Method, Outcome, Supervision
+
+
+@dataclass
+class Distill(Method):
+    """A first model on the labelled rows; then a fresh one, from the same pre-trained f, on labelled and unlabelled
+    rows with the first one's predictions as soft labels for both."""
+
+    name: ClassVar[str] = "distill"
+
+    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+        first, teacher = supervision.fit(stack, stack.labelled(), number=1)
+        soft = stack.predict(teacher, stack.data.train)
+        fit, classifier = supervision.fit(stack, stack.examples(stack.data.train, soft))
+        return Outcome.of_fits(stack.predict(classifier, stack.data.test), fit, [first])

@@ -1,0 +1,22 @@
+"""Dropout (paper, section 4)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..modules.variants import Variant, WithDropout
+from .base import SingleFitMethod, Supervision
+
+
+@dataclass
+class Dropout(SingleFitMethod):
+    """Leaves units out, after all layers of f and the hidden ones of h, in the supervised phase."""
+
+    name: ClassVar[str] = "dropout"
+    rate: float = 0.04
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate < 1:
+            raise ValueError(f"rate must lie in [0, 1), not {self.rate}")
+
+    def variant(self, supervision: Supervision) -> Variant | None:
+        return WithDropout(self.rate)

@@ -1,0 +1,34 @@
+"""Self-training (Yarowsky 1995; paper, section 4)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..modules.stack import Stack
+from .base import Outcome, RaggedMethod, Supervision
+from .pseudo_labels import PseudoLabels, check_pseudo_label_options
+
+
+@dataclass
+class SelfTrain(RaggedMethod):
+    """Each iteration trains a fresh model, from the same pre-trained f, and labels the rows that it predicts with a
+    probability above the threshold; a final model is trained on the final set. It ends early when all have a label."""
+
+    name: ClassVar[str] = "self_train"
+    threshold: float = 0.75
+    iterations: int = 10
+
+    def __post_init__(self) -> None:
+        check_pseudo_label_options(self.threshold, self.iterations)
+
+    def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
+        training = PseudoLabels.start(stack)
+        earlier = []
+        for iteration in range(1, self.iterations + 1):
+            if len(training.unlabelled) == 0:
+                break
+            fit, classifier = supervision.fit(stack, training.examples(stack), number=iteration)
+            earlier.append(fit)
+            probabilities = stack.predict(classifier, training.unlabelled[None])[0]
+            training.add(probabilities.max(axis=1) > self.threshold, probabilities.argmax(axis=1))
+        final, classifier = supervision.fit(stack, training.examples(stack))
+        return Outcome.of_fits(stack.predict(classifier, stack.data.test), final, earlier)

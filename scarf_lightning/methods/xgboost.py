@@ -1,0 +1,61 @@
+"""Gradient-boosted trees (paper, appendix, "Absolute performance")."""
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+from ..modules.stack import Stack
+from ..randomness import Purpose
+from .base import Method, Outcome, Supervision
+
+
+@dataclass
+class XGBoost(Method):
+    """XGBClassifier on the labelled training rows, one-hot encoded; validation rows are not used."""
+
+    name: ClassVar[str] = "xgboost"
+    max_depth: int = 3
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        for option in ("max_depth", "n_estimators"):
+            if getattr(self, option) < 1:
+                raise ValueError(f"{option} must be at least 1, not {getattr(self, option)}")
+        if not 0 < self.learning_rate <= 1:
+            raise ValueError(f"learning_rate must lie in (0, 1], not {self.learning_rate}")
+        try:
+            import xgboost  # noqa: F401
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                "method=xgboost needs the package xgboost: install it with `pip install -e .[xgboost]`."
+            ) from error
+
+    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+        n_trials = len(stack.data.trials)
+        started = [time.perf_counter()]
+        probabilities = []
+        for position in range(n_trials):
+            probabilities.append(self._predict(stack.of(position)))
+            started.append(time.perf_counter())
+        return Outcome(np.stack(probabilities), None, np.ones(n_trials, dtype=np.int64), np.diff(started))
+
+    def _predict(self, stack: Stack) -> NDArray[np.float64]:
+        """Class probabilities of the test rows of a stack of one, ``(n_test, C)``; 0 for a class without a label."""
+        from xgboost import XGBClassifier
+
+        present, labels = np.unique(stack.data.labels[0], return_inverse=True)
+        probabilities = np.zeros((stack.data.test.shape[1], stack.table.n_classes))
+        if len(present) == 1:
+            probabilities[:, present[0]] = 1
+            return probabilities
+        seed = stack.streams.seed_of(stack.data.trials[0], Purpose.TREES) % 2**31
+        options: dict[str, Any] = vars(self) | {"n_jobs": 1, "random_state": seed}
+        classifier = XGBClassifier(**options)
+        classifier.fit(stack.encoded(stack.data.labelled)[0], labels)
+        probabilities[:, present] = classifier.predict_proba(stack.encoded(stack.data.test)[0])
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
