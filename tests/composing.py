@@ -14,6 +14,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.config import Config, read
+from scarf_lightning.config.combinations import NEED_UNLABELLED_ROWS
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.sweeping.expand import Cell, expand
@@ -42,6 +43,8 @@ def asking_for(group: str, name: str) -> list[str]:
         needed = [f"pretrain={next(known for known, kind in PRETEXT_TASKS.items() if kind == task)}"]
     elif group in options("method"):
         needed = [f"method={group}"]
+    elif group == "method" and name in NEED_UNLABELLED_ROWS:
+        needed = ["regime=semi25"]
     return [*needed, f"{group}={name}"]
 
 

@@ -63,7 +63,8 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     assert [row["trial"] for row in record.rows] == list(range(TRIALS))
     values = np.array([[row[metric] for metric in METRICS] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
-    phases = ("finetune",) if config.pretrain.name == "none" else ("finetune", "pretrain")
+    trained = {"finetune": config.method["name"] != "xgboost", "pretrain": config.pretrain.name != "none"}
+    phases = [phase for phase, has_network in trained.items() if has_network]
     assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [
         (phase, trial, epoch) for phase in phases for trial in range(TRIALS) for epoch in range(1, EPOCHS + 1)
     ]
@@ -72,7 +73,8 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
         assert {"train_loss", "validation_loss"} <= set(numbers)
         assert all(value is not None and np.isfinite(value) for value in numbers.values()), curve
     for row in record.rows:
-        assert row["finetune_epochs"] == EPOCHS
+        assert row["finetune_epochs"] == (EPOCHS if "finetune" in phases else None)
+        assert row["fits"] >= 1
         assert row["pretrain_epochs"] == (EPOCHS if "pretrain" in phases else None)
         assert row["n_train"] + row["n_validation"] + row["n_test"] == len(table.labels)
 

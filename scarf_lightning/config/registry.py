@@ -1,6 +1,7 @@
 """Names to classes. A class is registered by being a subclass: there is no list to keep, and a config runs no code."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Mapping
 from typing import Any
@@ -48,6 +49,6 @@ def _concrete_subclasses(base: type[Any]) -> list[type[Any]]:
     found = []
     for cls in base.__subclasses__():
         found += _concrete_subclasses(cls)
-        if hasattr(cls, "name"):  # what has none is a base
+        if hasattr(cls, "name") and not inspect.isabstract(cls):  # what has no name is a base
             found.append(cls)
     return found

@@ -9,7 +9,7 @@ from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import COTRAIN_TASKS, PRETEXT_TASKS, ViewsSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import PretrainSettings
-from tests.composing import config_of, names
+from tests.composing import cells_of, config_of, names
 
 NOT_SCIENTIFIC = {"dataset", "trainer", "logger", "paths", "trials", "plugins"}
 """What names the data, hardware and places; and the plugins, which the identity holds the source of."""
@@ -280,8 +280,9 @@ class TestCanonical:
             (select(expected, group) if group else expected)[last] = None
         assert all(select(fields_of_cell, option) is None for option in unused)
         assert fields_of_cell == expected
-        for axis in ("regime", "scaling", "method", "finetune", "seed", "fit_on"):
+        for axis in ("regime", "scaling", "method", "seed", "fit_on"):
             assert fields_of_cell[axis] == asdict(config)[axis]
+        assert (fields_of_cell["finetune"] is None) == (method == "xgboost")
 
     def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
         fields_of_cell = canonical(config_of("pretrain=none"))
@@ -326,3 +327,26 @@ class TestCanonical:
 
         assert canonical(replace(auto_encoder, views=ViewsSettings("both"))) == canonical(auto_encoder)
         assert canonical(replace(contrast, views=ViewsSettings("both"))) != canonical(contrast)
+
+
+@pytest.mark.parametrize("regime", names("regime"))
+@pytest.mark.parametrize("pretrain", names("pretrain"))
+@pytest.mark.parametrize("method", names("method"))
+def test_what_goes_together(method: str, pretrain: str, regime: str) -> None:
+    """Self- and tri-training need unlabelled rows; augmentation and XGBoost are never pre-trained; the rest is free."""
+    config = config_of(f"method={method}", f"pretrain={pretrain}", f"regime={regime}")
+    legal = (method not in ("self_train", "tri_train") or regime == "semi25") and (
+        method not in ("scarf_augment", "xgboost") or pretrain == "none"
+    )
+    if legal:
+        check_combination(config)
+        return
+    with pytest.raises(UsageError, match=rf"^method={method} does not go with (pretrain={pretrain}|regime={regime}): "):
+        check_combination(config)
+
+
+@pytest.mark.parametrize("option", ["finetune.batch_size=64", "network.encoder.width=8", "finetune.patience=1"])
+def test_what_xgboost_does_not_use_is_refused(option: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{option.partition('=')[0]} is set, but no cell of this run uses it"):
+        cells_of("method=xgboost", option)
+    assert cells_of("method=xgboost,control", option)

@@ -6,7 +6,7 @@ from scarf_lightning.console.help import AXES, COMMANDS, help_page
 from tests.composing import CONF, cells_of
 
 
-def shown(width: int = 200) -> str:
+def shown(width: int = 400) -> str:
     console = Console(width=width)
     with console.capture() as captured:
         console.print(help_page(Path(CONF)))

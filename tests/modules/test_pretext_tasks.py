@@ -26,7 +26,8 @@ from scarf_lightning.methods.cotrain import Cotrain
 from scarf_lightning.methods.scarf_augment import ScarfAugment
 from scarf_lightning.modules.fitting import Fit
 from scarf_lightning.modules.pretext import Pretext
-from scarf_lightning.modules.stack import Cotraining, Stack
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.modules.variants import Augmented, Cotrained
 from scarf_lightning.modules.views import Augmentation, PretextTask
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
@@ -67,7 +68,7 @@ def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: Mak
 
 
 def cotrained(stack: Stack) -> Fit:
-    supervision = Supervision(FitSettings(max_epochs=6, batch_size=46), cotraining=Cotraining(task(Missing()), 0.3))
+    supervision = Supervision(FitSettings(max_epochs=6, batch_size=46), cotraining=Cotrained(task(Missing()), 0.3))
     return Cotrain().run(stack, supervision).fit
 
 
@@ -175,7 +176,7 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
     assert values.shape == (2, 1, stack.networks.encoder().one_hot.width)
     assert (values != 0).all()
     outcome = Cotrain().run(
-        stack, Supervision(FitSettings(max_epochs=1), fit.part("encoder"), cotraining=Cotraining(task(), 1.0))
+        stack, Supervision(FitSettings(max_epochs=1), fit.part("encoder"), cotraining=Cotrained(task(), 1.0))
     )
     assert np.isfinite(outcome.probabilities).all()
 
@@ -183,7 +184,7 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
 class TestCotraining:
     def train(self, stack: Stack, weight: float, chosen: PretextTask) -> Fit:
         settings = FitSettings(max_epochs=1, batch_size=200, restore_best=False)
-        return Cotrain().run(stack, Supervision(settings, cotraining=Cotraining(chosen, weight))).fit
+        return Cotrain().run(stack, Supervision(settings, cotraining=Cotrained(chosen, weight))).fit
 
     def test_the_loss_is_supervised_plus_weighted(self, patients: Table, make_stack: MakeStack) -> None:
         """In the first step the networks are the same whatever the weight is."""
@@ -223,7 +224,7 @@ class TestAugmentation:
         stack = make_stack(patients, [0, 1])
         settings = FitSettings(max_epochs=2, batch_size=200, restore_best=False)
         augmentation: Augmentation = task(Zero(1.0)).augmentation  # every training row becomes nothing but zeros
-        fit, classifier = stack.finetune(settings, stack.labelled(), augmentation=augmentation)
+        fit, classifier = stack.finetune(settings, stack.labelled(), variant=Augmented(augmentation))
         first_layer = "classifier.encoder.body.layers.0.weight"
         fresh = stack.networks.encoder()
         assert torch.equal(fit.weights[first_layer], fresh.body.layers[0].weight), "zeros give it no gradient"

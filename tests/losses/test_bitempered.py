@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from scipy.optimize import brentq
+from torch import Tensor
+
+from scarf_lightning.losses.bitempered import bitempered, tempered_softmax
+
+T1, T2 = 0.8, 1.2
+
+
+def logits_and_targets(dtype: torch.dtype = torch.float64, scale: float = 2.0) -> tuple[Tensor, Tensor]:
+    random = torch.Generator().manual_seed(0)
+    logits = scale * torch.randn(3, 11, 4, generator=random, dtype=torch.float64)
+    return logits.to(dtype), torch.randint(4, (3, 11), generator=random)
+
+
+def exact_probabilities(a: np.ndarray, t: float) -> np.ndarray:
+    """exp_t(a - lambda) with lambda found by bracketing, for t > 1."""
+
+    def exp_t(x: np.ndarray) -> np.ndarray:
+        return np.maximum(1 + (1 - t) * x, 0) ** (1 / (1 - t))
+
+    top = a.max()
+    root = brentq(lambda shift: exp_t(a - shift).sum() - 1, top, top + 1e4, xtol=1e-14, rtol=1e-15)
+    return exp_t(a - root)
+
+
+def exact_loss(a: np.ndarray, label: int, t1: float, t2: float) -> float:
+    """The definition of Amid et al. (2019), for one row and a hard label."""
+    p = exact_probabilities(a, t2)
+
+    def log_t(x: float) -> float:
+        return (x ** (1 - t1) - 1) / (1 - t1)
+
+    return -log_t(p[label]) - (1 - (p ** (2 - t1)).sum()) / (2 - t1)
+
+
+class TestTemperatureOne:
+    def test_hard_labels_give_cross_entropy(self) -> None:
+        logits, targets = logits_and_targets()
+        expected = torch.stack([F.cross_entropy(a, b) for a, b in zip(logits, targets, strict=True)])
+        torch.testing.assert_close(bitempered(logits, targets, t1=1, t2=1), expected, atol=1e-12, rtol=0)
+
+    def test_so_do_its_gradients(self) -> None:
+        logits, targets = logits_and_targets()
+        a, b = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+        bitempered(a, targets, t1=1, t2=1).sum().backward()
+        torch.stack([F.cross_entropy(x, y) for x, y in zip(b, targets, strict=True)]).sum().backward()
+        torch.testing.assert_close(a.grad, b.grad, atol=1e-12, rtol=0)
+
+    def test_soft_labels_give_cross_entropy_less_their_entropy(self) -> None:
+        logits, _ = logits_and_targets()
+        soft = logits.flip(1).softmax(dim=-1)
+        cross_entropy = -(soft * logits.log_softmax(dim=-1)).sum(dim=-1).mean(dim=-1)
+        entropy = -(soft * soft.log()).sum(dim=-1).mean(dim=-1)
+        torch.testing.assert_close(bitempered(logits, soft, t1=1, t2=1), cross_entropy - entropy, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(("iterations", "tolerance"), [(5, 5e-3), (60, 1e-10)])
+def test_probabilities_against_root_finding(iterations: int, tolerance: float) -> None:
+    logits, _ = logits_and_targets()
+    expected = [[exact_probabilities(row, T2) for row in trial] for trial in logits.numpy()]
+    np.testing.assert_allclose(tempered_softmax(logits, T2, iterations), expected, atol=tolerance)
+
+
+def test_loss_against_root_finding() -> None:
+    logits, targets = logits_and_targets()
+    expected = [
+        np.mean([exact_loss(row, label, T1, T2) for row, label in zip(trial, labels, strict=True)])
+        for trial, labels in zip(logits.numpy(), targets.numpy(), strict=True)
+    ]
+    np.testing.assert_allclose(bitempered(logits, targets, iterations=60), expected, atol=1e-10)
+    np.testing.assert_allclose(bitempered(logits, targets), expected, atol=1e-2)
+
+
+def test_gradient_against_differences_of_the_root_found_loss() -> None:
+    logits, targets = logits_and_targets()
+    logits = logits[:1, :3].clone().requires_grad_()
+    bitempered(logits, targets[:1, :3], iterations=60).sum().backward()
+    step = 1e-5
+    for row in range(3):
+        for c in range(4):
+            a = logits.detach().numpy()[0, row].copy()
+            losses = []
+            for sign in (1, -1):
+                a[c] += sign * step
+                losses.append(exact_loss(a, int(targets[0, row]), T1, T2))
+                a[c] -= sign * step
+            numeric = (losses[0] - losses[1]) / (2 * step) / 3
+            assert logits.grad[0, row, c].item() == pytest.approx(numeric, abs=1e-8)
+
+
+def test_gradcheck() -> None:
+    logits, targets = logits_and_targets()
+    assert torch.autograd.gradcheck(
+        lambda a: bitempered(a, targets[:, :3], iterations=60), logits[:, :3].clone().requires_grad_()
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 1e4, -1e4])
+def test_extreme_logits_are_safe_in_float32(value: float) -> None:
+    logits = torch.tensor([[[value, -value, 0.0], [value, value, value]]], requires_grad=True)
+    for targets in (torch.tensor([[0, 1]]), torch.tensor([[1, 2]])):
+        loss = bitempered(logits, targets)
+        (gradient,) = torch.autograd.grad(loss.sum(), logits)
+        assert torch.isfinite(loss).all()
+        assert torch.isfinite(gradient).all()
+
+
+def test_a_shift_changes_nothing_and_wrong_labels_cost_no_more_than_a_bound() -> None:
+    logits, targets = logits_and_targets()
+    torch.testing.assert_close(bitempered(logits + 7, targets), bitempered(logits, targets), atol=1e-10, rtol=0)
+    hopeless = torch.tensor([[[1e6, 0.0]]], dtype=torch.float64)
+    assert bitempered(hopeless, torch.tensor([[1]])).item() < 1 / (1 - T1)
+
+
+def test_weights() -> None:
+    logits, targets = logits_and_targets()
+    weights = torch.ones(3, 11, dtype=torch.float64)
+    weights[:, 6:] = 0
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:, :6], targets[:, :6]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_stack_is_a_loop_over_trials(dtype: torch.dtype) -> None:
+    logits, targets = logits_and_targets(dtype)
+    logits, targets = logits.repeat(3, 3, 1)[:, :31, :3], targets.repeat(3, 3)[:, :31] % 3
+    whole = logits.clone().requires_grad_()
+    losses = bitempered(whole, targets)
+    losses.sum().backward()
+    for t in range(len(logits)):
+        alone = logits[t : t + 1].clone().requires_grad_()
+        loss = bitempered(alone, targets[t : t + 1])
+        loss.sum().backward()
+        assert torch.equal(loss[0], losses[t])
+        assert torch.equal(alone.grad[0], whole.grad[t])

@@ -1,0 +1,64 @@
+"""What every method owes: the contract of the stack, no look at test labels, and all classes."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.config.registry import options
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.methods import Method, Outcome, Supervision
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.modules.variants import Cotrained
+from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.stacks import MakeStack, task
+
+METHODS: dict[str, Any] = options("method")
+
+
+def made(name: str) -> Method:
+    method: Method = METHODS[name]()
+    if hasattr(method, "iterations") and hasattr(method, "threshold"):
+        method.iterations, method.threshold = 2, 0.4
+    return method
+
+
+def run(name: str, stack: Stack) -> Outcome:
+    pretrained = None
+    if name not in ("xgboost", "scarf_augment"):
+        pretrained = stack.pretrain(PretrainSettings(max_epochs=2, batch_size=46), task()).part("encoder")
+    settings = FitSettings(max_epochs=3, batch_size=16)
+    augmentation = task(Marginal()).augmentation
+    return made(name).run(stack, Supervision(settings, pretrained, augmentation, Cotrained(task(), 0.1)))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_trial_comes_out_alike_in_any_company(patients: Table, make_stack: MakeStack, name: str) -> None:
+    among = run(name, make_stack(patients, range(4), regime=Semi25()))
+    alone = run(name, make_stack(patients, [2], regime=Semi25()))
+    assert np.array_equal(alone.probabilities[0], among.probabilities[2])
+    assert alone.fits[0] == among.fits[2]
+    if alone.fit is not None and among.fit is not None:
+        assert alone.fit.epochs[0] == among.fit.epochs[2]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_labels_of_test_and_unlabelled_rows_reach_no_fit(patients: Table, make_stack: MakeStack, name: str) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    seen = np.concatenate([stack.data.labelled[0], stack.data.validation[0]])
+    planted = (patients.labels + 1) % 3
+    planted[seen] = patients.labels[seen]
+    outcome = run(name, replace(stack, table=replace(patients, labels=planted)))
+    assert np.array_equal(outcome.probabilities, run(name, stack).probabilities)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_class_missing_from_the_labelled_rows_is_legal(patients: Table, make_stack: MakeStack, name: str) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    labels = np.where(stack.data.labels == 1, 0, stack.data.labels)
+    outcome = run(name, replace(stack, data=replace(stack.data, labels=labels)))
+    assert outcome.probabilities.shape == (1, 40, 3)
+    np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)

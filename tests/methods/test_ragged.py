@@ -1,0 +1,184 @@
+"""Deep k-NN, self-training, tri-training: what they keep, what they add, how they vote."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.methods import Supervision
+from scarf_lightning.methods.deep_knn import DeepKNN, agrees_with_neighbours
+from scarf_lightning.methods.pseudo_labels import PseudoLabels
+from scarf_lightning.methods.self_train import SelfTrain
+from scarf_lightning.methods.tri_train import TriTrain, agreed_labels, majority_vote
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.settings import FitSettings
+from tests.stacks import MakeStack
+
+QUICK = Supervision(FitSettings(max_epochs=2, batch_size=46))
+
+
+class TestNeighbours:
+    @pytest.mark.parametrize("k", [1, 3, 8, 100])
+    def test_against_a_loop(self, k: int) -> None:
+        random = np.random.default_rng(k)
+        features, labels = random.normal(size=(40, 3)), random.integers(3, size=40)
+        expected = []
+        for i in range(40):
+            distances = np.linalg.norm(features - features[i], axis=1)
+            others = [j for j in np.argsort(distances) if j != i][: min(k, 39)]
+            counts = [sum(labels[j] == c for j in others) for c in range(3)]
+            expected.append(counts[labels[i]] == max(counts))
+        assert agrees_with_neighbours(features, labels, k, 3).tolist() == expected
+
+    def test_one_point_has_nobody_to_disagree_with(self) -> None:
+        assert agrees_with_neighbours(np.zeros((1, 2)), np.array([0]), 50, 2).tolist() == [True]
+
+
+def blobs(n: int = 400) -> tuple[Table, np.ndarray]:
+    """Two blobs far apart; every tenth label is wrong. Which ones are is returned, and no rule but distance tells."""
+    random = np.random.default_rng(0)
+    truth = random.integers(2, size=n)
+    features = pd.DataFrame(random.normal(size=(n, 4)) + 6 * truth[:, None])
+    wrong = random.random(n) < 0.1
+    labels = pd.Series(np.where(wrong, 1 - truth, truth), name="y")
+    return Table.from_frame(features, labels, categorical=[False] * 4, name="blobs", source="made up"), wrong
+
+
+def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained: list[np.ndarray] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append(examples.rows.numpy()[0])
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    table, wrong = blobs()
+    outcome = DeepKNN().run(make_stack(table, [0]), Supervision(FitSettings(max_epochs=5)))
+    given_rows, kept = trained
+    assert outcome.fits.tolist() == [2]
+    assert wrong[given_rows].sum() > 10
+    assert wrong[kept].sum() <= 0.1 * wrong[given_rows].sum(), "nine of ten wrong labels are dropped"
+    assert (~wrong[kept]).sum() >= 0.9 * (~wrong[given_rows]).sum(), "nine of ten right ones stay"
+
+
+@dataclass
+class Script:
+    """Predictions of the unlabelled rows, one table of probabilities by row number for each fit."""
+
+    confident: dict[int, list[int]]
+    n_classes: int = 3
+    calls: int = 0
+
+    def predict(self, stack: Stack, classifier: Any, rows: np.ndarray) -> np.ndarray:
+        """Row r is class r % 3 with probability 0.9 from the call on that names it; 0.7 before."""
+        self.calls += 1
+        known = {row for call, rows_of_call in self.confident.items() if call <= self.calls for row in rows_of_call}
+        highest = np.array([0.9 if row in known else 0.7 for row in rows[0]])
+        probabilities = np.repeat(((1 - highest) / (self.n_classes - 1))[:, None], self.n_classes, axis=1)
+        probabilities[np.arange(len(highest)), rows[0] % self.n_classes] = highest
+        return probabilities[None]
+
+
+def test_self_training_adds_only_what_passes_the_threshold(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
+    script = Script({1: unlabelled[:10], 3: unlabelled[10:15]})
+    trained: list[Any] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append((examples, options["fit"]))
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
+    outcome = SelfTrain(iterations=4).run(stack, QUICK)
+    n = stack.data.labelled.shape[1]
+    assert [len(examples) for examples, _ in trained] == [n, n + 10, n + 10, n + 15, n + 15]
+    assert len({number for _, number in trained}) == 5, "every iteration starts afresh"
+    final = trained[-1][0]
+    assert final.rows[0, n:].tolist() == unlabelled[:15]
+    assert final.targets[0, n:].tolist() == [row % 3 for row in unlabelled[:15]]
+    assert final.targets[0, :n].tolist() == stack.data.labels[0].tolist(), "given labels stay"
+    assert outcome.fits.tolist() == [5]
+
+
+def test_self_training_ends_when_all_have_a_label(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    script = Script({1: stack.data.train[0].tolist()})
+    monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
+    assert SelfTrain(iterations=10).run(stack, QUICK).fits.tolist() == [2]
+
+
+def test_a_label_once_given_stays() -> None:
+    training = PseudoLabels(np.array([1]), np.array([0]), np.array([5, 6, 7]))
+    training.add(np.array([False, True, False]), np.array([9, 2, 9]))
+    assert (training.rows.tolist(), training.labels.tolist(), training.unlabelled.tolist()) == ([1, 6], [0, 2], [5, 7])
+    training.add(np.array([True, True]), np.array([1, 1]))
+    assert (training.rows.tolist(), training.labels.tolist()) == ([1, 6, 5, 7], [0, 2, 1, 1])
+
+
+def test_two_models_agree_where_both_are_confident_of_the_same_class() -> None:
+    one = np.array([[0.8, 0.2], [0.8, 0.2], [0.8, 0.2], [0.7, 0.3]])
+    other = np.array([[0.9, 0.1], [0.1, 0.9], [0.7, 0.3], [0.9, 0.1]])
+    assert agreed_labels(one, other, 0.75).tolist() == [True, False, False, False]
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=9, max_size=9))
+def test_two_votes_beat_the_third_whatever_its_probability(values: list[float]) -> None:
+    probabilities = np.array(values).reshape(3, 1, 3)
+    probabilities /= probabilities.sum(axis=2, keepdims=True)
+    votes = np.bincount(probabilities.argmax(axis=2).ravel(), minlength=3)
+    voted = majority_vote(probabilities)
+    assert voted.sum() == pytest.approx(1)
+    if votes.max() >= 2:
+        assert voted.argmax() == votes.argmax()
+    else:
+        assert voted.argmax() == probabilities.mean(axis=0).argmax()
+
+
+def test_tri_training_gives_each_model_what_the_other_two_agree_on(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
+    # The second model becomes sure of ten rows, the third too: only the first model may be given them.
+    script = Script({2: unlabelled[:10]})
+    trained: list[Any] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append((examples, options["fit"]))
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
+    outcome = TriTrain(iterations=1).run(stack, QUICK)
+    n = stack.data.labelled.shape[1]
+    assert [len(examples) for examples, _ in trained] == [n, n, n, n + 10, n, n]
+    assert len({number for _, number in trained}) == 6
+    samples = [examples.rows[0].tolist() for examples, _ in trained[:3]]
+    assert all(set(sample) <= set(stack.data.labelled[0]) for sample in samples), "bootstrap samples"
+    assert samples[0] != samples[1] != samples[2]
+    assert outcome.fits.tolist() == [6]
+
+
+@pytest.mark.parametrize("method", [SelfTrain, TriTrain])
+def test_options_out_of_range(method: Any) -> None:
+    with pytest.raises(ValueError, match="threshold must lie in"):
+        method(threshold=1.0)
+    with pytest.raises(ValueError, match="iterations must be at least 1"):
+        method(iterations=0)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        DeepKNN(0)

@@ -1,0 +1,162 @@
+"""Label smoothing and mixup against closed forms; distillation's soft labels; dropout's units."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scarf_lightning.data.datamodule import Batch
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.methods import Supervision
+from scarf_lightning.methods.control import Control
+from scarf_lightning.methods.distill import Distill
+from scarf_lightning.methods.dropout import Dropout
+from scarf_lightning.methods.label_smoothing import LabelSmoothing
+from scarf_lightning.methods.mixup import Mixup
+from scarf_lightning.modules.dropout import DropoutModule
+from scarf_lightning.modules.mixup import MixupModule
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.settings import FitSettings
+from tests.stacks import MakeStack
+
+SETTINGS = FitSettings(max_epochs=3, batch_size=46)
+
+
+def test_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    targets = LabelSmoothing(0.1).examples(stack).targets
+    assert targets is not None
+    expected = np.full((2, 139, 3), 0.1 / 3)
+    expected[np.arange(2)[:, None], np.arange(139), stack.data.labels] += 0.9
+    np.testing.assert_allclose(targets.numpy(), expected, atol=1e-6)
+
+
+def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
+    """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
+    stack = make_stack(patients, [0, 1], precision="64-true")
+    settings = FitSettings(max_epochs=1, batch_size=200)
+    fit = LabelSmoothing(0.1).run(stack, Supervision(settings)).fit
+    assert fit is not None
+    logits = stack.networks.head().double()(
+        stack.networks.encoder().double()(stack.device_table.rows(torch.from_numpy(stack.data.labelled)))
+    )
+    for t, record in enumerate(fit.curves):
+        expected = F.cross_entropy(logits[t], torch.from_numpy(stack.data.labels[t]), label_smoothing=0.1)
+        assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
+
+
+class TestMixup:
+    def module(self, stack: Stack, alpha: float = 0.2) -> MixupModule:
+        random = StackedGenerator([7, 8])
+        return MixupModule(
+            stack.networks.encoder(), stack.networks.head(), random, alpha=alpha, learning_rate=1e-3, epsilon=1e-7
+        ).double()
+
+    @pytest.mark.parametrize("soft", [False, True])
+    def test_loss_is_that_of_mixed_rows_and_labels(self, patients: Table, make_stack: MakeStack, soft: bool) -> None:
+        stack = make_stack(patients, [0, 1], precision="64-true")
+        rows = torch.from_numpy(stack.data.labelled[:, :20])
+        targets: Tensor = torch.from_numpy(stack.data.labels[:, :20])
+        if soft:
+            targets = 0.8 * F.one_hot(targets, 3).double() + 0.2 / 3
+        module = self.module(stack)
+        loss = module.losses(Batch(stack.device_table.rows(rows), targets, None))
+        for t, seed in enumerate((7, 8)):
+            generator = torch.Generator().manual_seed(seed)
+            share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
+            partner = torch.randperm(20, generator=generator)
+            x = module.classifier.encoder.one_hot(stack.device_table.rows(rows))[t]
+            y = targets[t] if soft else F.one_hot(targets[t], 3).double()
+            mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
+            both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
+            logits = module.classifier.head(module.classifier.encoder.body(both))[t]
+            assert loss[t].item() == pytest.approx(F.cross_entropy(logits, mixed_y).item(), rel=1e-9)
+
+    def test_shares_follow_the_beta_distribution(self, patients: Table, make_stack: MakeStack) -> None:
+        module = self.module(make_stack(patients, [0, 1]))
+        shares = torch.cat([module._shares(torch.float64).flatten() for _ in range(2000)]).numpy()
+        assert scipy.stats.kstest(shares, "beta", args=(0.2, 0.2)).pvalue > 1e-3
+
+
+class TestDropout:
+    def test_units_are_left_out_between_layers_and_not_of_the_logits(
+        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stack = make_stack(patients, [0, 1], width=64)
+        module = DropoutModule(
+            stack.networks.encoder(),
+            stack.networks.head(),
+            StackedGenerator([1, 2]),
+            rate=0.25,
+            learning_rate=1e-3,
+            epsilon=1e-7,
+        )
+        calls: list[tuple[Tensor, Tensor]] = []
+        leave_out = DropoutModule._leave_out
+
+        def spied(self: DropoutModule, x: Tensor) -> Tensor:
+            out = leave_out(self, x)
+            calls.append((x, out))
+            return out
+
+        monkeypatch.setattr(DropoutModule, "_leave_out", spied)
+        x = stack.device_table.rows(torch.from_numpy(stack.data.train))
+        logits = module.logits(x)
+        assert len(calls) == 5, "four layers of f, one hidden layer of h"
+        for before, after in calls:
+            active = before > 0
+            dropped = (after == 0)[active].float().mean().item()
+            assert dropped == pytest.approx(0.25, abs=0.02)
+            kept = active & (after != 0)
+            torch.testing.assert_close(after[kept], before[kept] / 0.75)
+        assert not torch.equal(logits, module.classifier(x)), "prediction leaves nothing out"
+        assert torch.equal(module.classifier(x), module.classifier(x))
+
+    def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
+        stack = make_stack(patients, [0, 1])
+        none, control = (m.run(stack, Supervision(SETTINGS)).probabilities for m in (Dropout(0.0), Control()))
+        assert np.array_equal(none, control)
+
+
+def test_distillation_trains_on_soft_labels_of_all_training_rows(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: FitSettings, examples: Any, *given: Any, **options: Any) -> Any:
+        result = finetune(self, settings, examples, *given, **options)
+        seen.append((examples, result[1], options["fit"]))
+        return result
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    stack = make_stack(patients, [0, 1], regime=Semi25())
+    outcome = Distill().run(stack, Supervision(SETTINGS))
+    (first, teacher, first_number), (second, _, second_number) = seen
+    assert np.array_equal(first.rows.numpy(), stack.data.labelled)
+    assert np.array_equal(first.targets.numpy(), stack.data.labels)
+    assert np.array_equal(second.rows.numpy(), stack.data.train), "labelled and unlabelled"
+    np.testing.assert_allclose(second.targets.numpy(), stack.predict(teacher, stack.data.train), atol=1e-6)
+    assert first_number != second_number, "a fresh model"
+    assert outcome.fits.tolist() == [2, 2]
+    assert outcome.fit is not None
+    assert (outcome.seconds > outcome.fit.seconds).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Dropout(1.0), "rate must lie in"),
+        (lambda: Mixup(0.0), "alpha must be greater than 0"),
+        (lambda: LabelSmoothing(1.5), "smoothing must lie in"),
+    ],
+)
+def test_options_out_of_range(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,68 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from xgboost import XGBClassifier
+
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from scarf_lightning.methods import Supervision
+from scarf_lightning.methods.xgboost import XGBoost
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.randomness import Purpose
+from scarf_lightning.settings import FitSettings
+from tests.stacks import MakeStack
+
+SUPERVISION = Supervision(FitSettings())
+
+
+def relabelled(stack: Stack, labels: np.ndarray) -> Stack:
+    return replace(stack, data=replace(stack.data, labels=labels))
+
+
+def test_it_is_the_papers_classifier_on_encoded_labelled_rows(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 3])
+    outcome = XGBoost().run(stack, SUPERVISION)
+    one_hot = stack.encoded(stack.data.labelled)
+    assert one_hot.shape == (2, 139, 12), "six numbers, four colours, smoker or not"
+    for t, trial in enumerate((0, 3)):
+        seed = stack.streams.seed_of(trial, Purpose.TREES) % 2**31
+        direct = XGBClassifier(max_depth=3, n_estimators=100, learning_rate=0.1, n_jobs=1, random_state=seed)
+        direct.fit(one_hot[t], stack.data.labels[t])
+        expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
+        np.testing.assert_allclose(outcome.probabilities[t], expected, atol=1e-6)
+    assert outcome.fit is None
+    assert outcome.fits.tolist() == [1, 1]
+    assert (outcome.seconds > 0).all()
+
+
+def test_a_class_that_no_label_shows_gets_no_probability(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    labels = np.where(stack.data.labels == 1, 2, stack.data.labels)
+    probabilities = XGBoost(n_estimators=5).run(relabelled(stack, labels), SUPERVISION).probabilities[0]
+    assert probabilities.shape == (40, 3)
+    assert (probabilities[:, 1] == 0).all()
+    assert (probabilities[:, [0, 2]] > 0).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_one_class_only(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    probabilities = XGBoost().run(relabelled(stack, np.full_like(stack.data.labels, 2)), SUPERVISION).probabilities
+    assert (probabilities[0] == [0, 0, 1]).all()
+
+
+def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(UsageError, match=r"method=xgboost needs the package xgboost: install it with .*\[xgboost\]"):
+        XGBoost()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"max_depth": 0}, "max_depth"), ({"n_estimators": 0}, "n_estimators"), ({"learning_rate": 0.0}, "learning_rate")],
+)
+def test_options_out_of_range(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        XGBoost(**options)  # type: ignore[arg-type]
