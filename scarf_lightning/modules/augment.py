@@ -16,8 +16,7 @@ class AugmentModule(FinetuneModule):
         head: h of T trials.
         view_maker: makes the views.
         random: stream of the views.
-        learning_rate: Adam's.
-        epsilon: Adam's.
+        adam: Adam's options, as `FinetuneModule` takes them.
     """
 
     def __init__(
@@ -26,11 +25,9 @@ class AugmentModule(FinetuneModule):
         head: Head,
         view_maker: ViewMaker,
         random: StackedGenerator,
-        *,
-        learning_rate: float,
-        epsilon: float,
+        **adam: float,
     ) -> None:
-        super().__init__(encoder, head, learning_rate=learning_rate, epsilon=epsilon, leaving=(view_maker, random))
+        super().__init__(encoder, head, leaving=(view_maker, random), **adam)
         self._view_maker, self._random = view_maker, random
 
     def logits(self, x: Tensor) -> Tensor:

@@ -17,8 +17,7 @@ class CotrainModule(FinetuneModule):
         pretrain_head: g of T trials.
         pretext: the task, on f and g.
         weight: of the pretext loss.
-        learning_rate: Adam's.
-        epsilon: Adam's.
+        adam: Adam's options, as `FinetuneModule` takes them.
     """
 
     def __init__(
@@ -29,10 +28,9 @@ class CotrainModule(FinetuneModule):
         pretext: Pretext,
         *,
         weight: float,
-        learning_rate: float,
-        epsilon: float,
+        **adam: float,
     ) -> None:
-        super().__init__(encoder, head, learning_rate=learning_rate, epsilon=epsilon, leaving=(pretext,))
+        super().__init__(encoder, head, leaving=(pretext,), **adam)
         self.pretrain_head = pretrain_head
         self._pretext, self._weight = pretext, weight
 

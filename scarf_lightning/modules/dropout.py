@@ -16,8 +16,7 @@ class DropoutModule(FinetuneModule):
         head: h of T trials.
         random: stream of the units left out.
         rate: share of the units left out.
-        learning_rate: Adam's.
-        epsilon: Adam's.
+        adam: Adam's options, as `FinetuneModule` takes them.
     """
 
     def __init__(
@@ -27,10 +26,9 @@ class DropoutModule(FinetuneModule):
         random: StackedGenerator,
         *,
         rate: float,
-        learning_rate: float,
-        epsilon: float,
+        **adam: float,
     ) -> None:
-        super().__init__(encoder, head, learning_rate=learning_rate, epsilon=epsilon, leaving=(random,))
+        super().__init__(encoder, head, leaving=(random,), **adam)
         self._random, self._rate = random, rate
 
     def logits(self, x: Tensor) -> Tensor:

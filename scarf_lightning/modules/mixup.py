@@ -20,8 +20,7 @@ class MixupModule(FinetuneModule):
         head: h of T trials.
         random: stream of the shares and of the partners.
         alpha: of the Beta distribution.
-        learning_rate: Adam's.
-        epsilon: Adam's.
+        adam: Adam's options, as `FinetuneModule` takes them.
     """
 
     def __init__(
@@ -31,10 +30,9 @@ class MixupModule(FinetuneModule):
         random: StackedGenerator,
         *,
         alpha: float,
-        learning_rate: float,
-        epsilon: float,
+        **adam: float,
     ) -> None:
-        super().__init__(encoder, head, learning_rate=learning_rate, epsilon=epsilon, leaving=(random,))
+        super().__init__(encoder, head, leaving=(random,), **adam)
         self._random, self._alpha = random, alpha
 
     def losses(self, batch: Batch) -> Tensor:
