@@ -29,6 +29,7 @@ def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
     """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(T, N, C)`` to ``(T, N, C)``."""
     if t == 1:
         return logits.softmax(dim=-1)
+    logits = logits - logits.detach().amax(dim=-1, keepdim=True)  # a shift changes nothing but the rounding
     normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
     return exp_t(logits - normalisation, t)
 

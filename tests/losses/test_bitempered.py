@@ -37,6 +37,13 @@ def exact_loss(a: np.ndarray, label: int, t1: float, t2: float) -> float:
     return -log_t(p[label]) - (1 - (p ** (2 - t1)).sum()) / (2 - t1)
 
 
+def exact_soft_loss(a: np.ndarray, y: np.ndarray, t1: float, t2: float) -> float:
+    """The same for probabilities y > 0 as targets."""
+    p = exact_probabilities(a, t2)
+    log_ratio = (y ** (1 - t1) - p ** (1 - t1)) / (1 - t1) if t1 != 1 else np.log(y / p)
+    return float((y * log_ratio - (y ** (2 - t1) - p ** (2 - t1)) / (2 - t1)).sum())
+
+
 class TestTemperatureOne:
     def test_hard_labels_give_cross_entropy(self) -> None:
         logits, targets = logits_and_targets()
@@ -56,6 +63,12 @@ class TestTemperatureOne:
         cross_entropy = -(soft * logits.log_softmax(dim=-1)).sum(dim=-1).mean(dim=-1)
         entropy = -(soft * soft.log()).sum(dim=-1).mean(dim=-1)
         torch.testing.assert_close(bitempered(logits, soft, t1=1, t2=1), cross_entropy - entropy, atol=1e-12, rtol=0)
+
+    def test_their_gradient_is_prediction_less_target(self) -> None:
+        logits, _ = logits_and_targets()
+        soft, a = logits.flip(1).softmax(dim=-1), logits.clone().requires_grad_()
+        bitempered(a, soft, t1=1, t2=1).sum().backward()
+        torch.testing.assert_close(a.grad, (logits.softmax(dim=-1) - soft) / 11, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(("iterations", "tolerance"), [(5, 5e-3), (60, 1e-10)])
@@ -92,6 +105,33 @@ def test_gradient_against_differences_of_the_root_found_loss() -> None:
             assert logits.grad[0, row, c].item() == pytest.approx(numeric, abs=1e-8)
 
 
+@pytest.mark.parametrize(("t1", "t2"), [(0.8, 1.2), (0.2, 2.0), (1.0, 1.5), (0.0, 4.0)])
+def test_soft_labels_against_root_finding(t1: float, t2: float) -> None:
+    """The loss, and its gradient by differences."""
+    logits, _ = logits_and_targets()
+    logits, soft = logits[:1, :3], logits[:1, 3:6].softmax(dim=-1)
+    given = logits.clone().requires_grad_()
+    loss = bitempered(given, soft, t1=t1, t2=t2, iterations=200)
+    loss.sum().backward()
+    y = soft.numpy()[0]
+
+    def exact(a: np.ndarray) -> float:
+        return float(np.mean([exact_soft_loss(row, target, t1, t2) for row, target in zip(a, y, strict=True)]))
+
+    assert loss.item() == pytest.approx(exact(logits.numpy()[0]), abs=1e-10)
+    for row, c in np.ndindex(3, 4):
+        step = np.zeros((3, 4))
+        step[row, c] = 1e-5
+        numeric = (exact(logits.numpy()[0] + step) - exact(logits.numpy()[0] - step)) / 2e-5
+        assert given.grad[0, row, c].item() == pytest.approx(numeric, abs=1e-8)
+
+
+def test_the_loss_of_its_own_prediction_is_zero() -> None:
+    logits, _ = logits_and_targets()
+    soft = tempered_softmax(logits, T2, 60)
+    torch.testing.assert_close(bitempered(logits, soft, iterations=60), torch.zeros(3).double(), atol=1e-12, rtol=0)
+
+
 def test_gradcheck() -> None:
     logits, targets = logits_and_targets()
     assert torch.autograd.gradcheck(
@@ -109,6 +149,25 @@ def test_extreme_logits_are_safe_in_float32(value: float) -> None:
         assert torch.isfinite(gradient).all()
 
 
+@pytest.mark.parametrize("row", [[10.0, 0.0, 0.0], [1e4, 9999.0, 9998.0], [-1e4, -1e4, -1e4], [1e4, -1e4, 0.0]])
+def test_float32_comes_near_the_root_found_loss(row: list[float]) -> None:
+    for label in range(3):
+        loss = bitempered(torch.tensor([[row]]), torch.tensor([[label]]))
+        assert loss.item() == pytest.approx(exact_loss(np.array(row), label, T1, T2), abs=1e-5)
+
+
+def test_probabilities_sum_to_one_and_follow_the_order_of_the_classes() -> None:
+    logits, targets = logits_and_targets()
+    probabilities = tempered_softmax(logits, T2)
+    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(3, 11).double(), atol=1e-5, rtol=0)
+    order = torch.tensor([2, 0, 3, 1])
+    torch.testing.assert_close(tempered_softmax(logits[..., order], T2), probabilities[..., order])
+    torch.testing.assert_close(bitempered(logits[..., order], order.argsort()[targets]), bitempered(logits, targets))
+    assert (probabilities.argsort(dim=-1) == logits.argsort(dim=-1)).all()
+    heavy = probabilities.amin(dim=-1) > logits.softmax(dim=-1).amin(dim=-1)
+    assert heavy.all(), "its tail is heavier than the softmax's"
+
+
 def test_a_shift_changes_nothing_and_wrong_labels_cost_no_more_than_a_bound() -> None:
     logits, targets = logits_and_targets()
     torch.testing.assert_close(bitempered(logits + 7, targets), bitempered(logits, targets), atol=1e-10, rtol=0)
@@ -121,6 +180,26 @@ def test_weights() -> None:
     weights = torch.ones(3, 11, dtype=torch.float64)
     weights[:, 6:] = 0
     torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:, :6], targets[:, :6]))
+    weights[:, :6] = torch.tensor([1.0, 2, 1, 1, 1, 1]).double()
+    twice = torch.tensor([0, 1, 1, 2, 3, 4, 5])
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:, twice], targets[:, twice]))
+
+
+@pytest.mark.parametrize("n_rows", [1, 13])
+def test_a_stack_is_a_loop_over_trials_with_soft_targets_and_weights(n_rows: int) -> None:
+    random = torch.Generator().manual_seed(1)
+    logits = 3 * torch.randn(7, n_rows, 3, generator=random)
+    soft = torch.randn(7, n_rows, 3, generator=random).softmax(dim=-1)
+    weights = torch.rand(7, n_rows, generator=random) + 0.1
+    whole = logits.clone().requires_grad_()
+    losses = bitempered(whole, soft, weights)
+    losses.sum().backward()
+    for t in range(7):
+        alone = logits[t : t + 1].clone().requires_grad_()
+        loss = bitempered(alone, soft[t : t + 1], weights[t : t + 1])
+        loss.sum().backward()
+        assert torch.equal(loss[0], losses[t])
+        assert torch.equal(alone.grad[0], whole.grad[t])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -22,7 +22,7 @@ def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
 def test_test_labels_reach_no_fit(patients: Table, make_stack: MakeStack) -> None:
     """Changing the labels of the test rows, or of the unlabelled ones, changes nothing that is predicted."""
     stack = make_stack(patients, [0], regime=Semi25())
-    expected = Control().run(stack, Supervision(SETTINGS, None)).probabilities
+    expected = Control().run(stack, Supervision(SETTINGS)).probabilities
     seen = np.concatenate([stack.data.labelled[0], stack.data.validation[0]])
     planted = (patients.labels + 1) % 3
     planted[seen] = patients.labels[seen]

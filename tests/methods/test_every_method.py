@@ -56,6 +56,32 @@ def test_labels_of_test_and_unlabelled_rows_reach_no_fit(patients: Table, make_s
 
 
 @pytest.mark.parametrize("name", METHODS)
+def test_all_fits_are_counted_and_see_training_rows_only(
+    patients: Table, make_stack: MakeStack, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0, 1], regime=Semi25())
+    fits = {0: 0, 1: 0}
+    numbers: list[tuple[int, ...]] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        for trial, rows in zip(self.data.trials, examples.rows.numpy(), strict=True):
+            fits[trial] += 1
+            assert set(rows) <= set(stack.data.train[trial])
+            if name not in ("distill", "self_train", "tri_train"):
+                assert set(rows) <= set(stack.data.labelled[trial]), "unlabelled rows are not for this method"
+        numbers.append((*self.data.trials, options["fit"]))
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    outcome = run(name, stack)
+    assert outcome.fits.tolist() == ([1, 1] if name == "xgboost" else [fits[0], fits[1]])
+    assert len(set(numbers)) == len(numbers), "every fit has its own streams"
+    assert outcome.seconds.shape == (2,)
+    assert (outcome.seconds > 0).all()
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_a_class_missing_from_the_labelled_rows_is_legal(patients: Table, make_stack: MakeStack, name: str) -> None:
     stack = make_stack(patients, [0], regime=Semi25())
     labels = np.where(stack.data.labels == 1, 0, stack.data.labels)

@@ -36,36 +36,66 @@ class TestNeighbours:
             expected.append(counts[labels[i]] == max(counts))
         assert agrees_with_neighbours(features, labels, k, 3).tolist() == expected
 
+    def test_a_point_is_no_neighbour_of_its_own_among_duplicates(self) -> None:
+        labels = np.array([0, 1, 1, 1])
+        for k in (1, 2, 3):
+            agrees = agrees_with_neighbours(np.zeros((4, 2)), labels, k, 2)
+            assert not agrees[0], "all others have the other label"
+        assert agrees.tolist() == [False, True, True, True]
+
     def test_one_point_has_nobody_to_disagree_with(self) -> None:
         assert agrees_with_neighbours(np.zeros((1, 2)), np.array([0]), 50, 2).tolist() == [True]
 
 
-def blobs(n: int = 400) -> tuple[Table, np.ndarray]:
-    """Two blobs far apart; every tenth label is wrong. Which ones are is returned, and no rule but distance tells."""
+def blobs(share: float, n: int = 400) -> tuple[Table, np.ndarray]:
+    """Two blobs far apart; this share of labels is wrong. Which ones are is returned; nothing but distance tells."""
     random = np.random.default_rng(0)
     truth = random.integers(2, size=n)
     features = pd.DataFrame(random.normal(size=(n, 4)) + 6 * truth[:, None])
-    wrong = random.random(n) < 0.1
+    wrong = random.random(n) < share
     labels = pd.Series(np.where(wrong, 1 - truth, truth), name="y")
     return Table.from_frame(features, labels, categorical=[False] * 4, name="blobs", source="made up"), wrong
 
 
-def test_deep_knn_drops_planted_wrong_labels(make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_deep_knn_drops_planted_wrong_labels(
+    make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
     trained: list[np.ndarray] = []
     finetune = Stack.finetune
 
     def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
         trained.append(examples.rows.numpy()[0])
+        assert np.array_equal(examples.targets.numpy()[0], table.labels[trained[-1]]), "labels are left as they are"
         return finetune(self, settings, examples, *given, **options)
 
     monkeypatch.setattr(Stack, "finetune", spied)
-    table, wrong = blobs()
+    table, wrong = blobs(share)
     outcome = DeepKNN().run(make_stack(table, [0]), Supervision(FitSettings(max_epochs=5)))
     given_rows, kept = trained
     assert outcome.fits.tolist() == [2]
     assert wrong[given_rows].sum() > 10
     assert wrong[kept].sum() <= 0.1 * wrong[given_rows].sum(), "nine of ten wrong labels are dropped"
     assert (~wrong[kept]).sum() >= 0.9 * (~wrong[given_rows]).sum(), "nine of ten right ones stay"
+
+
+@pytest.mark.parametrize(("n_kept", "n_trained"), [(0, 139), (1, 139), (2, 2)])
+def test_deep_knn_trains_on_all_where_it_would_keep_fewer_than_two(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, n_kept: int, n_trained: int
+) -> None:
+    trained: list[int] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append(len(examples))
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    monkeypatch.setattr(
+        "scarf_lightning.methods.deep_knn.agrees_with_neighbours", lambda _, labels, *rest: np.arange(139) < n_kept
+    )
+    DeepKNN().run(make_stack(patients, [0]), QUICK)
+    assert trained == [139, n_trained]
 
 
 @dataclass
@@ -121,6 +151,42 @@ def test_self_training_ends_when_all_have_a_label(
     assert SelfTrain(iterations=10).run(stack, QUICK).fits.tolist() == [2]
 
 
+def test_self_training_keeps_a_label_that_it_would_no_longer_give(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The n-th model is sure of class n - 1 for even rows; odd ones lie at the threshold, which is not above it."""
+    stack = make_stack(patients, [0], regime=Semi25())
+    predicted: list[np.ndarray] = []
+    trained: list[Any] = []
+    finetune = Stack.finetune
+
+    def scripted(self: Stack, classifier: Any, rows: np.ndarray) -> np.ndarray:
+        probabilities = np.full((*rows.shape, 3), 0.125)
+        probabilities[..., len(predicted)] = np.where(rows % 2 == 0, 0.8, 0.75)
+        predicted.append(rows[0])
+        return probabilities
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append(examples)
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    monkeypatch.setattr(Stack, "predict", scripted)
+    SelfTrain(iterations=2).run(stack, QUICK)
+    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0])
+    n, even, odd = stack.data.labelled.shape[1], unlabelled[unlabelled % 2 == 0], unlabelled[unlabelled % 2 == 1]
+    assert [rows.tolist() for rows in predicted[:2]] == [unlabelled.tolist(), odd.tolist()]
+    assert trained[-1].rows[0, n:].tolist() == even.tolist()
+    assert (trained[-1].targets[0, n:] == 0).all()
+
+
+@pytest.mark.parametrize(("method", "fits"), [(SelfTrain(), 1), (TriTrain(), 3)])
+def test_without_unlabelled_rows_only_the_final_models_are_trained(
+    patients: Table, make_stack: MakeStack, method: Any, fits: int
+) -> None:
+    assert method.run(make_stack(patients, [0, 1]), QUICK).fits.tolist() == [fits, fits]
+
+
 def test_a_label_once_given_stays() -> None:
     training = PseudoLabels(np.array([1]), np.array([0]), np.array([5, 6, 7]))
     training.add(np.array([False, True, False]), np.array([9, 2, 9]))
@@ -153,7 +219,7 @@ def test_tri_training_gives_each_model_what_the_other_two_agree_on(
 ) -> None:
     stack = make_stack(patients, [0], regime=Semi25())
     unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
-    # The second model becomes sure of ten rows, the third too: only the first model may be given them.
+    # From the second model on they are sure of ten rows: only the first model may be given them.
     script = Script({2: unlabelled[:10]})
     trained: list[Any] = []
     finetune = Stack.finetune
@@ -172,6 +238,52 @@ def test_tri_training_gives_each_model_what_the_other_two_agree_on(
     assert all(set(sample) <= set(stack.data.labelled[0]) for sample in samples), "bootstrap samples"
     assert samples[0] != samples[1] != samples[2]
     assert outcome.fits.tolist() == [6]
+
+
+def test_tri_training_over_three_iterations(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First all agree on even rows, then the first two on odd ones, with another class for even rows by then. It goes
+    on while any model lacks a label."""
+    stack = make_stack(patients, [0], regime=Semi25())
+    trained: list[Any] = []
+    finetune = Stack.finetune
+
+    def scripted(self: Stack, classifier: Any, rows: np.ndarray) -> np.ndarray:
+        iteration, model = divmod(len(trained) - 1, 3)
+        sure = rows % 2 == 0 if iteration == 0 else np.full(rows.shape, model < 2)
+        probabilities = np.full((*rows.shape, 3), 0.1)
+        probabilities[..., iteration % 3] = np.where(sure, 0.8, 0.7)
+        return probabilities
+
+    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
+        trained.append(examples)
+        return finetune(self, settings, examples, *given, **options)
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    monkeypatch.setattr(Stack, "predict", scripted)
+    outcome = TriTrain(iterations=3).run(stack, QUICK)
+    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0])
+    n, even, odd = stack.data.labelled.shape[1], unlabelled[unlabelled % 2 == 0], unlabelled[unlabelled % 2 == 1]
+    added = [(examples.rows[0, n:].tolist(), examples.targets[0, n:].tolist()) for examples in trained]
+    once = (even.tolist(), [0] * len(even))
+    then = (even.tolist() + odd.tolist(), [0] * len(even) + [1] * len(odd))
+    assert added == [([], [])] * 3 + [once] * 3 + [once, once, then] * 2, "the third model alone is given odd rows"
+    for start, later, final in zip(trained[:3], trained[3:6], trained[9:], strict=True):
+        assert start.rows.equal(later.rows[:, :n]), "one sample a model"
+        assert start.rows.equal(final.rows[:, :n])
+        given_labels = dict(zip(stack.data.labelled[0].tolist(), stack.data.labels[0].tolist(), strict=True))
+        assert start.targets[0].tolist() == [given_labels[row] for row in start.rows[0].tolist()]
+    assert outcome.fits.tolist() == [12]
+
+
+def test_tri_training_ends_when_all_have_a_label(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    script = Script({1: stack.data.train[0].tolist()})
+    monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
+    assert TriTrain(iterations=10).run(stack, QUICK).fits.tolist() == [6]
 
 
 @pytest.mark.parametrize("method", [SelfTrain, TriTrain])

@@ -21,7 +21,8 @@ from scarf_lightning.methods.mixup import Mixup
 from scarf_lightning.modules.dropout import DropoutModule
 from scarf_lightning.modules.mixup import MixupModule
 from scarf_lightning.modules.stack import Stack
-from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.modules.variants import WithDropout
+from scarf_lightning.randomness import Purpose, StackedGenerator
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
@@ -83,6 +84,28 @@ class TestMixup:
         shares = torch.cat([module._shares(torch.float64).flatten() for _ in range(2000)]).numpy()
         assert scipy.stats.kstest(shares, "beta", args=(0.2, 0.2)).pvalue > 1e-3
 
+    def test_a_large_alpha_mixes_evenly(self, patients: Table, make_stack: MakeStack) -> None:
+        module = self.module(make_stack(patients, [0, 1]), alpha=1e6)
+        shares = torch.cat([module._shares(torch.float64) for _ in range(50)])
+        assert shares.shape == (100, 1, 1), "one a mini-batch and trial"
+        assert (shares - 0.5).abs().max() < 0.01
+
+    def test_the_method_trains_on_it(self, patients: Table, make_stack: MakeStack) -> None:
+        """The first step's loss, by hand from the trial's own streams; an unusual alpha tells that it arrives."""
+        stack = make_stack(patients, [0], precision="64-true")
+        fit = Mixup(5.0).run(stack, Supervision(FitSettings(max_epochs=1, batch_size=200))).fit
+        assert fit is not None
+        order = stack.streams.torch([0], Purpose.FINETUNE_ORDER).permutations(139)[0]
+        random = stack.streams.torch([0], Purpose.MIXUP)
+        share = scipy.stats.beta.ppf(random.uniform(1, 1).item(), 5, 5)
+        partner = random.permutations(139)[0]
+        encoder, head = stack.networks.encoder().double(), stack.networks.head().double()
+        x = encoder.one_hot(stack.device_table.rows(torch.from_numpy(stack.data.labelled)))[0, order]
+        y = F.one_hot(torch.from_numpy(stack.data.labels[0])[order], 3).double()
+        mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
+        expected = F.cross_entropy(head(encoder.body(mixed_x[None]))[0], mixed_y).item()
+        assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-9)
+
 
 class TestDropout:
     def test_units_are_left_out_between_layers_and_not_of_the_logits(
@@ -115,8 +138,37 @@ class TestDropout:
             assert dropped == pytest.approx(0.25, abs=0.02)
             kept = active & (after != 0)
             torch.testing.assert_close(after[kept], before[kept] / 0.75)
+        masks = (calls[0][1] == 0) & (calls[0][0] > 0)
+        assert not torch.equal(masks[0], masks[1]), "each trial leaves out its own"
+        assert (logits != 0).all()
         assert not torch.equal(logits, module.classifier(x)), "prediction leaves nothing out"
         assert torch.equal(module.classifier(x), module.classifier(x))
+
+    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, make_stack: MakeStack) -> None:
+        stack = make_stack(patients, [0, 1], precision="64-true")
+        settings = FitSettings(max_epochs=1, batch_size=46, restore_best=False)
+        fit, classifier = stack.finetune(settings, stack.labelled(), variant=WithDropout(0.5))
+        rows = stack.data.validation
+        logits, labels = stack.logits(classifier, rows), torch.from_numpy(patients.labels[rows])
+        for t, record in enumerate(fit.curves):
+            expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
+            assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
+
+    def test_the_methods_rate_arrives(
+        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        shares: list[float] = []
+        leave_out = DropoutModule._leave_out
+
+        def spied(self: DropoutModule, x: Tensor) -> Tensor:
+            out = leave_out(self, x)
+            shares.append((out == 0)[x > 0].double().mean().item())
+            return out
+
+        monkeypatch.setattr(DropoutModule, "_leave_out", spied)
+        Dropout().run(make_stack(patients, [0], width=64), Supervision(SETTINGS))
+        assert len(shares) == 3 * 3 * 5, "three epochs of three batches, five layers"
+        assert np.mean(shares) == pytest.approx(0.04, abs=0.005), "the paper's rate"
 
     def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0, 1])

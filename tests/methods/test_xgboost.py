@@ -37,6 +37,15 @@ def test_it_is_the_papers_classifier_on_encoded_labelled_rows(patients: Table, m
     assert (outcome.seconds > 0).all()
 
 
+def test_it_comes_out_alike_twice(patients: Table, make_stack: MakeStack) -> None:
+    one, two = (XGBoost().run(make_stack(patients, [1]), SUPERVISION).probabilities for _ in range(2))
+    assert np.array_equal(one, two)
+
+
+def test_the_papers_options_are_the_defaults() -> None:
+    assert XGBoost() == XGBoost(max_depth=3, n_estimators=100, learning_rate=0.1)
+
+
 def test_a_class_that_no_label_shows_gets_no_probability(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     labels = np.where(stack.data.labels == 1, 2, stack.data.labels)
