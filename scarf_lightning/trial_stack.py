@@ -1,7 +1,7 @@
 """One stack of one cell, from its data to what the store keeps."""
 
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from platform import platform, python_version
 from typing import Any
 
@@ -20,6 +20,7 @@ from .randomness import Streams
 from .results import StackRecord
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
+OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu")
 
 
 def train_stack(
@@ -102,5 +103,9 @@ def environment(hardware: Hardware, threads: int) -> dict[str, Any]:
         "device": str(hardware.device),
         "precision": hardware.precision,
         "threads": threads,
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in PACKAGES} | _optional_packages(),
     }
+
+
+def _optional_packages() -> dict[str, str]:
+    return {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}

@@ -48,6 +48,15 @@ def asking_for(group: str, name: str) -> list[str]:
     return [*needed, f"{group}={name}"]
 
 
+def goes_together(method: str, pretrain: str, regime: str) -> bool:
+    """Self- and tri-training need unlabelled rows; augmentation and XGBoost are never pre-trained; the rest is free."""
+    if method in ("self_train", "tri_train"):
+        return regime == "semi25"
+    if method in ("scarf_augment", "xgboost"):
+        return pretrain == "none"
+    return True
+
+
 @contextmanager
 def hydra_started() -> Iterator[None]:
     with initialize_config_dir(str(CONF), version_base="1.3"):

@@ -15,7 +15,9 @@ FIRST_COLUMNS = (
     "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
-WHOLE_NUMBERS = ("dataset_id", "trial", "pretrain_epochs", "finetune_epochs")
+WHOLE_NUMBERS = (
+    "dataset_id", "trial", "pretrain_epochs", "pretrain_best_epoch", "finetune_epochs", "finetune_best_epoch", "fits",
+)  # fmt: skip
 
 
 def load(folder: str | Path = "results") -> "pd.DataFrame":
@@ -23,7 +25,8 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics, accuracy in [0, 1]; epochs and seconds of each phase; split sizes; hardware; ``fingerprint``.
+    metrics, accuracy in [0, 1]; epochs and seconds of each phase, the method's number of ``fits``; split sizes; hardware;
+    ``fingerprint``.
 
     Raises:
         UsageError: no such folder, no results in it, or results of another schema.

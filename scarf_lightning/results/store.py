@@ -92,7 +92,10 @@ class CellStore:
         with whole_folder(self.folder / "stacks" / name) as folder:
             rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
             (folder / "trials.json").write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-            pd.DataFrame(list(record.curves)).to_parquet(folder / "curves.parquet", compression="zstd", index=False)
+            columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
+            pd.DataFrame(list(record.curves), columns=columns).to_parquet(
+                folder / "curves.parquet", compression="zstd", index=False
+            )
             save_file(
                 {k: np.ascontiguousarray(v) for k, v in record.preprocessing.items()},
                 folder / "preprocessing.safetensors",

@@ -9,7 +9,7 @@ from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import COTRAIN_TASKS, PRETEXT_TASKS, ViewsSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import PretrainSettings
-from tests.composing import cells_of, config_of, names
+from tests.composing import cells_of, config_of, goes_together, names
 
 NOT_SCIENTIFIC = {"dataset", "trainer", "logger", "paths", "trials", "plugins"}
 """What names the data, hardware and places; and the plugins, which the identity holds the source of."""
@@ -206,10 +206,11 @@ class TestLoss:
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("pretrain", PRETEXT_TASKS)
-def test_augmentation_is_never_pretrained(pretrain: str, order: int) -> None:
-    config = config_of(*["method=scarf_augment", f"pretrain={pretrain}"][::order])
+@pytest.mark.parametrize("method", ["scarf_augment", "xgboost"])
+def test_augmentation_and_trees_are_never_pretrained(method: str, pretrain: str, order: int) -> None:
+    config = config_of(*[f"method={method}", f"pretrain={pretrain}"][::order])
 
-    sentence = f"method=scarf_augment does not go with pretrain={pretrain}: it is never pre-trained; use none."
+    sentence = f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none."
     assert refusal(lambda: check_combination(config)) == sentence
     assert refusal(lambda: build_parts(config)) == sentence
 
@@ -244,6 +245,12 @@ class TestUnused:
             ("method=cotrain pretrain=no_noise_ae", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
+            (
+                "method=xgboost",
+                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "finetune", "network"},
+            ),
+            ("method=distill pretrain=scarf", {"cotrain"}),
+            ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views"}),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
@@ -329,24 +336,69 @@ class TestCanonical:
         assert canonical(replace(contrast, views=ViewsSettings("both"))) != canonical(contrast)
 
 
-@pytest.mark.parametrize("regime", names("regime"))
-@pytest.mark.parametrize("pretrain", names("pretrain"))
-@pytest.mark.parametrize("method", names("method"))
-def test_what_goes_together(method: str, pretrain: str, regime: str) -> None:
-    """Self- and tri-training need unlabelled rows; augmentation and XGBoost are never pre-trained; the rest is free."""
-    config = config_of(f"method={method}", f"pretrain={pretrain}", f"regime={regime}")
-    legal = (method not in ("self_train", "tri_train") or regime == "semi25") and (
-        method not in ("scarf_augment", "xgboost") or pretrain == "none"
+class TestWhatGoesTogether:
+    @pytest.mark.parametrize("regime", names("regime"))
+    @pytest.mark.parametrize("pretrain", names("pretrain"))
+    @pytest.mark.parametrize("method", names("method"))
+    def test_what_does_is_taken_and_the_rest_is_refused(self, method: str, pretrain: str, regime: str) -> None:
+        config = replace(
+            config_of(),
+            method=default_choice("method", method),
+            pretrain=PretrainSettings(name=pretrain),
+            regime=default_choice("regime", regime),
+        )
+
+        if goes_together(method, pretrain, regime):
+            check_combination(config)
+            return
+        if method in ("self_train", "tri_train"):
+            reason = f"regime={regime}: it needs unlabelled rows; use semi25."
+        else:
+            reason = f"pretrain={pretrain}: it is never pre-trained; use none."
+        sentence = f"method={method} does not go with {reason}"
+        assert refusal(lambda: check_combination(config)) == sentence
+        assert refusal(lambda: build_parts(config)) == sentence
+
+    @pytest.mark.parametrize("method", ["scarf_augment", "xgboost"])
+    def test_what_is_never_pretrained_brings_that_with_it(self, method: str) -> None:
+        (cell,) = cells_of(f"method={method}")
+
+        assert cell.config.pretrain.name == "none"
+
+
+class TestXGBoost:
+    """It has no network."""
+
+    OPTIONS = (
+        "finetune.batch_size=64",
+        "finetune.patience=1",
+        "network=mlp",
+        "network.encoder.width=8",
+        "network.head.depth=1",
+        "network.pretrain_head.width=8",
     )
-    if legal:
-        check_combination(config)
-        return
-    with pytest.raises(UsageError, match=rf"^method={method} does not go with (pretrain={pretrain}|regime={regime}): "):
-        check_combination(config)
 
+    def test_options_of_networks_and_of_their_training_are_null(self) -> None:
+        plain = canonical(config_of("method=xgboost"))
 
-@pytest.mark.parametrize("option", ["finetune.batch_size=64", "network.encoder.width=8", "finetune.patience=1"])
-def test_what_xgboost_does_not_use_is_refused(option: str) -> None:
-    with pytest.raises(UsageError, match=rf"^{option.partition('=')[0]} is set, but no cell of this run uses it"):
-        cells_of("method=xgboost", option)
-    assert cells_of("method=xgboost,control", option)
+        assert (plain["finetune"], plain["network"]) == (None, None)
+        assert plain["method"] == default_choice("method", "xgboost")
+        for option in ("finetune.batch_size=64", "network.encoder.width=8"):
+            assert canonical(config_of("method=xgboost", option)) == plain
+        assert canonical(config_of("method=xgboost", "method.max_depth=4")) != plain
+
+    @pytest.mark.parametrize("option", OPTIONS)
+    def test_they_are_refused_where_no_other_method_uses_them(self, option: str) -> None:
+        key = option.partition("=")[0]
+
+        sentence = refusal(lambda: cells_of("method=xgboost", option))
+
+        assert sentence.startswith(f"{key} is set, but no cell of this run uses it (")
+        assert "method=xgboost" in sentence
+
+    @pytest.mark.parametrize("option", OPTIONS)
+    def test_they_may_be_set_beside_a_method_that_uses_them(self, option: str) -> None:
+        assert [cell.config.method["name"] for cell in cells_of("method=xgboost,control", option)] == [
+            "xgboost",
+            "control",
+        ]

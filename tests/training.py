@@ -1,0 +1,62 @@
+"""Cells trained in this process, with tiny networks and short phases, and what their records must hold."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+
+from scarf_lightning.config import Config, build_parts
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from scarf_lightning.modules.hardware import Hardware, choose_device
+from scarf_lightning.randomness import Streams
+from scarf_lightning.results import StackRecord
+from scarf_lightning.trial_stack import train_stack
+
+TRIALS, EPOCHS, WIDTH = 2, 2, 8
+METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+
+
+def hardware_of(config: Config) -> Hardware:
+    """What the configuration asks for; the processor, where that is an accelerator which this machine lacks."""
+    try:
+        device = choose_device(config.trainer.accelerator)
+    except UsageError:
+        assert not torch.cuda.is_available()
+        device = torch.device("cpu")
+    return Hardware(device, config.trainer.precision)
+
+
+def trained(config: Config, table: Table) -> StackRecord:
+    """What a cell leaves."""
+    for part in (config.network.encoder, config.network.pretrain_head, config.network.head):
+        part.width = WIDTH
+    for phase in (config.pretrain, config.finetune):
+        phase.max_epochs = EPOCHS
+    streams = Streams(config.seed, table.hash)
+    return train_stack(
+        config, build_parts(config), table, range(TRIALS), streams, hardware_of(config), Console(quiet=True)
+    )
+
+
+def check(record: StackRecord, config: Config, table: Table) -> None:
+    """Two finished trials, with numbers for everything that is measured."""
+    assert [row["trial"] for row in record.rows] == list(range(TRIALS))
+    values = np.array([[row[metric] for metric in METRICS] for row in record.rows], dtype=float)
+    assert np.isfinite(values).all()
+    networks = {"finetune": config.method["name"] != "xgboost", "pretrain": config.pretrain.name != "none"}
+    phases = [phase for phase, trains_one in networks.items() if trains_one]
+    assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [
+        (phase, trial, epoch) for phase in phases for trial in range(TRIALS) for epoch in range(1, EPOCHS + 1)
+    ]
+    for curve in record.curves:
+        numbers: dict[str, Any] = {key: value for key, value in curve.items() if key != "phase"}
+        assert {"train_loss", "validation_loss"} <= set(numbers)
+        assert all(value is not None and np.isfinite(value) for value in numbers.values()), curve
+    for row in record.rows:
+        assert row["finetune_epochs"] == (EPOCHS if "finetune" in phases else None)
+        assert row["pretrain_epochs"] == (EPOCHS if "pretrain" in phases else None)
+        assert row["fits"] >= 1
+        assert row["finetune_seconds"] > 0
+        assert row["n_train"] + row["n_validation"] + row["n_test"] == len(table.labels)
