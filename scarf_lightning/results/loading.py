@@ -25,7 +25,7 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics, accuracy in [0, 1]; epochs and seconds of each phase, the method's number of ``fits``; split sizes; hardware;
+    metrics, accuracy in [0, 1]; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware;
     ``fingerprint``.
 
     Raises:
