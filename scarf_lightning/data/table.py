@@ -113,6 +113,11 @@ class Table:
     def n_classes(self) -> int:
         return len(self.classes)
 
+    @property
+    def n_categories(self) -> list[int]:
+        """For each column how many categories it has, 0 for a numeric one."""
+        return [len(column.categories or ()) for column in self.columns]
+
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
         """Which columns are categorical, ``(M,)``."""

@@ -32,7 +32,7 @@ class Networks:
         """f, with the ``pretrained`` weights where there are any. Missing values always start anew."""
         settings = self.settings.encoder
         encoder = Encoder(
-            [len(column.categories or ()) for column in self.table.columns],
+            self.table.n_categories,
             self.streams.torch(self.trials, Purpose.ENCODER, fit=fit),
             self._initialisation,
             width=settings.width,

@@ -13,6 +13,7 @@ from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule
 from ..data.device_table import DeviceTable, TrainingRows
 from ..data.table import Table
 from ..data.trials import TrialData
+from ..nn import OneHot
 from ..randomness import Purpose, StackedGenerator, Streams
 from ..settings import FitSettings, NetworkSettings, PretrainSettings
 from .base import StackModule
@@ -126,7 +127,7 @@ class Stack:
 
     def encoded(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(T, n)`` imputed, scaled and one-hot encoded, ``(T, n, D)``, for models that are no networks."""
-        one_hot = self.networks.encoder().one_hot.to(self.hardware.device)
+        one_hot = OneHot(self.table.n_categories).to(self.hardware.device)
         encoded: NDArray[np.float64] = one_hot(self.device_table.rows(self._on_device(rows))).double().cpu().numpy()
         return encoded
 

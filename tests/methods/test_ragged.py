@@ -116,12 +116,8 @@ class Script:
         return probabilities[None]
 
 
-def test_self_training_adds_only_what_passes_the_threshold(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack = make_stack(patients, [0], regime=Semi25())
-    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
-    script = Script({1: unlabelled[:10], 3: unlabelled[10:15]})
+def spied_fits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The examples and the number of each fit, as they come."""
     trained: list[Any] = []
     finetune = Stack.finetune
 
@@ -130,6 +126,16 @@ def test_self_training_adds_only_what_passes_the_threshold(
         return finetune(self, settings, examples, *given, **options)
 
     monkeypatch.setattr(Stack, "finetune", spied)
+    return trained
+
+
+def test_self_training_adds_only_what_passes_the_threshold(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, [0], regime=Semi25())
+    unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
+    script = Script({1: unlabelled[:10], 3: unlabelled[10:15]})
+    trained = spied_fits(monkeypatch)
     monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
     outcome = SelfTrain(iterations=4).run(stack, QUICK)
     n = stack.data.labelled.shape[1]
@@ -221,14 +227,7 @@ def test_tri_training_gives_each_model_what_the_other_two_agree_on(
     unlabelled = np.setdiff1d(stack.data.train[0], stack.data.labelled[0]).tolist()
     # From the second model on they are sure of ten rows: only the first model may be given them.
     script = Script({2: unlabelled[:10]})
-    trained: list[Any] = []
-    finetune = Stack.finetune
-
-    def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
-        trained.append((examples, options["fit"]))
-        return finetune(self, settings, examples, *given, **options)
-
-    monkeypatch.setattr(Stack, "finetune", spied)
+    trained = spied_fits(monkeypatch)
     monkeypatch.setattr(Stack, "predict", lambda stack, classifier, rows: script.predict(stack, classifier, rows))
     outcome = TriTrain(iterations=1).run(stack, QUICK)
     n = stack.data.labelled.shape[1]
