@@ -1,8 +1,12 @@
 """Train the cells of an ablation: `python train.py -m corruption=mean,marginal scaling=zscore,minmax`."""
 
 import os
+import signal
 import sys
+import threading
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import hydra
 from hydra.errors import HydraException
@@ -11,46 +15,84 @@ from omegaconf import DictConfig, OmegaConf
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from scarf_lightning.data.sources import LastTable
+    from scarf_lightning.sweeping.cell import Cell
+
 
 @hydra.main(config_path="conf", config_name="train", version_base="1.3")
-def main(composed: DictConfig) -> None:
-    """One Hydra job: one cell. Heavy packages are imported here, so that --help and finished cells need none."""
-    from scarf_lightning.config import build_parts, read
+def main(job: DictConfig) -> None:
+    """One Hydra job: a chunk of the cells that the sweeper found unfinished. One that fails stops no other."""
     from scarf_lightning.console.screen import screen
-    from scarf_lightning.console.tables import cell_table, describe
-    from scarf_lightning.data.sources import open_source
-    from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
-    from scarf_lightning.randomness import Streams
-    from scarf_lightning.results import CellStore, axis_columns, identity, remember_hash
-    from scarf_lightning.trial_stack import train_stack
+    from scarf_lightning.data.sources import LastTable
+    from scarf_lightning.results import keep_failure
+    from scarf_lightning.sweeping.chunks import read_chunk
 
-    config = read(composed)
+    end_on_sigterm()
+    console, last = screen(stderr=True), LastTable()
+    for cell in read_chunk(job.chunk.file):
+        try:
+            train_cell(cell, last, console)
+        except Exception as error:
+            keep_failure(cell.results, cell.key, cell.label, error)
+
+
+def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> None:
+    """Train the trials that a cell lacks, stack by stack. Heavy packages are imported here, where they are needed."""
+    from scarf_lightning.config import build_parts
+    from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
+    from scarf_lightning.results import (
+        CellStore,
+        KnownData,
+        PretrainingStore,
+        forget_failure,
+        identity,
+        note_data,
+        pretraining_identity,
+    )
+    from scarf_lightning.training import train_stack
+
+    config, results = cell.config, cell.results
     parts = build_parts(config)
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
-    results = Path(config.paths.results)
-    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml)
-    table = source.load()
-    remember_hash(results, source, table.hash)
+    table = last.load(cell.source)
+    note_data(results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes))
+    store = CellStore(results, identity(config, table.hash))
+    pretrained = PretrainingStore(results, pretraining_identity(config, table.hash), config.cache.max_gb)
 
-    cell = CellStore(results, identity(config, table.hash))
-    cell.describe(
-        dataset=table.name,
-        dataset_id=table.dataset_id,
-        source=table.source,
-        config=OmegaConf.to_yaml(composed, resolve=True),
-    )
-    trials, console = range(config.trials), screen()
-    missing = cell.missing(trials)
-    size = hardware.stack_size(config.trainer.trials_per_stack)
-    for start in range(0, len(missing), size):
-        stack = missing[start : start + size]
-        streams = Streams(config.seed, table.hash)
-        cell.add(train_stack(config, parts, table, stack, streams, hardware, console))
-    axes = {"dataset": table.name} | axis_columns(cell.identity)
-    console.print(f"{describe(axes)} ({cell.fingerprint})")
-    console.print(cell_table(cell.rows(trials)))
+    with store.claim() as claim:
+        if claim is None:
+            return  # another process trains this cell; the sweeper waits for it
+        forget_failure(results, cell.key)
+        for sentence in store.mend():
+            console.print(sentence, soft_wrap=True)
+        store.describe(
+            dataset=table.name,
+            dataset_id=table.dataset_id,
+            source=table.source,
+            config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
+        )
+        missing = store.missing(range(config.trials))
+        size = hardware.stack_size(config.trainer.trials_per_stack)
+        for start in range(0, len(missing), size):
+            stack = missing[start : start + size]
+            record = train_stack(config, parts, table, stack, pretrained, hardware, console if cell.is_alone else None)
+            claim.check()
+            store.add(record)
+
+
+def end_on_sigterm() -> None:
+    """A scheduler that wants the machine back sends SIGTERM: claims are given back, and finished stacks stay."""
+
+    def end(*_: object) -> NoReturn:
+        sys.exit(128 + signal.SIGTERM)
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, end)
 
 
 def run() -> int:
@@ -63,6 +105,7 @@ def run() -> int:
         return 0
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
+    end_on_sigterm()
     try:
         main()
     except (UsageError, HydraException) as error:

@@ -17,11 +17,13 @@ from scarf_lightning.config import Config, read
 from scarf_lightning.config.combinations import NEED_UNLABELLED_ROWS
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import PRETEXT_TASKS
-from scarf_lightning.sweeping.expand import Cell, expand
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.expand import Request, expand
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
-GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir())
+SWEEPS = ROOT / "sweeps"
+GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and folder.name != "hydra")
 
 
 def names(group: str) -> list[str]:
@@ -86,12 +88,17 @@ def config_of(*overrides: str) -> Config:
 
 
 def cells_of(*arguments: str) -> list[Cell]:
-    """What a command line with these arguments asks for."""
-    return expand(arguments, *_loader_and_master())
+    """The cells that a command line with these arguments asks for."""
+    return request_of(*arguments).cells
+
+
+def request_of(*arguments: str, sweeps: Path = SWEEPS) -> Request:
+    """What a command line with these arguments asks for, with the sweep files of this folder."""
+    return expand(arguments, *loader_and_master(), sweeps)
 
 
 @cache
-def _loader_and_master() -> tuple[ConfigLoader, DictConfig]:
+def loader_and_master() -> tuple[ConfigLoader, DictConfig]:
     with hydra_started():
         loader = GlobalHydra.instance().config_loader()
         return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

@@ -22,15 +22,16 @@ MAY_USE = {
     "results": {"config", "errors"},
     "sweeping": {"config", "results", "console", "data.sources", "errors"},
     "console": LOW | {"modules"},
-    "trial_stack": LOW | {"config", "results", "console", "modules", "methods"},
+    "training": LOW | {"config", "results", "console", "modules", "methods"},
+    "report": {"config", "results", "sweeping", "errors"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""
 
 CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
-KNOW_LIGHTNING = {"data", "modules", "console"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "settings", "errors"}
+KNOW_LIGHTNING = {"data", "modules", "console", "training"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib"}
 
 
@@ -170,7 +171,7 @@ def test_only_the_data_among_the_low_parts_know_lightning() -> None:
     assert "data" in users_of("pytorch_lightning")
 
 
-def test_configuration_results_and_sweeping_never_import_torch() -> None:
+def test_configuration_results_sweeping_and_reports_never_import_torch() -> None:
     assert not users_of("torch", "pytorch_lightning") & FREE_OF_TORCH
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.modules.hardware import Hardware, choose_device
-from scarf_lightning.randomness import Streams
-from scarf_lightning.trial_stack import train_stack
+from scarf_lightning.training import train_stack
 from tests.composing import cells_of
+from tests.training import no_cache
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 QUICK = ["pretrain.max_epochs=1", "finetune.max_epochs=1", "network.encoder.width=16"]
@@ -41,7 +40,7 @@ def test_a_part_of_your_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     parts = build_parts(cell.config)
     table = open_source("wdbc", name=None, openml_cache=None).load()
     hardware = Hardware(choose_device("cpu"))
-    record = train_stack(cell.config, parts, table, [0, 1], Streams(0, table.hash), hardware, Console(quiet=True))
+    record = train_stack(cell.config, parts, table, [0, 1], no_cache(cell.config, table), hardware, console=None)
     sys.modules.pop("my_parts")
     assert parts.pretext is not None
     assert parts.pretext.augmentation.corruption.name == "median"

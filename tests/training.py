@@ -1,18 +1,17 @@
 """Cells trained in this process, with tiny networks and short phases, and what their records must hold."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from rich.console import Console
 
 from scarf_lightning.config import Config, build_parts
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.modules.hardware import Hardware, choose_device
-from scarf_lightning.randomness import Streams
-from scarf_lightning.results import StackRecord
-from scarf_lightning.trial_stack import train_stack
+from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
+from scarf_lightning.training import train_stack
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
@@ -34,10 +33,14 @@ def trained(config: Config, table: Table) -> StackRecord:
         part.width = WIDTH
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
-    streams = Streams(config.seed, table.hash)
     return train_stack(
-        config, build_parts(config), table, range(TRIALS), streams, hardware_of(config), Console(quiet=True)
+        config, build_parts(config), table, range(TRIALS), no_cache(config, table), hardware_of(config), console=None
     )
+
+
+def no_cache(config: Config, table: Table) -> PretrainingStore:
+    """A cache of pre-trainings that keeps none."""
+    return PretrainingStore(Path("nowhere"), pretraining_identity(config, table.hash), max_gb=0)
 
 
 def check(record: StackRecord, config: Config, table: Table) -> None:

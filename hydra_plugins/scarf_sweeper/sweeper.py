@@ -2,12 +2,33 @@
 
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
 from hydra.plugins.launcher import Launcher
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
+
+EXTRAS = {
+    "joblib": ("hydra_joblib_launcher", "joblib"),
+    "submitit_local": ("hydra_submitit_launcher", "slurm"),
+    "submitit_slurm": ("hydra_submitit_launcher", "slurm"),
+}
+"""Launchers by the package that has them, and the extra that brings it."""
+
+
+class Presets(SearchPathPlugin):
+    """Hydra would merge our presets in ``conf/hydra/launcher/`` into the nodes that the launchers' packages store under
+    the same names, which allow no option but their own: these nodes are forgotten once all plugins are loaded."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        launchers = ConfigStore.instance().repo["hydra"]["launcher"]
+        for name in EXTRAS:
+            launchers.pop(f"{name}.yaml", None)
 
 
 @dataclass
@@ -26,11 +47,20 @@ class ScarfSweeper(Sweeper):
     def __init__(self) -> None:
         super().__init__()
         self._launcher: Launcher | None = None
+        self._launcher_name = ""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         from hydra.core.plugins import Plugins
 
+        from scarf_lightning.errors import UsageError
+
         self.config, self.hydra_context = config, hydra_context
+        self._launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])
+        package, extra = EXTRAS.get(self._launcher_name, (None, None))
+        if package is not None and find_spec(f"hydra_plugins.{package}") is None:
+            raise UsageError(
+                f"hydra/launcher={self._launcher_name} is not installed; add it by: pip install -e '.[{extra}]'."
+            )
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )
@@ -42,7 +72,13 @@ class ScarfSweeper(Sweeper):
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
-        cells = expand(arguments, self.hydra_context.config_loader, self.config)
-        status = run(cells, self._launcher)
+        request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
+        status = run(request, self._launcher, self._launcher_name)
         if status:
             sys.exit(status)
+
+
+def _sweeps_folder(config: DictConfig) -> Path:
+    """``sweeps/``, beside the configuration folder that the program was started with."""
+    (conf,) = [source.path for source in config.hydra.runtime.config_sources if source.provider == "main"]
+    return Path(conf).parent / "sweeps"

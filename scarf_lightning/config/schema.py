@@ -91,6 +91,36 @@ class PathSettings:
 
 
 @dataclass
+class CacheSettings:
+    """The cache of pre-trainings: how much it keeps, in gigabytes of 10^9 bytes; 0 keeps and reads none."""
+
+    max_gb: float = 20.0
+
+    def __post_init__(self) -> None:
+        if self.max_gb < 0:
+            raise ValueError(f"max_gb must be at least 0, not {self.max_gb}")
+
+
+@dataclass
+class ChunkSettings:
+    """How cells are dealt out to jobs. Those that share a pre-training are never parted.
+
+    ``minutes`` is how long a job is expected to take at least, ``max_jobs`` how many there are at most, None what suits
+    the launcher; ``file`` is where a job finds its cells, which the sweeper sets.
+    """
+
+    minutes: float | None = None
+    max_jobs: int | None = None
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.minutes is not None and self.minutes < 0:
+            raise ValueError(f"minutes must be at least 0, not {self.minutes}")
+        if self.max_jobs is not None:
+            at_least(self, "max_jobs", 1)
+
+
+@dataclass
 class Config:
     """One cell, and how and where to train it."""
 
@@ -109,6 +139,11 @@ class Config:
     trainer: TrainerSettings
     logger: LoggerSettings
     paths: PathSettings = field(default_factory=PathSettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
+    chunk: ChunkSettings = field(default_factory=ChunkSettings)
+    sweeps: str | None = None
+    plan: bool = False
+    force: bool = False
     trials: int = 5
     seed: int = 0
     fit_on: str = "all"

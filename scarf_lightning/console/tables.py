@@ -73,6 +73,26 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     return table
 
 
+def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
+    """A line a setting: the mean of the datasets' mean accuracies, for sweeps too long for a line a cell.
+
+    Args:
+        cells: as for `sweep_table`.
+    """
+    shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
+    settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
+    for axes, rows in cells:
+        setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+        settings.setdefault(setting, []).append(rows)
+    table = Table(*shown, box=box.SIMPLE_HEAD)
+    for heading in ("datasets finished", "of", "mean accuracy"):
+        table.add_column(heading, justify="right")
+    for setting, of_datasets in settings.items():
+        means = [np.mean([row["accuracy"] for row in rows]) for rows in of_datasets if rows]
+        table.add_row(*setting, str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
+    return table
+
+
 def shared_axes(cells: Sequence[Row]) -> Row:
     """The axes that are the same in all cells."""
     shown = _shown(cells)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytorch_lightning as pl
 import torch
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -80,6 +81,7 @@ def fit(
         enable_progress_bar=False,
         enable_model_summary=False,
         num_sanity_val_steps=0,
+        plugins=[LightningEnvironment()],  # in a Slurm job Lightning would count its tasks and requeue it
         inference_mode=False,  # weights kept from an inference tensor could not be trained further
     )
     # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.

@@ -1,17 +1,32 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .datasets import remember_hash, remembered_hash
-from .identity import fingerprint, identity
+from .claims import LostClaimError, folder_time, is_claimed
+from .datasets import KnownData, known_data, note_data
+from .failures import Failure, forget_failure, keep_failure, read_failure
+from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, load
-from .store import CellStore, StackRecord
+from .pretrained import PretrainedTrial, PretrainingStore
+from .store import CellStore, StackRecord, read_cell
 
 __all__ = [
     "CellStore",
+    "Failure",
+    "KnownData",
+    "LostClaimError",
+    "PretrainedTrial",
+    "PretrainingStore",
     "StackRecord",
     "axis_columns",
     "fingerprint",
+    "folder_time",
+    "forget_failure",
     "identity",
+    "is_claimed",
+    "keep_failure",
+    "known_data",
     "load",
-    "remember_hash",
-    "remembered_hash",
+    "note_data",
+    "pretraining_identity",
+    "read_cell",
+    "read_failure",
 ]

@@ -1,6 +1,7 @@
-"""Data hashes, remembered beside the results so that a finished cell is known without loading its data."""
+"""What was learnt of data when they were loaded, kept beside the results so that nothing need be loaded to know it."""
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,20 +17,36 @@ class HasFiles(Protocol):
     def files(self) -> tuple[Path, ...]: ...
 
 
-def remembered_hash(results: Path, source: HasFiles) -> str | None:
-    """The data's hash, if it was noted for files of these sizes and times; the data are not read."""
-    path = _path(results, source)
+@dataclass(frozen=True)
+class KnownData:
+    """Data that were loaded once: the hash of their content, and their size."""
+
+    hash: str
+    n_rows: int
+    n_columns: int
+    n_classes: int
+
+
+def known_data(results: Path, source: HasFiles) -> KnownData | None:
+    """What is known of data, if it was noted for files of these sizes and times; the data are not read."""
     described = _describe(source)
-    if not described or not path.exists():
+    if not described:
         return None
-    note = json.loads(path.read_text(encoding="utf-8"))
-    return str(note["hash"]) if note["files"] == described else None
+    try:
+        note = json.loads(_path(results, source).read_text(encoding="utf-8"))
+    except (
+        FileNotFoundError,
+        ValueError,
+    ):  # torn is as good as none: it is written anew
+        return None
+    return KnownData(**note["data"]) if note.get("files") == described and "data" in note else None
 
 
-def remember_hash(results: Path, source: HasFiles, data_hash: str) -> None:
-    """Note the hash of data that have just been loaded."""
-    note = {"hash": data_hash, "files": _describe(source)}
-    write_whole(_path(results, source), json.dumps(note, indent=2) + "\n")
+def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
+    """Note what data are that have just been loaded."""
+    if known_data(results, source) != data:
+        note = {"data": asdict(data), "files": _describe(source)}
+        write_whole(_path(results, source), json.dumps(note, indent=2) + "\n")
 
 
 def _path(results: Path, source: HasFiles) -> Path:

@@ -3,21 +3,22 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 UNFINISHED = ".unfinished-"
+HOUR = 3600.0
 
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
-    Left by an exception, it is removed and ``target`` never appears.
+    Left by an exception, it is removed and ``target`` does not appear.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = _unfinished(target)
+    folder = beside(target)
     folder.mkdir()
     try:
         yield folder
@@ -26,7 +27,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
         _sync(folder)
         folder.rename(target)
     except BaseException:
-        shutil.rmtree(folder)
+        with suppress(FileNotFoundError):  # stopped when it had its name already
+            shutil.rmtree(folder)
         raise
     _sync(target.parent)
 
@@ -34,7 +36,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
 def write_whole(target: Path, text: str) -> None:
     """Write a file under a temporary name, bring it to the disk, and give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _unfinished(target)
+    temporary = beside(target)
     try:
         temporary.write_text(text, encoding="utf-8")
         _sync(temporary)
@@ -45,9 +47,25 @@ def write_whole(target: Path, text: str) -> None:
     _sync(target.parent)
 
 
-def _unfinished(target: Path) -> Path:
+def beside(target: Path) -> Path:
     """A name beside the target that nobody else takes. Not by `tempfile`, whose files only their owner may read."""
     return target.parent / f"{UNFINISHED}{uuid4().hex}"
+
+
+def remove_unfinished(folder: Path, now: float) -> None:
+    """Remove what killed processes left half-written in a folder: writing takes seconds, so an hour is long enough."""
+    remove_older(folder, f"{UNFINISHED}*", now - HOUR)
+
+
+def remove_older(folder: Path, pattern: str, than: float) -> None:
+    """Remove files and folders of names like this last changed before ``than``, by the folder's own clock."""
+    for path in folder.glob(pattern):
+        with suppress(FileNotFoundError):  # finished, or removed by another
+            if path.stat().st_mtime < than:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 from ..config import Config, canonical, plugin_hashes
@@ -12,7 +13,22 @@ SCIENCE_VERSION = 1
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
     """The canonical fields of a cell on the data of this hash."""
-    numbered = {"science": SCIENCE_VERSION, "data": data_hash} | canonical(config)
+    return _numbered(config, data_hash, canonical(config))
+
+
+def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
+    """The canonical fields of a cell's pre-training: one serves every method and regime.
+
+    Precision is in it, unlike in a cell's: weights of one precision would be taken for those of another.
+    """
+    alone = canonical(replace(config, method={"name": "control"}))  # a method may use what its pre-training does not
+    fields = {name: value for name, value in alone.items() if name not in ("regime", "method", "cotrain", "finetune")}
+    fields["network"] = {name: value for name, value in alone["network"].items() if name != "head"}
+    return _numbered(config, data_hash, {"precision": config.trainer.precision} | fields)
+
+
+def _numbered(config: Config, data_hash: str, fields: dict[str, Any]) -> dict[str, Any]:
+    numbered = {"science": SCIENCE_VERSION, "data": data_hash} | fields
     if config.plugins:
         numbered["plugins"] = plugin_hashes(config.plugins)
     plain: dict[str, Any] = _plain(numbered)

@@ -1,11 +1,12 @@
 """The store as a table."""
 
-import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .store import SCHEMA_VERSION, Row, stored_rows
+from .records import DamagedRecordError
+from .store import Row, read_cell, read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,20 +29,26 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     metrics, accuracy in [0, 1]; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware;
     ``fingerprint``.
 
+    A record that is torn, of another schema or of another cell is left out, with a warning that names it.
+
     Raises:
-        UsageError: no such folder, no results in it, or results of another schema.
+        UsageError: no such folder, or no results in it.
     """
     import pandas as pd
 
     folder = Path(folder)
     rows: list[Row] = []
     for path in sorted(folder.glob("*/cell.json")):
-        cell = json.loads(path.read_text(encoding="utf-8"))
-        if cell["schema"] != SCHEMA_VERSION:
-            raise UsageError(f"{path.parent} has schema {cell['schema']}; this version reads schema {SCHEMA_VERSION}.")
+        stored = read_cell(path.parent)
+        for damaged, reason in stored.damaged.items():
+            warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=2)
+        try:
+            cell = read_description(path.parent)
+        except DamagedRecordError:
+            continue  # named above
         labels = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
         axes = labels | axis_columns(cell["identity"])
-        rows += [axes | row for _, row in sorted(stored_rows(path.parent).items())]
+        rows += [axes | row for _, row in sorted(stored.rows.items())]
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     columns = list(dict.fromkeys([*FIRST_COLUMNS, *(column for row in rows for column in row)]))

@@ -1,7 +1,8 @@
-"""The store: a folder a cell, in it a folder a stack of trials that was trained at once.
+"""The store: a folder a cell, in it a record a stack of trials that was trained at once.
 
     results/<fingerprint>/cell.json                        identity, and which dataset it is of
     results/<fingerprint>/config.yaml                      the resolved configuration of the first run
+    results/<fingerprint>/claim/                           while a process trains the cell
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
@@ -12,21 +13,24 @@ A stack appears whole or not at all. Trials are independent, so the trials of a 
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import UNFINISHED, whole_folder, write_whole
+from .claims import Claim, claim, folder_time
+from .files import remove_unfinished, write_whole
 from .identity import fingerprint
+from .records import SCHEMA_VERSION, DamagedRecordError, check_contents, new_record, read_record, record_folders
+from .set_aside import set_aside
 
 Row = dict[str, Any]
 
-SCHEMA_VERSION = 1
-"""Of the files' layout."""
+CONTENTS = "trials.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,15 @@ class StackRecord:
     environment: Mapping[str, Any]
 
 
+@dataclass
+class Stored:
+    """What a cell's folder holds: rows by trial, what cannot be used of it and why, and whether it says what it is."""
+
+    described: bool = False
+    rows: dict[int, Row] = field(default_factory=dict)
+    damaged: dict[Path, str] = field(default_factory=dict)
+
+
 class CellStore:
     """The records of one cell.
 
@@ -54,18 +67,36 @@ class CellStore:
     def __init__(self, results: Path, identity: dict[str, Any]) -> None:
         self.identity = identity
         self.fingerprint = fingerprint(identity)
-        self.folder = results / self.fingerprint
+        self.results, self.folder = results, results / self.fingerprint
 
     def rows(self, trials: Sequence[int] | None = None) -> list[Row]:
         """Rows of the finished trials, or of those among ``trials``, in their order."""
         wanted = None if trials is None else set(trials)
-        found = stored_rows(self.folder)
+        found = read_cell(self.folder).rows
         return [found[trial] for trial in sorted(found) if wanted is None or trial in wanted]
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """Those of ``trials`` that are not finished."""
-        finished = stored_rows(self.folder)
+        finished = read_cell(self.folder).rows
         return [trial for trial in trials if trial not in finished]
+
+    @contextmanager
+    def claim(self) -> Iterator[Claim | None]:
+        """The right to train the cell, or None while another process has it."""
+        with claim(self.folder) as held:
+            if held is not None:
+                now = folder_time(self.folder)
+                for folder in (self.folder, self.folder / "stacks"):
+                    remove_unfinished(folder, now)
+            yield held
+
+    def mend(self) -> list[str]:
+        """Set aside what is damaged, under the cell's claim; a sentence on each."""
+        return [self._set_aside([path], reason) for path, reason in read_cell(self.folder).damaged.items()]
+
+    def clear(self, reason: str) -> str:
+        """Set all records aside, under the cell's claim, so that its trials are trained again."""
+        return self._set_aside(record_folders(self.folder / "stacks"), reason)
 
     def describe(self, *, dataset: str, dataset_id: int | None, source: str, config: str) -> None:
         """Write what the cell is, before its first stack; ``config`` is YAML."""
@@ -89,9 +120,8 @@ class CellStore:
 
         trials = [row["trial"] for row in record.rows]
         name = f"{trials[0]:04d}-{trials[-1]:04d}-{np.random.default_rng().integers(16**8):08x}"
-        with whole_folder(self.folder / "stacks" / name) as folder:
-            rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
-            (folder / "trials.json").write_text(json.dumps(rows, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
+        with new_record(self.folder / "stacks" / name, CONTENTS, self.fingerprint, {"trials": rows}) as folder:
             columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
             pd.DataFrame(list(record.curves), columns=columns).to_parquet(
                 folder / "curves.parquet", compression="zstd", index=False
@@ -104,22 +134,48 @@ class CellStore:
                 json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8"
             )
 
-
-def stored_rows(cell: Path) -> dict[int, Row]:
-    """The rows in a cell's folder by trial. Where a trial was trained twice, the rows are equal; the first is taken."""
-    rows: dict[int, Row] = {}
-    for stack in stack_folders(cell):
-        for row in json.loads((stack / "trials.json").read_text(encoding="utf-8")):
-            rows.setdefault(row["trial"], row)
-    return rows
+    def _set_aside(self, paths: Sequence[Path], reason: str) -> str:
+        return set_aside(self.results, paths, reason)
 
 
-def stack_folders(cell: Path) -> list[Path]:
-    """The finished stacks of a cell, by name."""
-    stacks = cell / "stacks"
-    if not stacks.exists():
-        return []
-    return sorted(path for path in stacks.iterdir() if path.is_dir() and not path.name.startswith(UNFINISHED))
+def read_cell(cell: Path) -> Stored:
+    """What a cell's folder holds. Where a trial was trained twice, the rows are equal; the first is taken."""
+    stored = Stored()
+    try:
+        read_description(cell)
+        stored.described = True
+    except DamagedRecordError as error:
+        stored.damaged[cell / "cell.json"] = str(error)
+    except FileNotFoundError:
+        pass  # not described yet
+    for stack in record_folders(cell / "stacks"):
+        try:
+            rows = read_record(stack, CONTENTS, cell.name)["trials"]
+        except DamagedRecordError as error:
+            stored.damaged[stack] = str(error)
+            continue
+        except FileNotFoundError:
+            continue  # set aside by another process meanwhile
+        for row in rows:
+            stored.rows.setdefault(row["trial"], row)
+    return stored
+
+
+def read_description(cell: Path) -> Row:
+    """What a cell is.
+
+    Raises:
+        DamagedRecordError: its description is torn, of another schema, or another cell's.
+        FileNotFoundError: it has none.
+    """
+    try:
+        description = json.loads((cell / "cell.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DamagedRecordError("cell.json is torn") from error
+    check_contents(description, cell.name)
+    if fingerprint(description["identity"]) != cell.name:
+        raise DamagedRecordError("its identity is another cell's")
+    return dict(description)
 
 
 def _json_value(value: Any) -> Any:

@@ -1,92 +1,117 @@
-"""From overrides to cells."""
+"""From a command line to cells."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig
 
-from ..config import Config, check_combination, read, unused_options
-from ..config.typed import explain
+from ..config import check_combination, unused_options
 from ..errors import UsageError
+from .cell import Cell
+from .composer import Composer
+from .sweep_file import SweepFile, read_sweep
+
+OF_THE_WHOLE_RUN = ("sweeps", "plan", "force", "chunk.file", "chunk.minutes", "chunk.max_jobs")
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell: the overrides that ask for it, and its checked configuration."""
+class Request:
+    """What a command line asks for: cells, and the sweep file that they come from, if one does."""
 
-    overrides: tuple[str, ...]
-    config: Config
-
-    @property
-    def label(self) -> str:
-        return " ".join(self.overrides) or "defaults"
+    cells: list[Cell]
+    sweep: SweepFile | None = None
 
 
-def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig) -> list[Cell]:
+def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, sweeps: Path) -> Request:
     """Every combination of the swept overrides, each composed and checked.
+
+    With ``sweeps=NAME`` the union of that file's blocks; what the command line says of an axis replaces it in each.
+
+    Args:
+        arguments: overrides.
+        loader: Hydra's.
+        master: the configuration that Hydra made of the command line.
+        sweeps: the folder of sweep files.
 
     Raises:
         UsageError: a list of all that is wrong; nothing has been trained.
     """
-    parsed = OverridesParser.create(config_loader=loader).parse_overrides(list(arguments))
-    choices, keys = [], []
-    for override in parsed:
-        key = override.get_key_element()
-        if override.is_sweep_override():
-            if not override.is_discrete_sweep():
-                raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
-            choices.append([f"{key}={value}" for value in override.sweep_string_iterator()])
-        else:
-            choices.append([str(override.input_line)])
-        group, _, package = key.lstrip("+~").partition("@")
-        keys.append((package or group).replace("/", "."))
+    parser = OverridesParser.create(config_loader=loader)
+    given = parser.parse_overrides(list(arguments))
+    _refuse_sweeping_the_run(given)
+    sweep = _sweep_file(given, sweeps)
+    blocks = [given]
+    if sweep is not None:
+        set_here = {_axis(override) for override in given}
+        parsed = [parser.parse_overrides(block) for block in sweep.blocks()]
+        blocks = [[*(o for o in block if _axis(o) not in set_here), *given] for block in parsed]
 
-    for override, values in zip(parsed, choices, strict=True):
-        if not values:
-            raise UsageError(f"{override.input_line} matches no option.")
-    combinations = list(itertools.product(*choices))
+    combinations = list(dict.fromkeys(itertools.chain.from_iterable(map(_product, blocks))))
+    composer = Composer(loader, master)
     cells, problems = [], []
     for overrides in combinations:
         try:
-            cells.append(Cell(overrides, _compose(overrides, loader, master)))
+            config = composer(overrides)
+            check_combination(config)
         except UsageError as error:
             problems.append(f"{' '.join(overrides)}: {error}" if len(combinations) > 1 else str(error))
+        else:
+            cells.append(Cell(overrides, config))
+    axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     if not problems:
-        problems = _refuse_unused(keys, cells)
-    if "plugins" not in keys and any(cell.config.plugins for cell in cells):
+        problems = _refuse_unused(axes, cells)
+    if "plugins" not in axes and any(cell.config.plugins for cell in cells):
         problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     if problems:
         raise UsageError("\n".join(problems))
-    return cells
+    return Request(cells, sweep)
 
 
-def _compose(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Config:
-    try:
-        composed = loader.load_sweep_config(master, list(overrides))
-    except HydraException as error:
-        raise UsageError(explain(error)) from error
-    except ValueError as error:  # so Hydra answers a group set to null, without naming it
-        raise UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.") from error
-    with_hydra = OmegaConf.to_container(composed, resolve=False)
-    assert isinstance(with_hydra, dict)
-    del with_hydra["hydra"]
-    config = read(OmegaConf.create(with_hydra))
-    check_combination(config)
-    return config
+def _refuse_sweeping_the_run(given: Sequence[Override]) -> None:
+    for override in given:
+        if override.is_sweep_override() and _axis(override) in OF_THE_WHOLE_RUN:
+            raise UsageError(f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value.")
 
 
-def _refuse_unused(keys: Sequence[str], cells: Sequence[Cell]) -> list[str]:
-    """A sentence for each option that the user set and no cell uses."""
+def _sweep_file(given: Sequence[Override], folder: Path) -> SweepFile | None:
+    names = [override.value() for override in given if _axis(override) == "sweeps"]
+    return None if not names or names[-1] is None else read_sweep(str(names[-1]), folder)
+
+
+def _axis(override: Override) -> str:
+    """What an override is about: a dotted option, or the place of a group."""
+    group, _, package = override.get_key_element().lstrip("+~").partition("@")
+    return (package or group).replace("/", ".")
+
+
+def _product(block: Sequence[Override]) -> Iterable[tuple[str, ...]]:
+    choices = []
+    for override in block:
+        key = override.get_key_element()
+        if not override.is_sweep_override():
+            choices.append([str(override.input_line)])
+            continue
+        if not override.is_discrete_sweep():
+            raise UsageError(f"{override.input_line}: name the values, as in {key}=A,B; ranges are not sampled.")
+        choices.append([f"{key}={value}" for value in override.sweep_string_iterator()])
+        if not choices[-1]:
+            raise UsageError(f"{override.input_line} matches no option.")
+    return itertools.product(*choices)
+
+
+def _refuse_unused(axes: Iterable[str], cells: Sequence[Cell]) -> list[str]:
+    """A sentence for each option that is set and no cell uses."""
     unused = [unused_options(cell.config) for cell in cells]
     problems = []
-    for key in keys:
-        if all(any(key == option or key.startswith(option + ".") for option in options) for options in unused):
+    for axis in axes:
+        if all(any(axis == option or axis.startswith(option + ".") for option in options) for options in unused):
             problems.append(
-                f"{key} is set, but no cell of this run uses it ({_choices(cells)}); leave it out, or choose what "
+                f"{axis} is set, but no cell of this run uses it ({_choices(cells)}); leave it out, or choose what "
                 "uses it."
             )
     return problems

@@ -1,49 +1,132 @@
 """Run the cells that are not finished, and show all of them."""
 
 import sys
+import time
 import traceback
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from hydra.core.utils import JobReturn, JobStatus
+from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
+from rich.table import Table
 
-from ..config import Config
 from ..console.screen import screen
-from ..console.tables import cell_table, describe, shared_axes, sweep_table
-from ..data.sources import Source, open_source
+from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UsageError
-from ..results import CellStore, axis_columns, fingerprint, identity, remembered_hash
-from .expand import Cell
+from .cell import Cell, distinct
+from .chunks import Chunk, make_chunks, written
+from .cost import CostModel
+from .expand import Request
+from .plan import largest, make_plan, sentences
+from .progress import SweepProgress
+from .survey import State, Surveyed, survey
+
+LONGEST_TABLE = 200
+"""Cells that are shown a line each; of more, a line for each setting, over the datasets."""
+LOOK_EVERY = 1.0
+"""Seconds between looks at cells that other processes train."""
+TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
+"""How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(cells: Sequence[Cell], launcher: Launcher) -> int:
-    """Launch a job for each cell that is not finished, print what came out, and return the exit status."""
-    ordered = _distinct(cells)
-    waiting = [cell for cell in ordered if not _is_finished(cell.config)]
+def run(request: Request, launcher: Launcher, name: str) -> int:
+    """Train what is not finished, print what came out, and return the exit status.
+
+    Args:
+        request: the cells.
+        launcher: what starts jobs.
+        name: of the launcher.
+    """
+    cells = distinct(request.cells)
+    if len(cells) == 1:
+        cells = [replace(cells[0], is_alone=True)]
+    options = cells[0].config
+    if options.plan:
+        _show_plan(survey(cells), request)
+        return 0
+    if options.force:
+        for sentence in _clear(cells):
+            screen(stderr=True).print(sentence, soft_wrap=True)
+    before = survey(cells)
+    waiting = [each for each in before if each.state is not State.FINISHED]
+    problems: list[str] = []
     if waiting:
-        _check_parts(waiting)
-        jobs = launcher.launch([list(cell.overrides) for cell in waiting], initial_job_idx=0)
-    else:
-        jobs = []
-    _show(ordered, n_skipped=len(ordered) - len(waiting))
-    failures = [
-        _failure(cell, job) for cell, job in zip(waiting, jobs, strict=True) if job.status != JobStatus.COMPLETED
-    ]
-    for failure in failures:
-        print(failure, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
-    return 1 if failures else 0
+        _check_parts([each.cell for each in waiting])
+        model = CostModel(before)
+        deal = partial(make_chunks, settings=options.chunk, model=model, launcher=name)
+        progress = SweepProgress(before, model, screen(stderr=True))
+        with nullcontext() if cells[0].is_alone else progress.shown():
+            problems = _train([each.cell for each in waiting], launcher, deal)
+    after = survey(cells)
+    _show(after, n_skipped=len(cells) - len(waiting))
+    unfinished = [each for each in after if each.state is not State.FINISHED]
+    problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
+    for problem in problems:
+        print(problem, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
+    return 1 if problems else 0
 
 
-def _distinct(cells: Sequence[Cell]) -> list[Cell]:
-    """Equal cells count once, with the largest number of trials that is asked of them."""
-    found: dict[tuple[str, str], Cell] = {}
+def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[Surveyed]], list[Chunk]]) -> list[str]:
+    """Launch until every cell is finished or has failed; what went wrong beside that.
+
+    A cell that another process trains is waited for, and launched here where that process dies.
+    """
+    tries, problems = Counter[str](), []
+    while True:
+        surveyed = survey(cells)
+        cells = [each.cell for each in surveyed if each.state is not State.FINISHED]
+        todo = [each for each in surveyed if tries[each.cell.key] < TRIES[each.state]]
+        if todo:
+            tries.update(each.cell.key for each in todo)
+            try:
+                _launch(deal(todo), launcher, cells[0].results)
+            except Exception as error:  # a process was killed, or the launcher is not set up
+                last = "".join(traceback.format_exception_only(error)).rstrip()
+                problems.append(f"A job ended early; the same command goes on where it did. {last}")
+                tries.update({each.cell.key: max(TRIES.values()) for each in todo})
+        elif any(each.state is State.RUNNING for each in surveyed):
+            time.sleep(LOOK_EVERY)
+        else:
+            return problems
+
+
+def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
+    with written(chunks, results) as files:
+        jobs = launcher.launch([[f"chunk.file={_quoted(str(file))}"] for file in files], initial_job_idx=0)
+    for job in jobs:
+        if job.status != JobStatus.COMPLETED:  # cells fail by themselves, so this is the job's own error
+            error = job._return_value  # the property of that name prints a line of its own before it raises
+            raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
+
+
+def _quoted(text: str) -> str:
+    """A value in Hydra's notation, whatever is in it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _clear(cells: Sequence[Cell]) -> list[str]:
+    """Set aside what cells and their pre-trainings have; a sentence on each cell that had something."""
+    reason, said, cleared = "force=true trains it again", [], set()
     for cell in cells:
-        key = (cell.config.paths.results, _key(cell.config))
-        if key not in found or cell.config.trials > found[key].config.trials:
-            found[key] = cell
-    return list(found.values())
+        store, pretraining = cell.store(), cell.pretraining()
+        if store is None:
+            continue
+        with store.claim() as claim:
+            if claim is None:
+                said.append(f"{cell.label} is being trained by another process and is left alone.")
+                continue
+            if store.rows():
+                said.append(store.clear(reason))
+        if pretraining is not None and pretraining.fingerprint not in cleared:
+            cleared.add(pretraining.fingerprint)
+            with pretraining.claim():
+                pretraining.clear(reason)
+    return said
 
 
 def _check_parts(cells: Sequence[Cell]) -> None:
@@ -54,63 +137,48 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     for cell in cells:
         try:
             build_parts(cell.config)
-            _source(cell.config).check()
+            cell.source.check()
         except UsageError as error:
             problems.append(str(error))
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _source(config: Config) -> Source:
-    return open_source(**vars(config.dataset), openml_cache=config.paths.openml)
+def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
+    console, plan = screen(), make_plan(surveyed)
+    if request.sweep is not None:
+        paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
+        console.print(f"{request.sweep.title}{paper}")
+    for sentence in sentences(plan):
+        console.print(sentence, soft_wrap=True)
+    rows = largest(plan, n=10)
+    if len(rows) > 1:
+        table = Table("longest first", box=None)
+        for heading in ("rows", "columns", "supervised core hours"):
+            table.add_column(heading, justify="right")
+        for name, n_rows, n_columns, hours in rows:
+            table.add_row(name, f"{n_rows:,}", f"{n_columns:,}", f"{hours:.2f}")
+        console.print(table)
+    for each in surveyed:
+        if each.failure is not None:
+            console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True)
 
 
-def _key(config: Config) -> str:
-    """Equal for equal cells, before their data are known."""
-    return fingerprint(identity(config, _source(config).key))
-
-
-def _store(config: Config) -> CellStore | None:
-    """Where a cell's results are; None while its data's hash is not known, and so nothing is finished."""
-    results = Path(config.paths.results)
-    data_hash = remembered_hash(results, _source(config))
-    return None if data_hash is None else CellStore(results, identity(config, data_hash))
-
-
-def _is_finished(config: Config) -> bool:
-    store = _store(config)
-    return store is not None and not store.missing(range(config.trials))
-
-
-def _show(cells: Sequence[Cell], *, n_skipped: int) -> None:
+def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
     console = screen()
-    if len(cells) > 1:
-        shown = [(_axes(cell.config), _rows(cell.config)) for cell in cells]
-        console.print(f"{len(cells)} cells of {describe(shared_axes([axes for axes, _ in shown]))}")
-        console.print(sweep_table(shown))
+    shown = [(each.axes, each.rows) for each in surveyed]
+    if len(shown) > 1:
+        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}")
+        console.print(sweep_table(shown) if len(shown) <= LONGEST_TABLE else summary_table(shown))
         if n_skipped:
-            console.print(f"{n_skipped} of {len(cells)} cells were finished already.")
-    elif n_skipped:
-        console.print(f"{describe(_axes(cells[0].config))} (finished already)")
-        console.print(cell_table(_rows(cells[0].config)))
-    results = Path(cells[0].config.paths.results)
+            console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
+    else:
+        (each,) = surveyed
+        store = each.cell.store()
+        ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
+        console.print(f"{describe(each.axes)}{ending}")
+        if each.rows:
+            console.print(cell_table(each.rows))
+    results = surveyed[0].cell.results
     if results.exists():
         console.print(f"Results are in {results.absolute()}", soft_wrap=True)
-
-
-def _rows(config: Config) -> list[dict[str, Any]]:
-    store = _store(config)
-    return [] if store is None else store.rows(range(config.trials))
-
-
-def _axes(config: Config) -> dict[str, Any]:
-    return {"dataset": config.dataset.name or _source(config).label} | axis_columns(identity(config, ""))
-
-
-def _failure(cell: Cell, job: JobReturn) -> str:
-    error = job._return_value  # the property of that name prints a line of its own before it raises
-    if isinstance(error, UsageError):
-        return f"{cell.label}: {error}"
-    if isinstance(error, Exception):
-        return f"{cell.label} failed:\n{''.join(traceback.format_exception(error))}"
-    return f"{cell.label} did not finish."

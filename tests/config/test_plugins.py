@@ -9,7 +9,7 @@ from scarf_lightning.config import build_parts, read
 from scarf_lightning.config.plugins import load_plugins, plugin_hashes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import fingerprint, identity
-from scarf_lightning.sweeping import expand
+from scarf_lightning.sweeping.composer import Composer
 from tests.composing import cells_of, composed
 
 MODULE = """
@@ -70,8 +70,8 @@ def test_a_module_that_is_not_there(name: str) -> None:
 
 
 def test_a_configuration_file_cannot_name_one(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compose = expand._compose
-    monkeypatch.setattr(expand, "_compose", lambda *given: replace(compose(*given), plugins=[plugin.stem]))
+    compose = Composer._compose
+    monkeypatch.setattr(Composer, "_compose", lambda *given: replace(compose(*given), plugins=[plugin.stem]))
     with pytest.raises(UsageError, match="plugins may be named on the command line only"):
         cells_of("trainer=auto")
     assert cells_of(f"plugins=[{plugin.stem}]")

@@ -13,7 +13,14 @@ import pytest
 
 from scarf_lightning.config import Config, canonical, unused_options
 from scarf_lightning.config.registry import BASES
-from scarf_lightning.config.schema import DatasetSettings, LoggerSettings, PathSettings, ViewsSettings
+from scarf_lightning.config.schema import (
+    CacheSettings,
+    ChunkSettings,
+    DatasetSettings,
+    LoggerSettings,
+    PathSettings,
+    ViewsSettings,
+)
 from scarf_lightning.results import fingerprint, identity
 from scarf_lightning.settings import EncoderSettings, FitSettings, LayerSettings, PretrainSettings, TrainerSettings
 from tests.cells import DATA_HASH, some_config
@@ -31,13 +38,15 @@ EVERYTHING = some_config(method={"name": "cotrain"})
 """A pre-trained and co-trained cell, which uses every option."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
-OTHERS = [("trials",)] + [
+OTHERS = [("trials",), ("sweeps",), ("plan",), ("force",)] + [
     (group, option.name)
     for group, settings in {
         "dataset": DatasetSettings,
         "trainer": TrainerSettings,
         "logger": LoggerSettings,
         "paths": PathSettings,
+        "cache": CacheSettings,
+        "chunk": ChunkSettings,
     }.items()
     for option in fields(settings)
 ]

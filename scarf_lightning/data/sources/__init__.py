@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import UsageError
 from .base import Source
@@ -9,7 +10,10 @@ from .file import FileSource
 from .openml import OpenMLSource
 from .wdbc import WdbcSource
 
-__all__ = ["Source", "open_source"]
+if TYPE_CHECKING:
+    from ..table import Table
+
+__all__ = ["LastTable", "Source", "open_source"]
 
 OPTIONS = {
     FileSource.name: {"path", "target", "categorical", "numeric"},
@@ -53,3 +57,21 @@ def open_source(
     if not path or not target:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     return FileSource(Path(path).expanduser(), target, tuple(categorical or ()), tuple(numeric or ()), name)
+
+
+class LastTable:
+    """Keeps the table that was loaded last: the cells of a dataset follow one another."""
+
+    def __init__(self) -> None:
+        self._source: Source | None = None
+
+    def load(self, source: Source) -> "Table":
+        """What the source loads.
+
+        Raises:
+            UsageError: see `Source.load`.
+        """
+        if source != self._source:
+            self._table = source.load()
+            self._source = source
+        return self._table

@@ -22,7 +22,8 @@ from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
-from scarf_lightning.results import load, remember_hash, remembered_hash
+from scarf_lightning.results import KnownData, known_data, load, note_data
+from scarf_lightning.sweeping.expand import Request
 from scarf_lightning.sweeping.run import run
 from tests.composing import ROOT, cells_of
 
@@ -458,12 +459,13 @@ class TestIdentity:
 
     def test_a_finished_cell_is_known_until_the_file_changes(self, tmp_path: Path) -> None:
         source = FileSource(in_csv(frame(), tmp_path / "t.csv"), "level")
-        remember_hash(tmp_path / "results", source, "abc")
-        assert remembered_hash(tmp_path / "results", source) == "abc"
+        data = KnownData("abc", ROWS, n_columns=7, n_classes=2)
+        note_data(tmp_path / "results", source, data)
+        assert known_data(tmp_path / "results", source) == data
         in_csv(frame()[:-1], source.path)
-        assert remembered_hash(tmp_path / "results", source) is None
+        assert known_data(tmp_path / "results", source) is None
         source.path.unlink()
-        assert remembered_hash(tmp_path / "results", source) is None
+        assert known_data(tmp_path / "results", source) is None
 
     @pytest.mark.parametrize(
         ("file", "label"), [("iris.csv", "iris"), ("a/my.data.v2.TSV.gz", "my.data.v2"), ("x.parquet", "x")]
@@ -538,7 +540,7 @@ class TestConfiguration:
 
         cells = cells_of("dataset=csv", "dataset.path=t.csv,gone.csv", "dataset.target=level,leve", "seed=1,2")
         with pytest.raises(UsageError) as caught:
-            run(cells, NoLauncher())  # type: ignore[arg-type]
+            run(Request(cells), NoLauncher(), "basic")  # type: ignore[arg-type]
 
         wrong_target, gone = str(caught.value).splitlines()
         assert wrong_target.startswith("dataset.target names 'leve', which is not a column of t.csv; ")

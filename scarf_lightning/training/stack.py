@@ -1,26 +1,25 @@
 """One stack of one cell, from its data to what the store keeps."""
 
 from collections.abc import Sequence
-from importlib.metadata import distributions, version
-from platform import platform, python_version
 from typing import Any
 
+from pytorch_lightning import Callback
 from rich.console import Console
 
-from .config import Config, Parts
-from .console.progress import StackProgress
-from .data.table import Table
-from .data.trials import prepare_trials
-from .methods import Outcome, Supervision
-from .metrics import classification_metrics
-from .modules.fitting import Fit
-from .modules.hardware import Hardware
-from .modules.stack import Stack
-from .randomness import Streams
-from .results import StackRecord
-
-PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
-OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu")
+from ..config import Config, Parts
+from ..console.progress import StackProgress
+from ..data.table import Table
+from ..data.trials import prepare_trials
+from ..methods import Outcome, Supervision
+from ..metrics import classification_metrics
+from ..modules.early_stopping import TrialStopping
+from ..modules.fitting import Fit
+from ..modules.hardware import Hardware
+from ..modules.stack import Stack
+from ..randomness import Streams
+from ..results import PretrainingStore, StackRecord
+from .environment import environment
+from .pretraining import pretrain
 
 
 def train_stack(
@@ -28,29 +27,50 @@ def train_stack(
     parts: Parts,
     table: Table,
     trials: Sequence[int],
-    streams: Streams,
+    pretrained: PretrainingStore,
     hardware: Hardware,
-    console: Console,
+    console: Console | None,
 ) -> StackRecord:
-    """Pre-train where the cell says so, train the method, measure on the test rows."""
-    data = prepare_trials(table, trials, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
-    stack = Stack(
-        table,
-        data,
-        streams,
-        config.network,
-        hardware,
-        watch=lambda phase, stopping, max_epochs: [StackProgress(phase, stopping, max_epochs, console)],
-    )
-    pretraining = None
-    if parts.pretext is not None:
-        pretraining = stack.pretrain(config.pretrain, parts.pretext)
+    """Pre-train where the cell says so, train the method, measure on the test rows.
+
+    Args:
+        config: the cell's configuration.
+        parts: what it names.
+        table: its data.
+        trials: the stack's.
+        pretrained: where pre-trainings are kept.
+        hardware: what to train on.
+        console: where progress is shown, if it is a terminal; None shows none.
+    """
+
+    def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
+        return [StackProgress(phase, stopping, max_epochs, console)] if console else []
+
+    def stack_of(chosen: Sequence[int]) -> Stack:
+        streams = Streams(config.seed, table.hash)
+        data = prepare_trials(table, chosen, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
+        return Stack(
+            table,
+            data,
+            streams,
+            config.network,
+            hardware,
+            watch=watch,
+        )
+
+    stack, pretext, pretraining = stack_of(trials), parts.pretext, None
+    if pretext is not None:
+        pretraining = pretrain(
+            trials,
+            pretrained,
+            lambda missing: (stack if missing == trials else stack_of(missing)).pretrain(config.pretrain, pretext),
+        )
     encoder = pretraining.part("encoder") if pretraining else None
     outcome = parts.method.run(stack, Supervision(config.finetune, encoder, parts.augmentation, parts.cotraining))
     return StackRecord(
         rows=_rows(stack, pretraining, outcome, config),
         curves=_curves(pretraining, outcome.fit),
-        preprocessing={name: getattr(data.preprocessing, name) for name in ("fill", "shift", "scale")},
+        preprocessing={name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")},
         environment=environment(hardware, config.trainer.threads),
     )
 
@@ -93,19 +113,3 @@ def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:
 def _curves(pretraining: Fit | None, finetuning: Fit | None) -> list[dict[str, Any]]:
     phases = (("pretrain", pretraining), ("finetune", finetuning))
     return [{"phase": phase} | record for phase, fit in phases if fit is not None for record in fit.curves]
-
-
-def environment(hardware: Hardware, threads: int) -> dict[str, Any]:
-    """Versions and hardware that the numbers were computed with."""
-    return {
-        "python": python_version(),
-        "platform": platform(),
-        "device": str(hardware.device),
-        "precision": hardware.precision,
-        "threads": threads,
-        "packages": {name: version(name) for name in PACKAGES} | _optional_packages(),
-    }
-
-
-def _optional_packages() -> dict[str, str]:
-    return {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}

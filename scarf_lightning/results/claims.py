@@ -1,0 +1,196 @@
+"""Claims: which process trains what, told by files in the shared folder alone.
+
+While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name says who holds it.
+
+- It is made beside its place and renamed there, which fails while a claim is there: one process wins.
+- The holder touches it as long as it lives; its age is judged by the clock that stamps the folder's files.
+- One that is too old, or whose process is known to be dead, is taken over by renaming the file. The name is the
+  holder's own, so of several processes one succeeds, and a claim made in the meantime is never hit.
+"""
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+from .files import beside
+
+FOLDER = "claim"
+STALE_AFTER = 120.0
+"""Seconds without a sign of life after which a claim may be taken over."""
+RENEW_EVERY = 20.0
+"""Seconds between signs of life."""
+LOOK_EVERY = 0.5
+"""Seconds between looks at a claim that is waited for."""
+
+
+class LostClaimError(Exception):
+    """Another process took a claim over while its holder showed no sign of life."""
+
+
+class Claim:
+    """A claim that this process holds, renewed in the background."""
+
+    def __init__(self, folder: Path, token: str) -> None:
+        self._place, self._path = folder / FOLDER, folder / FOLDER / token
+        self._released = threading.Event()
+        self._renewing = threading.Thread(target=self._renew, daemon=True)
+
+    def check(self) -> None:
+        """Make sure, before anything is published, that the claim is still held.
+
+        Raises:
+            LostClaimError: it is not.
+        """
+        try:
+            os.utime(self._path)
+        except FileNotFoundError as error:
+            raise LostClaimError(
+                f"{self._place.parent} was taken over by another process after {STALE_AFTER:g} seconds without a sign "
+                "of life from this one; what that one trains is kept."
+            ) from error
+
+    def keep(self) -> None:
+        """Start to renew."""
+        self._renewing.start()
+
+    def release(self) -> None:
+        """Give it back; it does not matter whether it is still held."""
+        self._released.set()
+        if self._renewing.is_alive():
+            self._renewing.join()
+        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # gone, or another process holds it by now
+            self._place.rmdir()
+
+    def _renew(self) -> None:
+        while not self._released.wait(RENEW_EVERY):
+            with suppress(OSError):  # a file server that is away for a moment; `check` tells a claim that is lost
+                os.utime(self._path)
+
+
+@contextmanager
+def claim(folder: Path) -> Iterator[Claim | None]:
+    """The claim to a folder while the block runs, or None where a living process holds it."""
+    token = _token()
+    held = Claim(folder, token)
+    try:
+        acquired = _create(folder, token) or _take_over(folder, token)
+        if acquired:
+            held.keep()
+        yield held if acquired else None
+    finally:
+        held.release()
+
+
+@contextmanager
+def claim_when_free(folder: Path) -> Iterator[Claim]:
+    """The claim to a folder, waited for."""
+    while True:
+        with claim(folder) as held:
+            if held is not None:
+                yield held
+                return
+        time.sleep(LOOK_EVERY)
+
+
+def is_claimed(folder: Path, now: float) -> bool:
+    """Whether a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
+    return any(not _is_stale(path, now) for path in _tokens(folder))
+
+
+def folder_time(folder: Path) -> float:
+    """Seconds since the epoch by the clock that stamps files in this folder, which may be a file server's."""
+    probe = beside(folder / "time")
+    probe.touch()
+    try:
+        return probe.stat().st_mtime
+    finally:
+        probe.unlink()
+
+
+def _create(folder: Path, token: str) -> bool:
+    folder.mkdir(parents=True, exist_ok=True)
+    prepared = beside(folder / FOLDER)
+    prepared.mkdir()
+    (prepared / token).touch()
+    try:
+        prepared.rename(folder / FOLDER)
+    except OSError:
+        shutil.rmtree(prepared)
+        if not (folder / FOLDER).is_dir():
+            raise
+        return False
+    return True
+
+
+def _take_over(folder: Path, token: str) -> bool:
+    """Whether a claim was there that nobody renews, and this process was the one to get it."""
+    now = folder_time(folder)
+    for path in _tokens(folder):
+        if _is_stale(path, now):
+            with suppress(FileNotFoundError):  # released, or another was first
+                os.utime(path)  # first, so that its new name never looks old
+                path.rename(path.with_name(token))
+                return True
+    return False
+
+
+def _tokens(folder: Path) -> list[Path]:
+    try:
+        return list((folder / FOLDER).iterdir())
+    except FileNotFoundError:
+        return []
+
+
+def _is_stale(path: Path, now: float) -> bool:
+    try:
+        age = now - path.stat().st_mtime
+    except FileNotFoundError:
+        return False  # it is another's by now
+    return age > STALE_AFTER or _is_dead(path.name)
+
+
+def _token() -> str:
+    """Who holds a claim: process, when it started, where process numbers are counted, and a name for this claim."""
+    return ".".join((str(os.getpid()), _started(os.getpid()) or "unknown", _process_space(), uuid4().hex[:8]))
+
+
+def _is_dead(token: str) -> bool:
+    """Whether the holder is known to be gone, so that nobody need wait: it ran on this machine, and does no more."""
+    pid, started, space, _ = token.split(".")
+    if space != _process_space() or space == "unknown":
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False  # it runs as another user
+    return _started(int(pid)) not in (started, None)
+
+
+def _started(pid: int) -> str | None:
+    """When a process started, in ticks since the machine did; "ended" where it is only waited for, None if unknown."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = status.rpartition(")")[2].split()
+    return "ended" if fields[0] in "ZX" else fields[19]
+
+
+def _process_space() -> str:
+    """Names what process numbers belong to: a boot of a machine, in it a container."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        namespace = Path("/proc/self/ns/pid").readlink()
+    except OSError:
+        return "unknown"
+    return sha256(f"{socket.gethostname()} {boot} {namespace}".encode()).hexdigest()[:12]

@@ -1,0 +1,121 @@
+"""The plan of a sweep: what there is to do, and what it is expected to cost."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .cell import Cell
+from .cost import CostModel, pretraining, size, supervised
+from .survey import State, Surveyed
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Pretrainings:
+    """The pre-trainings of a sweep: how many there are, how many cells start from them, and trials by what is known."""
+
+    n: int
+    n_cells: int
+    n_trials_kept: int
+    n_trials_to_train: int
+    seconds_to_train: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to do."""
+
+    surveyed: Sequence[Surveyed]
+    states: Counter[State]
+    n_trials_to_train: int
+    pretrainings: Pretrainings
+    supervised_seconds: float
+    model: CostModel
+
+    @property
+    def hours(self) -> float:
+        """Expected core hours."""
+        return (self.pretrainings.seconds_to_train + self.supervised_seconds) / HOUR
+
+
+def make_plan(surveyed: Sequence[Surveyed]) -> Plan:
+    """Count what there is to do, and estimate it from what has been recorded; nothing is trained."""
+    model = CostModel(surveyed)
+    to_train = [each for each in surveyed if each.state is not State.FINISHED]
+    return Plan(
+        surveyed,
+        Counter(each.state for each in surveyed),
+        sum(each.n_missing for each in to_train),
+        _pretrainings(surveyed, model),
+        sum(each.n_missing * model.seconds(supervised(each.cell)) for each in to_train),
+        model,
+    )
+
+
+def _pretrainings(surveyed: Sequence[Surveyed], model: CostModel) -> Pretrainings:
+    sharing: dict[str, list[Surveyed]] = {}
+    for each in surveyed:
+        if key := each.cell.pretraining_key:
+            sharing.setdefault(key, []).append(each)
+    kept, to_train, seconds = 0, 0, 0.0
+    for cells in sharing.values():
+        needed = {trial for each in cells if each.state is not State.FINISHED for trial in _missing(each)}
+        missing = _not_cached(cells[0].cell, sorted(needed))
+        phase = pretraining(cells[0].cell)
+        assert phase is not None
+        kept += len(needed) - missing
+        to_train += missing
+        seconds += missing * model.seconds(phase)
+    n_cells = sum(len(cells) for cells in sharing.values())
+    return Pretrainings(len(sharing), n_cells, kept, to_train, seconds)
+
+
+def _missing(each: Surveyed) -> set[int]:
+    return set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
+
+
+def _not_cached(cell: Cell, trials: Sequence[int]) -> int:
+    store = cell.pretraining() if trials else None
+    return len(trials) if store is None else len(store.missing(trials))
+
+
+def sentences(plan: Plan) -> list[str]:
+    """The plan in words, a sentence a line."""
+    states, pre = plan.states, plan.pretrainings
+    counts = ", ".join(f"{states[state]:,} {state}" for state in (State.FINISHED, State.RUNNING, State.FAILED))
+    lines = [
+        f"{len(plan.surveyed):,} cells: {counts}, {states[State.WAITING]:,} waiting; "
+        f"{plan.n_trials_to_train:,} trials are to be trained."
+    ]
+    if pre.n:
+        lines.append(
+            f"{pre.n:,} pre-trainings serve {pre.n_cells:,} cells; of the trials still needed {pre.n_trials_kept:,} "
+            f"are in the cache and {pre.n_trials_to_train:,} are to be trained."
+        )
+    lines.append(
+        f"Expected: {plan.hours:.2f} core hours, {pre.seconds_to_train / HOUR:.2f} of them pre-training.{_basis(plan)}"
+    )
+    return lines
+
+
+def _basis(plan: Plan) -> str:
+    if not len(plan.model.errors):
+        return " No cell is finished, so this is a rule of thumb."
+    median, most = plan.model.error_factor(0.5), plan.model.error_factor(0.9)
+    n = plan.states[State.FINISHED]
+    return f" On the {n:,} finished cells the estimate is off by a factor of {median:.2f} (median), {most:.2f} (90 %)."
+
+
+def largest(plan: Plan, n: int) -> list[tuple[str, int, int, float]]:
+    """The datasets that are expected to take longest: name, rows, columns, core hours of the supervised phases."""
+    hours: dict[str, float] = {}
+    sizes: dict[str, tuple[int, int]] = {}
+    for each in plan.surveyed:
+        if each.state is not State.FINISHED:
+            name = str(each.cell.config.dataset.name or each.cell.source.label)
+            sizes[name] = size(each.cell)
+            seconds = each.n_missing * plan.model.seconds(supervised(each.cell))
+            hours[name] = hours.get(name, 0.0) + seconds / HOUR
+    first = sorted(hours, key=lambda name: -hours[name])[:n]
+    return [(name, *sizes[name], hours[name]) for name in first]

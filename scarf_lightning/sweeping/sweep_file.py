@@ -1,0 +1,72 @@
+"""Sweep files: the cells behind a figure or table, and how it is drawn."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import UsageError
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """One file in ``sweeps/``.
+
+    Args:
+        name: the file's, without its ending.
+        title: what the figure or table shows.
+        paper: where it is in the paper.
+        cells: blocks, each a product of axes: an override's name, and a value or a list of them.
+        trials: of each cell, where the command line does not say.
+        report: what is drawn, see `scarf_lightning.report`.
+    """
+
+    name: str
+    title: str
+    cells: list[dict[str, Any]]
+    paper: str | None = None
+    trials: int | None = None
+    report: list[dict[str, Any]] = field(default_factory=list)
+
+    def blocks(self) -> list[list[str]]:
+        """Each block as command-line arguments."""
+        common = [] if self.trials is None else [f"trials={self.trials}"]
+        return [[f"{key}={_swept(values)}" for key, values in block.items()] + common for block in self.cells]
+
+
+def read_sweep(name: str, folder: Path) -> SweepFile:
+    """The sweep of this name in ``folder``, or in the file that ``name`` is a path of.
+
+    Raises:
+        UsageError: there is no such file, or it is not a sweep.
+    """
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
+    path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
+        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {known}.")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+    known_keys = ("title", "paper", "trials", "cells", "report")
+    if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(known_keys):
+        raise UsageError(f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else.")
+    cells = content["cells"]
+    if not isinstance(cells, list) or not cells or not all(isinstance(block, dict) for block in cells):
+        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
+    return SweepFile(name=path.stem, **content)
+
+
+def _swept(values: Any) -> str:
+    """An axis in Hydra's notation: a list is swept, a list in it is one value."""
+    return ",".join(_value(value) for value in values) if isinstance(values, list) else _value(values)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(_value(inner) for inner in value)}]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)

@@ -1,0 +1,26 @@
+"""Versions and hardware that numbers are computed with."""
+
+from importlib.metadata import distributions, version
+from platform import platform, python_version
+from typing import Any
+
+from ..modules.hardware import Hardware
+
+PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
+OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu")
+
+
+def environment(hardware: Hardware, threads: int) -> dict[str, Any]:
+    """What is kept beside the rows of a stack."""
+    return {
+        "python": python_version(),
+        "platform": platform(),
+        "device": str(hardware.device),
+        "precision": hardware.precision,
+        "threads": threads,
+        "packages": {name: version(name) for name in PACKAGES} | _optional_packages(),
+    }
+
+
+def _optional_packages() -> dict[str, str]:
+    return {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}
