@@ -27,20 +27,29 @@ def main(job: DictConfig) -> None:
     """One Hydra job: a chunk of the cells that the sweeper found unfinished. One that fails stops no other."""
     from scarf_lightning.console.screen import screen
     from scarf_lightning.data.sources import LastTable
-    from scarf_lightning.results import keep_failure
+    from scarf_lightning.results import LostClaimError, keep_failure
     from scarf_lightning.sweeping.chunks import read_chunk
 
     end_on_sigterm()
     console, last = screen(stderr=True), LastTable()
     for cell in read_chunk(job.chunk.file):
+        ended = True
         try:
-            train_cell(cell, last, console)
+            ended = train_cell(cell, last, console)
+        except LostClaimError as error:
+            ended = False
+            console.print(str(error), soft_wrap=True)
         except Exception as error:
             keep_failure(cell.results, cell.key, cell.label, error)
+        if ended:
+            show_cell(cell, console)
 
 
-def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> None:
-    """Train the trials that a cell lacks, stack by stack. Heavy packages are imported here, where they are needed."""
+def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
+    """Train the trials that a cell lacks, stack by stack; False where another process does.
+
+    Heavy packages are imported here, where they are needed.
+    """
     from scarf_lightning.config import build_parts
     from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.results import (
@@ -66,7 +75,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> None:
 
     with store.claim() as claim:
         if claim is None:
-            return  # another process trains this cell; the sweeper waits for it
+            return False  # the sweeper waits for the other process
         forget_failure(results, cell.key)
         for sentence in store.mend():
             console.print(sentence, soft_wrap=True)
@@ -74,6 +83,9 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> None:
             dataset=table.name,
             dataset_id=table.dataset_id,
             source=table.source,
+            columns=[(column.name, column.categories) for column in table.columns],
+            classes=table.classes,
+            overrides=cell.overrides,
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
         )
         missing = store.missing(range(config.trials))
@@ -83,6 +95,27 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> None:
             record = train_stack(config, parts, table, stack, pretrained, hardware, console if cell.is_alone else None)
             claim.check()
             store.add(record)
+    return True
+
+
+def show_cell(cell: "Cell", console: "Console") -> None:
+    """Write the views of a cell that has ended. What cannot be written is named; its results are in the store."""
+    if cell.config.logger.name == "none":
+        return
+    from scarf_lightning.loggers import cell_view, unstored_view, write_views
+    from scarf_lightning.results import read_failure
+
+    failure, store = read_failure(cell.results, cell.key), cell.store()
+    group = Path(cell.config.sweeps).stem if cell.config.sweeps else "cells"
+    why = None if failure is None else failure.error
+    if store is not None and store.is_described:
+        view = cell_view(store.fingerprint, cell.results, group=group, failure=why)
+    else:
+        dataset = str(cell.axes()["dataset"])
+        view = unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), group=group, failure=why or "")
+    for problem in write_views(view, cell.results, cell.config.logger):
+        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
+        console.print(f"{problem} Nothing is lost: `python report.py {again} upload=wandb` makes it.", soft_wrap=True)
 
 
 def end_on_sigterm() -> None:

@@ -1,16 +1,21 @@
 """Cells and what their trials leave, made up: no configuration is composed and nothing is trained."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from scarf_lightning.config import Config
-from scarf_lightning.config.schema import CotrainSettings, DatasetSettings, LoggerSettings, ViewsSettings
-from scarf_lightning.results import StackRecord
+from scarf_lightning.config.schema import CotrainSettings, DatasetSettings, LoggerSettings, PathSettings, ViewsSettings
+from scarf_lightning.results import CellStore, KnownData, PretrainedTrial, StackRecord, identity, note_data
 from scarf_lightning.settings import FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
+OF_WDBC: dict[str, Any] = {"columns": [("V1", None), ("V2", ("a", "b"))], "classes": ("1", "2"), "overrides": ()}
+"""What a description says of the data and of who asked for the cell."""
+WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30, n_classes=2)
 
 
 def some_config(*, pretrain: str = "scarf", **chosen: Any) -> Config:
@@ -65,3 +70,35 @@ def some_record(trials: Sequence[int], *, first: float = 0.5, pretrained: bool =
     ]
     arrays = {name: np.arange(len(trials) * 3.0).reshape(len(trials), 3) for name in ("fill", "shift", "scale")}
     return StackRecord(rows, curves, arrays, {"python": "3.11", "packages": {"torch": "2"}})
+
+
+def some_cell(*overrides: str, **chosen: Any) -> Cell:
+    """A cell of two trials that is asked for by these overrides."""
+    return Cell(overrides, some_config(**{"trials": 2} | chosen))
+
+
+def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData = WDBC, **values: Any) -> CellStore:
+    """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
+    note_data(cell.results, cell.source, data)
+    store = CellStore(cell.results, identity(cell.config, data.hash))
+    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **OF_WDBC)
+    wanted = range(cell.config.trials) if trials is None else trials
+    if missing := store.missing(wanted):
+        store.add(some_record(missing, pretrained=cell.config.pretrain.name != "none", **values))
+    return store
+
+
+def results_in(folder: Path) -> PathSettings:
+    """A results folder of its own."""
+    return PathSettings(results=str(folder / "results"))
+
+
+def some_pretrained(trial: int, dtype: Any = np.float32, n: int = 6) -> PretrainedTrial:
+    """What might come of pre-training one trial; ``n`` numbers are its first weight."""
+    random = np.random.default_rng(trial)
+    weights = {
+        "encoder.0.weight": random.normal(size=n).astype(dtype),
+        "head.bias": random.normal(size=2).astype(dtype),
+    }
+    curve = [{"trial": trial, "epoch": epoch, "validation_loss": 1 / (3 * epoch)} for epoch in (1, 2)]
+    return PretrainedTrial(trial, weights, epochs=2, best_epoch=1, seconds=1 / 3, curve=curve)

@@ -24,6 +24,8 @@ MAY_USE = {
     "console": LOW | {"modules"},
     "training": LOW | {"config", "results", "console", "modules", "methods"},
     "report": {"config", "results", "sweeping", "errors"},
+    "loggers": {"config", "results", "errors"},
+    "inspection": LOW | {"config", "results", "modules"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""
@@ -32,7 +34,7 @@ CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
 KNOW_LIGHTNING = {"data", "modules", "console", "training"}
 FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors"}
-HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib"}
+HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ def test_what_runs_before_training_imports_nothing_heavy() -> None:
     light = [
         "scarf_lightning.config",
         "scarf_lightning.results",
+        "scarf_lightning.loggers",
         "scarf_lightning.sweeping.expand",
         "scarf_lightning.sweeping.run",
         "scarf_lightning.console.tables",

@@ -6,7 +6,7 @@ from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from tests.composing import cells_of, goes_together, names
-from tests.training import check, trained
+from tests.short_training import check, trained
 
 ITERATIONS = 2
 ITERATED = ("self_train", "tri_train")

@@ -8,7 +8,7 @@ import pytest
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
 from tests.composing import GROUPS, asking_for, cells_of, config_of, names
-from tests.training import check, trained
+from tests.short_training import check, trained
 
 TRAINED = [(group, name) for group in GROUPS if group != "dataset" for name in names(group)]
 

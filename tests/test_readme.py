@@ -13,7 +13,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.modules.hardware import Hardware, choose_device
 from scarf_lightning.training import train_stack
 from tests.composing import cells_of
-from tests.training import no_cache
+from tests.short_training import no_cache
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 QUICK = ["pretrain.max_epochs=1", "finetune.max_epochs=1", "network.encoder.width=16"]

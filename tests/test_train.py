@@ -1,11 +1,9 @@
 """`train.py` as a user starts it: a process, its output, what it leaves on the disk."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,35 +14,10 @@ from omegaconf import OmegaConf
 from safetensors.numpy import load_file
 
 from scarf_lightning.results import fingerprint, load
-from tests.composing import ROOT
+from tests.processes import TIMES, TINY, Process, train, without_times
 
 HEAVY = {"torch", "pytorch_lightning", "openml", "sklearn", "pandas"}
-TINY = (
-    "pretrain.max_epochs=2",
-    "finetune.max_epochs=2",
-    "network.encoder.width=16",
-    "network.encoder.depth=2",
-    "network.pretrain_head.width=16",
-    "network.head.width=16",
-    "trainer=cpu",
-)
 N_TRAIN = 398  # of wdbc's 569 rows
-TIMES = ["pretrain_seconds", "finetune_seconds"]
-
-Process = subprocess.CompletedProcess[str]
-
-
-def train(*overrides: str, cwd: Path, python_options: tuple[str, ...] = ()) -> Process:
-    given = {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
-    return subprocess.run(
-        [sys.executable, *python_options, str(ROOT / "train.py"), *overrides],
-        cwd=cwd,
-        env=given,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def imported(ran: Process) -> set[str]:
@@ -56,10 +29,6 @@ def imported(ran: Process) -> set[str]:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def without_times(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.drop(columns=TIMES).reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -117,6 +86,7 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
     cwd = first.cwd
     (cell,) = [path.parent for path in cwd.glob("results/*/cell.json")]
     (stack,) = (cell / "stacks").iterdir()
+    (pretrained,) = cwd.glob("results/pretrained/*")
 
     assert sorted(files(cwd)) == sorted(
         [
@@ -126,8 +96,15 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
                 f"results/{cell.name}/stacks/{stack.name}/{name}"
                 for name in ("trials.json", "curves.parquet", "preprocessing.safetensors", "environment.json")
             ),
+            f"results/pretrained/{pretrained.name}/pretraining.json",
+            *(
+                f"results/pretrained/{pretrained.name}/trials/{trial:04d}/{name}"
+                for trial in (0, 1)
+                for name in ("curve.json", "weights.safetensors")
+            ),
         ]
     )
+    assert not list(cwd.rglob("claim"))
     assert [path.name for path in cwd.iterdir()] == ["results"]
 
 
@@ -140,7 +117,8 @@ def test_what_it_leaves_can_be_read(first: Run) -> None:
     assert (described["dataset"], described["dataset_id"]) == ("wdbc", 1510)
     assert described["fingerprint"] == fingerprint(described["identity"]) == cell.name
     known = json.loads((cwd / "results" / "datasets" / "wdbc.json").read_text())
-    assert known["hash"] == described["identity"]["data"]
+    size = {"n_rows": 569, "n_columns": 30, "n_classes": 2}
+    assert known["data"] == {"hash": described["identity"]["data"]} | size
 
     config = OmegaConf.load(cell / "config.yaml")
     assert (config.trials, config.network.encoder.width, config.corruption.name) == (2, 16, "marginal")
@@ -199,8 +177,9 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
 
     before, after = files(first.cwd), files(extended.cwd)
     new = [name for name in after if name not in before]
-    assert len(new) == 4
-    assert all(re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name) for name in new)
+    of_the_cell = [name for name in new if re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name)]
+    of_its_pretraining = [name for name in new if re.search(r"/pretrained/[0-9a-f]{16}/trials/0002/", name)]
+    assert (len(of_the_cell), len(of_its_pretraining), len(new)) == (4, 2, 6)
     assert {name: after[name] for name in before} == before
     assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
 
@@ -212,7 +191,7 @@ def test_a_failing_cell_stops_no_other_and_trials_are_the_same_at_once_and_one_a
 
     assert ran.returncode == 1
     label = f"trials=3 finetune.learning_rate=1e+30 paths.results=at_once {' '.join(TINY)}"
-    assert ran.stderr.startswith(f"{label} failed:\nTraceback (most recent call last):\n")
+    assert ran.stderr.startswith(f"{label} failed on {socket.gethostname()}:\nTraceback (most recent call last):\n")
     assert "FloatingPointError: training diverged in epoch 1 of trial 0, 1, 2" in ran.stderr
     assert "finetune.learning_rate=0.001" not in ran.stderr
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from omegaconf import MISSING, DictConfig
+from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
     FitSettings,
@@ -73,13 +73,27 @@ class CotrainSettings:
 
 
 @dataclass
-class LoggerSettings:
-    """Where curves are shown, beside the store."""
+class WandbSettings:
+    """Where Weights & Biases keeps the runs. ``offline`` and ``disabled`` use no network."""
 
-    name: str = "none"
+    mode: str = "offline"
+    project: str = "scarf-lightning"
+    entity: str | None = None
 
     def __post_init__(self) -> None:
-        one_of(self, "name", ("none",))
+        one_of(self, "mode", ("offline", "online", "disabled"))
+
+
+@dataclass
+class LoggerSettings:
+    """Where curves are shown, beside the store: as means over trials, and with ``per_trial`` one a trial too."""
+
+    name: str = "none"
+    per_trial: bool = False
+    wandb: WandbSettings = field(default_factory=WandbSettings)
+
+    def __post_init__(self) -> None:
+        one_of(self, "name", ("none", "wandb", "tensorboard", "both"))
 
 
 @dataclass
@@ -144,6 +158,7 @@ class Config:
     sweeps: str | None = None
     plan: bool = False
     force: bool = False
+    keep_weights: bool = False
     trials: int = 5
     seed: int = 0
     fit_on: str = "all"
@@ -155,10 +170,10 @@ class Config:
         one_of(self, "fit_on", ("all", "train"))
 
 
-def read(composed: DictConfig) -> Config:
-    """Check a composed configuration against the schema.
+def read(composed: DictConfig | dict[str, Any]) -> Config:
+    """Check a composed configuration, or a resolved one that was kept, against the schema.
 
     Raises:
         UsageError: see `typed`.
     """
-    return typed(Config, composed)
+    return typed(Config, OmegaConf.create(composed) if isinstance(composed, dict) else composed)

@@ -22,6 +22,7 @@ AXES = {
     "network": "f, g and h",
     "trainer": "hardware",
     "logger": "where curves are shown, beside the results",
+    "hydra/launcher": "what starts jobs: basic is one after the other, joblib every core",
 }
 
 COMMANDS = (
@@ -30,16 +31,23 @@ COMMANDS = (
     ("train.py pretrain=none,scarf 'regime=glob(*)' trials=30", "against no pre-training, in every regime"),
     ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table, its column C the classes"),
     ("train.py corruption.rate=0.3,0.6,0.9", "an option of an axis"),
+    ("train.py sweeps=quick", "all cells behind a figure or table"),
+    ("train.py sweeps=temperature dataset=wdbc plan=true", "what there is to do, and how long it takes"),
 )
 
 
 def help_page(conf: Path) -> Group:
-    """Axes with their options and defaults, commands to try, and where results go."""
+    """Axes with their options and defaults, sweeps, commands to try, and where results go.
+
+    Args:
+        conf: the configuration folder; sweeps are beside it.
+    """
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     defaults = {axis: entry[axis] for entry in main["defaults"] if isinstance(entry, dict) for axis in entry}
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis, meaning in AXES.items():
-        axes.add_row(axis, meaning, str(defaults[axis]), ", ".join(_options(conf / axis)))
+        axes.add_row(axis, meaning, str(defaults.get(axis, "basic")), ", ".join(_options(conf / axis)))
+    sweeps = ", ".join(sorted(path.stem for path in (conf.parent / "sweeps").glob("*.yaml")))
     commands = Table(box=None, show_header=False, padding=(0, 2))
     for command, meaning in COMMANDS:
         commands.add_row(f"python {command}", meaning)
@@ -48,6 +56,7 @@ def help_page(conf: Path) -> Group:
         Text("python train.py [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
         Text("Commas train every combination: AXIS=A,B. All are checked before the first one trains."),
         axes,
+        Text(f"sweeps=NAME trains the cells behind a figure or table: {sweeps}.\n"),
         Text("To try:\n"),
         commands,
         Text(

@@ -94,18 +94,17 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
 
 
 def shared_axes(cells: Sequence[Row]) -> Row:
-    """The axes that are the same in all cells."""
+    """The axes that are the same in all cells that use them."""
     shown = _shown(cells)
-    return {axis: value for axis, value in cells[0].items() if axis not in shown}
+    return {axis: value for cell in cells for axis, value in cell.items() if value is not None and axis not in shown}
 
 
 def _shown(cells: Sequence[Row]) -> list[str]:
-    """Columns in which cells differ: axes first, then options that differ among the cells that use them."""
+    """Columns in which cells that use them differ: axes first, then options."""
     columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
-    axes = [axis for axis in AXES if len({str(cell.get(axis)) for cell in cells}) > 1]
-    options = [column for column in columns if column not in AXES]
-    used = {option: {str(cell[option]) for cell in cells if cell.get(option) is not None} for option in options}
-    return axes + [option for option in options if len(used[option]) > 1]
+    ordered = [*(axis for axis in AXES if axis in columns), *(column for column in columns if column not in AXES)]
+    used = {column: {str(cell[column]) for cell in cells if cell.get(column) is not None} for column in ordered}
+    return [column for column in ordered if len(used[column]) > 1]
 
 
 def _outcome(rows: Sequence[Row]) -> list[str]:

@@ -138,14 +138,14 @@ class Table:
 def _codes(series: "pd.Series[Any]") -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Codes (-1 where missing) and the strings they stand for, in natural order."""
     codes, distinct = pd.factorize(series, use_na_sentinel=True)
-    spelled = [_spell(value) for value in distinct]
+    spelled = [spell(value) for value in distinct]
     order = sorted(set(spelled), key=_natural_key(spelled))
     rank = {text: position for position, text in enumerate(order)}
     recode = np.array([rank[text] for text in spelled] + [-1])  # the last entry serves the sentinel -1
     return recode[codes], tuple(order)
 
 
-def _spell(value: Any) -> str:
+def spell(value: Any) -> str:
     """A category as OpenML writes it: whole numbers without a point, Booleans in lower case."""
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"

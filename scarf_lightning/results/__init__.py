@@ -5,6 +5,7 @@ from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
 from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, load
+from .one_cell import StoredCell, StoredTrial, load_cell, load_trial
 from .pretrained import PretrainedTrial, PretrainingStore
 from .store import CellStore, StackRecord, read_cell
 
@@ -16,6 +17,8 @@ __all__ = [
     "PretrainedTrial",
     "PretrainingStore",
     "StackRecord",
+    "StoredCell",
+    "StoredTrial",
     "axis_columns",
     "fingerprint",
     "folder_time",
@@ -25,6 +28,8 @@ __all__ = [
     "keep_failure",
     "known_data",
     "load",
+    "load_cell",
+    "load_trial",
     "note_data",
     "pretraining_identity",
     "read_cell",

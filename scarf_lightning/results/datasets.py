@@ -34,12 +34,9 @@ def known_data(results: Path, source: HasFiles) -> KnownData | None:
         return None
     try:
         note = json.loads(_path(results, source).read_text(encoding="utf-8"))
-    except (
-        FileNotFoundError,
-        ValueError,
-    ):  # torn is as good as none: it is written anew
+        return KnownData(**note["data"]) if note["files"] == described else None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # torn or older is as good as none: it is written anew
         return None
-    return KnownData(**note["data"]) if note.get("files") == described and "data" in note else None
 
 
 def note_data(results: Path, source: HasFiles, data: KnownData) -> None:

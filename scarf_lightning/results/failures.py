@@ -44,7 +44,7 @@ def read_failure(results: Path, key: str) -> Failure | None:
     """Why a cell failed when it was last tried, if it did."""
     try:
         return Failure(**json.loads(_path(results, key).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, TypeError):  # torn or older is as good as none
         return None
 
 

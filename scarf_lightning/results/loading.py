@@ -1,12 +1,13 @@
 """The store as a table."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .records import DamagedRecordError
-from .store import Row, read_cell, read_description
+from .store import Row, Stored, read_cell, read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,14 +35,10 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     Raises:
         UsageError: no such folder, or no results in it.
     """
-    import pandas as pd
-
     folder = Path(folder)
     rows: list[Row] = []
     for path in sorted(folder.glob("*/cell.json")):
-        stored = read_cell(path.parent)
-        for damaged, reason in stored.damaged.items():
-            warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=2)
+        stored = read_with_warnings(path.parent)
         try:
             cell = read_description(path.parent)
         except DamagedRecordError:
@@ -51,7 +48,22 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
         rows += [axes | row for _, row in sorted(stored.rows.items())]
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
-    columns = list(dict.fromkeys([*FIRST_COLUMNS, *(column for row in rows for column in row)]))
+    return as_table(rows, FIRST_COLUMNS)
+
+
+def read_with_warnings(cell: Path) -> Stored:
+    """What a cell's folder holds; a warning names each record that cannot be used."""
+    stored = read_cell(cell)
+    for damaged, reason in stored.damaged.items():
+        warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=3)
+    return stored
+
+
+def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
+    """Rows as a frame, the columns of ``first`` before the others."""
+    import pandas as pd
+
+    columns = list(dict.fromkeys([*first, *(column for row in rows for column in row)]))
     values = {column: [row.get(column) for row in rows] for column in columns}
     return pd.DataFrame({column: pd.array(values[column], dtype=_dtype(column, values[column])) for column in columns})
 

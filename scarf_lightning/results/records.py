@@ -80,4 +80,4 @@ def record_folders(parent: Path) -> list[Path]:
     """The records in a folder, by name, whole or damaged."""
     if not parent.exists():
         return []
-    return sorted(path for path in parent.iterdir() if not path.name.startswith(UNFINISHED))
+    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(UNFINISHED))

@@ -6,6 +6,7 @@
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
+                                        weights.safetensors with `keep_weights`: the fine-tuned networks
                                         environment.json   versions and hardware
 
 A stack appears whole or not at all. Trials are independent, so the trials of a cell may come from many stacks.
@@ -31,6 +32,8 @@ from .set_aside import set_aside
 Row = dict[str, Any]
 
 CONTENTS = "trials.json"
+PREPROCESSING = "preprocessing.safetensors"
+WEIGHTS = "weights.safetensors"
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,14 @@ class StackRecord:
     """What is kept of the trials of one stack.
 
     ``rows`` are a row a trial, ``curves`` a record an epoch and trial, ``preprocessing`` arrays ``(T, M)`` by name,
-    ``environment`` versions and hardware.
+    ``environment`` versions and hardware, ``weights`` the parameters ``(T, ...)`` of f and h by name, where asked for.
     """
 
     rows: Sequence[Row]
     curves: Sequence[Row]
     preprocessing: Mapping[str, NDArray[np.float64]]
     environment: Mapping[str, Any]
+    weights: Mapping[str, NDArray[Any]] | None = None
 
 
 @dataclass
@@ -68,6 +72,11 @@ class CellStore:
         self.identity = identity
         self.fingerprint = fingerprint(identity)
         self.results, self.folder = results, results / self.fingerprint
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the store knows what the cell is, so that `load_cell` finds it."""
+        return (self.folder / "cell.json").exists()
 
     def rows(self, trials: Sequence[int] | None = None) -> list[Row]:
         """Rows of the finished trials, or of those among ``trials``, in their order."""
@@ -98,9 +107,29 @@ class CellStore:
         """Set all records aside, under the cell's claim, so that its trials are trained again."""
         return self._set_aside(record_folders(self.folder / "stacks"), reason)
 
-    def describe(self, *, dataset: str, dataset_id: int | None, source: str, config: str) -> None:
-        """Write what the cell is, before its first stack; ``config`` is YAML."""
-        if (self.folder / "cell.json").exists():
+    def describe(
+        self,
+        *,
+        dataset: str,
+        dataset_id: int | None,
+        source: str,
+        columns: Sequence[tuple[str, Sequence[str] | None]],
+        classes: Sequence[str],
+        overrides: Sequence[str],
+        config: str,
+    ) -> None:
+        """Write what the cell is, before its first stack.
+
+        Args:
+            dataset: its name.
+            dataset_id: OpenML's, where it has one.
+            source: where it came from.
+            columns: its features in their order, each with its categories; None for a numeric one.
+            classes: of its target.
+            overrides: what asks for the cell on the command line.
+            config: the resolved configuration, as YAML.
+        """
+        if self.is_described:
             return
         cell = {
             "schema": SCHEMA_VERSION,
@@ -108,6 +137,9 @@ class CellStore:
             "dataset": dataset,
             "dataset_id": dataset_id,
             "source": source,
+            "columns": [{"name": name, "categories": categories} for name, categories in columns],
+            "classes": list(classes),
+            "overrides": list(overrides),
             "identity": self.identity,
         }
         write_whole(self.folder / "config.yaml", config)
@@ -126,10 +158,9 @@ class CellStore:
             pd.DataFrame(list(record.curves), columns=columns).to_parquet(
                 folder / "curves.parquet", compression="zstd", index=False
             )
-            save_file(
-                {k: np.ascontiguousarray(v) for k, v in record.preprocessing.items()},
-                folder / "preprocessing.safetensors",
-            )
+            for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
+                if arrays is not None:
+                    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / file)
             (folder / "environment.json").write_text(
                 json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8"
             )

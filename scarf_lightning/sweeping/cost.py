@@ -57,7 +57,7 @@ class CostModel:
     """
 
     def __init__(self, surveyed: Sequence[Surveyed]) -> None:
-        recorded = [pair for each in surveyed if each.state is State.FINISHED for pair in _recorded(each)]
+        recorded = _recorded([each for each in surveyed if each.state is State.FINISHED])
         self._kinds = sorted({(phase.name, phase.kind) for phase, _ in recorded})
         self._weights = np.zeros(3 + len(self._kinds))
         self.errors: NDArray[np.float64] = np.array([])
@@ -101,13 +101,16 @@ def size(cell: Cell) -> tuple[int, int]:
     return _published_sizes().get(cell.config.dataset.id or 0, TYPICAL_SIZE)
 
 
-def _recorded(each: Surveyed) -> list[tuple[Phase, float]]:
-    """The phases of a finished cell with the mean seconds of their trials."""
-    phases: list[tuple[Phase | None, str]] = [
-        (pretraining(each.cell), "pretrain_seconds"),
-        (supervised(each.cell), "finetune_seconds"),
-    ]
-    return [(phase, _mean(each.rows, column)) for phase, column in phases if phase is not None]
+def _recorded(finished: Sequence[Surveyed]) -> list[tuple[Phase, float]]:
+    """Phases with the mean seconds of their trials: the method of each cell, and each pre-training once, for its
+    seconds are in the rows of all cells that start from it."""
+    methods = [(supervised(each.cell), _mean(each.rows, "finetune_seconds")) for each in finished]
+    shared: dict[str, tuple[Phase, float]] = {}
+    for each in finished:
+        phase, key = pretraining(each.cell), each.cell.pretraining_key
+        if phase is not None and key is not None and key not in shared:
+            shared[key] = (phase, _mean(each.rows, "pretrain_seconds"))
+    return methods + list(shared.values())
 
 
 def _mean(rows: Sequence[dict[str, Any]], column: str) -> float:

@@ -21,16 +21,19 @@ OF_THE_WHOLE_RUN = ("sweeps", "plan", "force", "chunk.file", "chunk.minutes", "c
 
 @dataclass(frozen=True)
 class Request:
-    """What a command line asks for: cells, and the sweep file that they come from, if one does."""
+    """What a command line asks for: cells, the sweep file that they come from, if one does, and why some of its cells
+    are left out where the command line replaces an axis of it."""
 
     cells: list[Cell]
     sweep: SweepFile | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, sweeps: Path) -> Request:
     """Every combination of the swept overrides, each composed and checked.
 
-    With ``sweeps=NAME`` the union of that file's blocks; what the command line says of an axis replaces it in each.
+    With ``sweeps=NAME`` the union of that file's blocks; what the command line says of an axis replaces it in each. So
+    ``regime=full`` narrows a sweep of three regimes; the methods that need another one are then left out, and named.
 
     Args:
         arguments: overrides.
@@ -53,15 +56,22 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
 
     combinations = list(dict.fromkeys(itertools.chain.from_iterable(map(_product, blocks))))
     composer = Composer(loader, master)
-    cells, problems = [], []
+    cells, problems, illegal = [], [], []
     for overrides in combinations:
+        named = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
         try:
             config = composer(overrides)
+        except UsageError as error:
+            problems.append(f"{named}{error}")
+            continue
+        try:
             check_combination(config)
         except UsageError as error:
-            problems.append(f"{' '.join(overrides)}: {error}" if len(combinations) > 1 else str(error))
+            illegal.append((f"{named}{error}", str(error)))
         else:
             cells.append(Cell(overrides, config))
+    narrows = sweep is not None and len(given) > 1 and len(cells) > 0
+    problems += [] if narrows else [sentence for sentence, _ in illegal]
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     if not problems:
         problems = _refuse_unused(axes, cells)
@@ -69,7 +79,7 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
         problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     if problems:
         raise UsageError("\n".join(problems))
-    return Request(cells, sweep)
+    return Request(cells, sweep, tuple(dict.fromkeys(reason for _, reason in illegal)))
 
 
 def _refuse_sweeping_the_run(given: Sequence[Override]) -> None:

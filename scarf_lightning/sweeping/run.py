@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 from rich.table import Table
@@ -41,6 +42,8 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         launcher: what starts jobs.
         name: of the launcher.
     """
+    for reason in request.left_out:
+        screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True)
     cells = distinct(request.cells)
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
@@ -105,8 +108,7 @@ def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
 
 def _quoted(text: str) -> str:
     """A value in Hydra's notation, whatever is in it."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return QuotedString(text, Quote.single).with_quotes()
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
@@ -114,7 +116,7 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
     reason, said, cleared = "force=true trains it again", [], set()
     for cell in cells:
         store, pretraining = cell.store(), cell.pretraining()
-        if store is None:
+        if store is None or not store.folder.exists():
             continue
         with store.claim() as claim:
             if claim is None:
@@ -122,7 +124,7 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
                 continue
             if store.rows():
                 said.append(store.clear(reason))
-        if pretraining is not None and pretraining.fingerprint not in cleared:
+        if pretraining and pretraining.folder.exists() and pretraining.fingerprint not in cleared:
             cleared.add(pretraining.fingerprint)
             with pretraining.claim():
                 pretraining.clear(reason)

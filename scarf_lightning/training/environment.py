@@ -1,5 +1,6 @@
 """Versions and hardware that numbers are computed with."""
 
+from functools import cache
 from importlib.metadata import distributions, version
 from platform import platform, python_version
 from typing import Any
@@ -18,9 +19,11 @@ def environment(hardware: Hardware, threads: int) -> dict[str, Any]:
         "device": str(hardware.device),
         "precision": hardware.precision,
         "threads": threads,
-        "packages": {name: version(name) for name in PACKAGES} | _optional_packages(),
+        "packages": _packages(),
     }
 
 
-def _optional_packages() -> dict[str, str]:
-    return {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}
+@cache
+def _packages() -> dict[str, str]:
+    optional = {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}
+    return {name: version(name) for name in PACKAGES} | optional

@@ -72,6 +72,7 @@ def train_stack(
         curves=_curves(pretraining, outcome.fit),
         preprocessing={name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")},
         environment=environment(hardware, config.trainer.threads),
+        weights=_weights(outcome.fit) if config.keep_weights else None,
     )
 
 
@@ -98,6 +99,13 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         | place
         for t, trial in enumerate(data.trials)
     ]
+
+
+def _weights(finetuning: Fit | None) -> dict[str, Any] | None:
+    """Of f and h as they were fine-tuned last; a method without a network has none."""
+    if finetuning is None:
+        return None
+    return {name: weight.cpu().numpy() for name, weight in finetuning.part("classifier").items()}
 
 
 def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:

@@ -11,8 +11,21 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import PretrainSettings
 from tests.composing import cells_of, config_of, goes_together, names
 
-NOT_SCIENTIFIC = {"dataset", "trainer", "logger", "paths", "trials", "plugins"}
-"""What names the data, hardware and places; and the plugins, which the identity holds the source of."""
+NOT_SCIENTIFIC = {
+    "dataset",
+    "trainer",
+    "logger",
+    "paths",
+    "cache",
+    "chunk",
+    "sweeps",
+    "plan",
+    "force",
+    "keep_weights",
+    "trials",
+    "plugins",
+}
+"""What names the data, hardware and places, or is of a whole run; and the plugins, whose source is in the identity."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
 
 MARGINAL = {"name": "marginal", "rate": 0.6}

@@ -211,7 +211,7 @@ def test_values_at_the_edge_are_taken(option: str, value: Any) -> None:
             "corruption=means",
             f"corruption=means is not an option; the options of corruption are: {', '.join(names('corruption'))}.",
         ),
-        ("trails=3", "trails is not an option; the options are: trials, seed, fit_on, "),
+        ("trails=3", "trails is not an option; the options are: sweeps, plan, force, "),
         (
             "network.encoder.depht=3",
             "network.encoder.depht is not an option; the options of network.encoder are: width, depth, final_relu.",

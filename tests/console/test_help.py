@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +15,19 @@ def shown(width: int = 400) -> str:
 
 
 def test_every_axis_is_shown_with_all_its_options() -> None:
-    groups = {path.name for path in Path(CONF).iterdir() if path.is_dir()}
+    groups = {path.name for path in Path(CONF).iterdir() if path.is_dir()} - {"hydra"} | {"hydra/launcher"}
     assert set(AXES) == groups
     rows = shown().splitlines()
     for group in groups:
         (row,) = [line for line in rows if line.split()[:1] == [group]]
         for option in Path(CONF, group).glob("*.yaml"):
             assert option.stem in row or (option.stem.startswith("cc18-") and "cc18-NAME (69)" in row)
+
+
+def test_every_sweep_is_named() -> None:
+    page = " ".join(shown().split())
+    (listed,) = re.findall(r"behind a figure or table: ([^.]*)\.", page)
+    assert listed.split(", ") == sorted(path.stem for path in Path(CONF).parent.glob("sweeps/*.yaml"))
 
 
 def test_the_commands_can_be_given() -> None:

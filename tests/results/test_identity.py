@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -38,7 +38,7 @@ EVERYTHING = some_config(method={"name": "cotrain"})
 """A pre-trained and co-trained cell, which uses every option."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
-OTHERS = [("trials",), ("sweeps",), ("plan",), ("force",)] + [
+OTHERS = [("trials",), ("sweeps",), ("plan",), ("force",), ("keep_weights",)] + [
     (group, option.name)
     for group, settings in {
         "dataset": DatasetSettings,
@@ -58,6 +58,8 @@ def another(value: Any) -> Any:
         return not value
     if isinstance(value, str):
         return value + "_"
+    if is_dataclass(value):
+        return replace(value, mode="online")
     return 1 if value is None else value + 1
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import CellStore, axis_columns, identity, load
-from tests.cells import DATA_HASH, some_config, some_record
+from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 
 REQUIRED = [
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
@@ -26,7 +26,7 @@ def store(
     """A cell with these trials in a results folder."""
     config = some_config(**chosen)
     cell = CellStore(results, identity(config, DATA_HASH))
-    cell.describe(dataset="wdbc", dataset_id=dataset_id, source="somewhere", config="")
+    cell.describe(dataset="wdbc", dataset_id=dataset_id, source="somewhere", config="", **OF_WDBC)
     cell.add(some_record(trials, pretrained=config.pretrain.name != "none"))
     return cell
 
@@ -165,7 +165,7 @@ def test_two_folders_of_results_make_one_by_copying(results: Path, tmp_path: Pat
 
 def test_cells_without_a_finished_trial_have_no_rows(results: Path) -> None:
     started = CellStore(results, identity(some_config(seed=5), DATA_HASH))
-    started.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="")
+    started.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="", **OF_WDBC)
 
     assert len(load(results)) == 5
 
@@ -177,7 +177,7 @@ def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
         folder.mkdir()
     if state == "started":
         cell = CellStore(folder, identity(some_config(), DATA_HASH))
-        cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="")
+        cell.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="", **OF_WDBC)
 
     with pytest.raises(UsageError) as caught:
         load(folder)
@@ -185,14 +185,41 @@ def test_a_folder_without_results_is_named(state: str, tmp_path: Path) -> None:
     assert str(caught.value) == f"{folder} holds no results; train a cell first, or name another folder."
 
 
-def test_results_of_another_schema_are_named_with_both_numbers(results: Path) -> None:
-    file = sorted(results.glob("*/cell.json"))[1]
+def test_a_cell_of_another_schema_is_named_with_both_numbers_and_left_out(results: Path) -> None:
+    file, other = sorted(results.glob("*/cell.json"))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": 99}))
 
-    with pytest.raises(UsageError) as caught:
-        load(results)
+    with pytest.warns() as warned:
+        frame = load(results)
 
-    assert str(caught.value) == f"{file.parent} has schema 99; this version reads schema 1."
+    reason = "it has schema 99, and this version reads 2."
+    assert [str(warning.message) for warning in warned] == [f"{file} is left out: {reason}"]
+    assert warned[0].filename == __file__
+    assert set(frame["fingerprint"]) == {other.parent.name}
+
+
+def test_a_stack_that_is_torn_is_named_and_left_out(results: Path) -> None:
+    before = load(results)
+    file = next(results.glob("*/stacks/*-0002-*/curves.parquet"))
+    file.write_bytes(file.read_bytes()[:-1])
+
+    with pytest.warns() as warned:
+        frame = load(results)
+
+    assert [str(warning.message) for warning in warned] == [f"{file.parent} is left out: curves.parquet is torn."]
+    assert len(before[before["pretrain"] == "none"]) == 3
+    pd.testing.assert_frame_equal(
+        frame, before[before["pretrain"] == "scarf"].reset_index(drop=True), check_dtype=False
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.* is left out")
+def test_a_folder_where_every_record_is_damaged_holds_no_results(results: Path) -> None:
+    for file in results.glob("*/cell.json"):
+        file.write_text("")
+
+    with pytest.raises(UsageError, match="holds no results"):
+        load(results)
 
 
 def test_an_identity_as_columns() -> None:
@@ -206,7 +233,7 @@ def test_an_identity_as_columns() -> None:
 def stored(folder: Path, pretrain: str = "scarf", method: str = "control", **metrics: float) -> None:
     config = some_config(pretrain=pretrain, method={"name": method})
     cell = CellStore(folder, identity(config, DATA_HASH))
-    cell.describe(dataset="x", dataset_id=1, source="s", config="")
+    cell.describe(dataset="x", dataset_id=1, source="s", config="", **OF_WDBC)
     cell.add(some_record([0, 1], pretrained=pretrain != "none", **metrics))
 
 

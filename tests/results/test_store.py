@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from safetensors.numpy import load_file
 
 from scarf_lightning.results import CellStore, fingerprint, identity
 from scarf_lightning.results.files import UNFINISHED
-from tests.cells import DATA_HASH, some_config, some_record
+from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 
 FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
 
@@ -23,7 +24,7 @@ def cell(tmp_path: Path) -> CellStore:
 
 
 def describe(cell: CellStore, config: str = "seed: 0\n") -> None:
-    cell.describe(dataset="wdbc", dataset_id=1510, source="scikit-learn:breast_cancer", config=config)
+    cell.describe(dataset="wdbc", dataset_id=1510, source="scikit-learn:breast_cancer", config=config, **OF_WDBC)
 
 
 def stacks(cell: CellStore) -> list[Path]:
@@ -57,10 +58,13 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
     written = json.loads((cell.folder / "cell.json").read_text())
     assert fingerprint(written["identity"]) == written["fingerprint"] == cell.fingerprint
     assert {key: value for key, value in written.items() if key not in ("identity", "fingerprint")} == {
-        "schema": 1,
+        "schema": 2,
         "dataset": "wdbc",
         "dataset_id": 1510,
         "source": "scikit-learn:breast_cancer",
+        "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
+        "classes": ["1", "2"],
+        "overrides": [],
     }
 
 
@@ -246,3 +250,130 @@ def test_a_stray_file_among_the_stacks_is_passed_over(tmp_path: Path) -> None:
     cell.add(some_record([0]))
     (cell.folder / "stacks" / ".nfs0001").write_text("")
     assert cell.missing([0, 1]) == [1]
+
+
+def foreign(cell: CellStore) -> CellStore:
+    other = CellStore(cell.results, identity(some_config(seed=1), DATA_HASH))
+    describe(other)
+    other.add(some_record([0]))
+    return other
+
+
+def aside(cell: CellStore) -> dict[str, str]:
+    """What was set aside of the results, by path, with the reasons."""
+    found = {}
+    for reason in cell.results.glob("set_aside/*/reason.txt"):
+        named, _, why = reason.read_text().strip().partition(": ")
+        assert (reason.parent / named).exists()
+        found[named] = why
+    return found
+
+
+class TestMending:
+    @pytest.fixture
+    def trained(self, cell: CellStore) -> CellStore:
+        describe(cell)
+        cell.add(some_record([0, 1]))
+        cell.add(some_record([2]))
+        return cell
+
+    def test_nothing_is_wrong_with_whole_records(self, trained: CellStore) -> None:
+        assert trained.mend() == []
+        assert not (trained.results / "set_aside").exists()
+
+    @pytest.mark.parametrize("file", FILES)
+    def test_a_torn_stack_is_named_and_set_aside_and_its_trials_are_missing(
+        self, trained: CellStore, file: str
+    ) -> None:
+        stack = stacks(trained)[0]
+        (stack / file).write_bytes((stack / file).read_bytes()[:-2])
+
+        (sentence,) = trained.mend()
+
+        name = f"{trained.fingerprint}/stacks/{stack.name}"
+        assert sentence.startswith(f"{name} is set aside in {trained.results / 'set_aside'}")
+        assert sentence.endswith(f": {file} is torn.")
+        assert aside(trained) == {name: f"{file} is torn"}
+        assert trained.missing(range(3)) == [0, 1]
+        assert trained.mend() == []
+
+    def test_a_stack_of_another_cell_is_set_aside(self, trained: CellStore) -> None:
+        (stack,) = stacks(foreign(trained))
+        stack.rename(trained.folder / "stacks" / stack.name)
+
+        assert [row["trial"] for row in trained.rows()] == [0, 1, 2]
+        assert trained.mend()
+        assert list(aside(trained).values()) == [f"it belongs to {stack.parent.parent.name}"]
+
+    def test_records_of_the_schema_before_are_set_aside(self, trained: CellStore) -> None:
+        """Then trials.json was the rows alone."""
+        stack = stacks(trained)[0]
+        (stack / "trials.json").write_text(json.dumps([{"trial": 0, "accuracy": 0.5}]))
+        described = json.loads((trained.folder / "cell.json").read_text())
+        (trained.folder / "cell.json").write_text(json.dumps(described | {"schema": 1}))
+
+        assert len(trained.mend()) == 2
+
+        name = trained.fingerprint
+        assert aside(trained) == {
+            f"{name}/cell.json": "it has schema 1, and this version reads 2",
+            f"{name}/stacks/{stack.name}": "it has no schema",
+        }
+
+    @pytest.mark.parametrize("damage", ["torn", "foreign", "moved"])
+    def test_a_description_that_is_wrong_is_set_aside_and_written_again(self, trained: CellStore, damage: str) -> None:
+        path = trained.folder / "cell.json"
+        other = foreign(trained).folder / "cell.json"
+        described = json.loads(path.read_text())
+        text, reason = {
+            "torn": (path.read_text()[:-9], "cell.json is torn"),
+            "foreign": (other.read_text(), f"it belongs to {other.parent.name}"),
+            "moved": (
+                json.dumps(described | {"identity": json.loads(other.read_text())["identity"]}),
+                "its identity is another cell's",
+            ),
+        }[damage]
+        path.write_text(text)
+
+        trained.mend()
+        describe(trained)
+
+        assert aside(trained) == {f"{trained.fingerprint}/cell.json": reason}
+        assert json.loads(path.read_text()) == described
+        assert trained.missing(range(3)) == []
+
+    def test_clearing_sets_all_stacks_aside_whole_or_not(self, trained: CellStore) -> None:
+        for file in stacks(trained)[0].iterdir():
+            file.unlink()
+        names = [stack.name for stack in stacks(trained)]
+
+        sentence = trained.clear("why")
+
+        assert sentence.endswith(": why.")
+        assert stacks(trained) == []
+        (place,) = (trained.results / "set_aside").iterdir()
+        assert sorted(path.name for path in (place / trained.fingerprint / "stacks").iterdir()) == names
+        assert trained.missing(range(3)) == [0, 1, 2]
+        assert (trained.folder / "cell.json").exists()
+
+
+class TestClaim:
+    def test_one_process_has_the_cell(self, cell: CellStore) -> None:
+        with cell.claim() as mine:
+            assert mine is not None
+            with cell.claim() as other:
+                assert other is None
+        assert list(cell.folder.iterdir()) == []
+
+    def test_what_killed_processes_left_half_written_is_removed_after_an_hour_by_the_holder(
+        self, cell: CellStore
+    ) -> None:
+        left = [folder / f"{UNFINISHED}{age}" for folder in (cell.folder, cell.folder / "stacks") for age in "ab"]
+        for folder in left:
+            folder.mkdir(parents=True)
+            (folder / "curves.parquet").write_bytes(b"half")
+        for folder in left[::2]:
+            os.utime(folder, (0, 0))
+
+        with cell.claim():
+            assert [folder.exists() for folder in left] == [False, True, False, True]

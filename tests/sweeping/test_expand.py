@@ -1,10 +1,13 @@
+from pathlib import Path
+
 import pytest
 
 from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import axis_columns, fingerprint, identity
+from scarf_lightning.sweeping.cell import distinct
 from tests.cells import DATA_HASH
-from tests.composing import CONF, GROUPS, cells_of, names
+from tests.composing import CONF, GROUPS, cells_of, names, request_of
 
 
 def overrides(*arguments: str) -> list[tuple[str, ...]]:
@@ -214,7 +217,7 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
 @pytest.mark.parametrize(
     ("argument", "start"),
     [
-        ("trails=3", "trails is not an option; the options are: trials, seed, "),
+        ("trails=3", "trails is not an option; the options are: sweeps, plan, force, "),
         ("+trails=3", "trails is not an option; the options are: "),
         ("~trails", "Could not delete from config. 'trails' does not exist"),
         ("trials=abc", "trials: Value 'abc' "),
@@ -333,3 +336,138 @@ def test_odd_overrides_are_refused_for_what_they_are(argument: str) -> None:
         cells_of(argument)
     assert argument.strip("~").partition("=")[0].split(".")[0] in str(caught.value)
     assert "pretrain=none" not in str(caught.value)
+
+
+class TestSweepFiles:
+    FILE = """
+title: Some figure
+paper: Figure 3
+trials: 7
+cells:
+  - dataset: wdbc
+    corruption: [marginal, mean]
+  - dataset: cc18-phoneme
+    pretrain: [none, scarf]
+    corruption: marginal
+"""
+
+    @pytest.fixture
+    def sweeps(self, tmp_path: Path) -> Path:
+        (tmp_path / "some.yaml").write_text(self.FILE)
+        return tmp_path
+
+    def axes(self, sweeps: Path, *arguments: str) -> list[tuple[str | None, str, str, int]]:
+        cells = request_of(*arguments, sweeps=sweeps).cells
+        return [
+            (c.config.dataset.name, c.config.pretrain.name, c.config.corruption["name"], c.config.trials) for c in cells
+        ]
+
+    def test_a_sweep_is_the_union_of_its_blocks(self, sweeps: Path) -> None:
+        assert self.axes(sweeps, "sweeps=some") == [
+            ("wdbc", "scarf", "marginal", 7),
+            ("wdbc", "scarf", "mean", 7),
+            ("phoneme", "none", "marginal", 7),
+            ("phoneme", "scarf", "marginal", 7),
+        ]
+
+    def test_the_file_is_kept_with_the_cells(self, sweeps: Path) -> None:
+        sweep = request_of("sweeps=some", sweeps=sweeps).sweep
+
+        assert sweep is not None
+        assert (sweep.title, sweep.paper) == ("Some figure", "Figure 3")
+        assert request_of("sweeps=null", sweeps=sweeps).sweep is None
+
+    def test_what_the_command_line_says_of_an_axis_replaces_it_in_every_block(self, sweeps: Path) -> None:
+        assert self.axes(sweeps, "sweeps=some", "dataset=cc18-wilt,cc18-wdbc", "trials=2", "corruption=mean") == [
+            ("wilt", "scarf", "mean", 2),
+            ("wdbc", "scarf", "mean", 2),
+            ("wilt", "none", "mean", 2),
+            ("wdbc", "none", "mean", 2),
+            ("wilt", "scarf", "mean", 2),
+            ("wdbc", "scarf", "mean", 2),
+        ]
+
+    def test_an_axis_that_no_block_has_is_swept_in_every_one(self, sweeps: Path) -> None:
+        cells = request_of("sweeps=some", "seed=1,2", sweeps=sweeps).cells
+
+        assert [cell.config.seed for cell in cells] == [1, 2] * 4
+
+    @pytest.mark.parametrize("argument", ["~corruption.rate", "++corruption.rate=0.3", "corruption.rate=0.3"])
+    def test_an_option_is_not_its_group(self, argument: str, sweeps: Path) -> None:
+        assert len(request_of("sweeps=some", argument, sweeps=sweeps).cells) == 4
+
+    def test_equal_cells_of_several_blocks_count_once(self, sweeps: Path) -> None:
+        block = "  - {dataset: wdbc, corruption: [mean, zero]}\n  - {corruption: mean, dataset: [wdbc]}\n"
+        (sweeps / "some.yaml").write_text(self.FILE + block)
+
+        cells = distinct(request_of("sweeps=some", sweeps=sweeps).cells)
+
+        assert len(cells) == 4 + 1
+
+    def test_equal_cells_have_the_largest_number_of_trials_that_is_asked_for(self, sweeps: Path) -> None:
+        (sweeps / "some.yaml").write_text("title: T\ncells: [{seed: 1, trials: [3, 9, 4]}]\n")
+
+        (cell,) = distinct(request_of("sweeps=some", sweeps=sweeps).cells)
+
+        assert cell.config.trials == 9
+
+    def test_it_works_from_anywhere(self, sweeps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+
+        assert len(self.axes(sweeps, "sweeps=some")) == 4
+        assert len(self.axes(Path("nowhere"), "sweeps=../some.yaml")) == 4
+
+    def test_the_label_of_a_cell_does_not_name_the_sweep(self, sweeps: Path) -> None:
+        labels = [cell.label for cell in request_of("sweeps=some", "force=true", sweeps=sweeps).cells]
+
+        assert labels[0] == "dataset=wdbc corruption=marginal trials=7"
+
+    def test_what_is_wrong_in_a_file_is_listed_with_the_cell(self, sweeps: Path) -> None:
+        (sweeps / "some.yaml").write_text("title: T\ncells: [{corruption: [mean, maen]}, {sede: 1}]\n")
+
+        with pytest.raises(UsageError) as caught:
+            request_of("sweeps=some", sweeps=sweeps)
+
+        first, second = str(caught.value).split("\n")
+        assert first.startswith("corruption=maen sweeps=some: corruption=maen is not an option; the options of ")
+        assert second.startswith("sede=1 sweeps=some: sede is not an option; the options are: ")
+
+    def test_narrowing_a_sweep_leaves_out_what_does_not_go_with_it_and_says_so(self, sweeps: Path) -> None:
+        block = "title: T\ncells: [{regime: semi25, method: [control, self_train, tri_train], dataset: [wdbc, csv]}]\n"
+        (sweeps / "some.yaml").write_text(block)
+
+        request = request_of("sweeps=some", "regime=full", sweeps=sweeps)
+
+        assert {cell.config.method["name"] for cell in request.cells} == {"control"}
+        assert [sentence.partition(" does not go with ")[0] for sentence in request.left_out] == [
+            "method=self_train",
+            "method=tri_train",
+        ]
+        assert request_of("sweeps=some", sweeps=sweeps).left_out == ()
+
+    def test_what_does_not_go_together_in_the_file_itself_is_refused(self, sweeps: Path) -> None:
+        (sweeps / "some.yaml").write_text("title: T\ncells: [{method: [control, self_train]}]\n")
+
+        with pytest.raises(UsageError, match="method=self_train does not go with regime=full"):
+            request_of("sweeps=some", sweeps=sweeps)
+
+    @pytest.mark.parametrize(
+        "argument", ["sweeps=a,b", "plan=true,false", "force=true,false", "chunk.minutes=1,2", "chunk.max_jobs=1,2"]
+    )
+    def test_what_is_of_the_whole_run_is_not_swept(self, argument: str) -> None:
+        name = argument.partition("=")[0]
+
+        assert refusal(argument) == [f"{argument}: {name} is one for the whole run; give it one value."]
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("cache.max_gb=-1", "cache.max_gb must be at least 0, not -1.0."),
+        ("chunk.minutes=-1", "chunk.minutes must be at least 0, not -1.0."),
+        ("chunk.max_jobs=0", "chunk.max_jobs must be at least 1, not 0."),
+    ],
+)
+def test_bounds_of_the_options_of_a_run_are_checked(argument: str, sentence: str) -> None:
+    assert refusal(argument) == [sentence]

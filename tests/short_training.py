@@ -1,5 +1,6 @@
 """Cells trained in this process, with tiny networks and short phases, and what their records must hold."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,22 @@ def hardware_of(config: Config) -> Hardware:
     return Hardware(device, config.trainer.precision)
 
 
-def trained(config: Config, table: Table) -> StackRecord:
-    """What a cell leaves."""
+def short(config: Config) -> Config:
+    """The same cell, with tiny networks and short phases from now on."""
     for part in (config.network.encoder, config.network.pretrain_head, config.network.head):
         part.width = WIDTH
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
-    return train_stack(
-        config, build_parts(config), table, range(TRIALS), no_cache(config, table), hardware_of(config), console=None
-    )
+    return config
+
+
+def trained(
+    config: Config, table: Table, *, trials: Sequence[int] = range(TRIALS), cache: PretrainingStore | None = None
+) -> StackRecord:
+    """What a cell leaves; by default no pre-training is kept."""
+    short(config)
+    kept = cache or no_cache(config, table)
+    return train_stack(config, build_parts(config), table, trials, kept, hardware_of(config), console=None)
 
 
 def no_cache(config: Config, table: Table) -> PretrainingStore:

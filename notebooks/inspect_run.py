@@ -1,0 +1,210 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Look into one run
+#
+# What pre-training did to one cell: its curves, how much its trials differ, what its encoder does to the rows before
+# and after it has learned, and what a corrupted row looks like.
+#
+# To look into a cell of yours, put its folder of results and its fingerprint below (the column `fingerprint` of
+# `scarf_lightning.results.load`). With `FINGERPRINT = None` SCARF is trained on the bundled table, five trials,
+# unless that is done already.
+
+# %%
+# %matplotlib inline
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import display
+from sklearn.decomposition import PCA
+from sklearn.manifold import TSNE
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+
+import scarf_lightning
+from scarf_lightning.inspection import (
+    alignment,
+    corrupted_view,
+    effective_rank,
+    load_encoder,
+    load_rows,
+    uniformity,
+)
+from scarf_lightning.report.figures import loss_curves
+from scarf_lightning.report.figures.style import COLOURS, GREY
+from scarf_lightning.results import load, load_cell
+
+RESULTS = Path("results")
+FINGERPRINT = None
+TRIAL = 0
+
+plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
+TRAIN = Path(scarf_lightning.__file__).parents[1] / "train.py"
+
+# %%
+if FINGERPRINT is None:
+    command = [sys.executable, TRAIN, "trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    rows = load(RESULTS)
+    FINGERPRINT = rows.loc[(rows["dataset"] == "wdbc") & (rows["pretrain"] == "scarf"), "fingerprint"].iloc[0]
+
+cell = load_cell(FINGERPRINT, RESULTS)
+print(cell.description["dataset"], {axis: cell.config[axis]["name"] for axis in ("regime", "pretrain", "method")})
+cell.trials[["trial", "accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs"]]
+
+# %% [markdown]
+# ## Curves
+#
+# Every trial faint, the mean of those still training, and one standard deviation. Training jitters, because every
+# batch is corrupted anew; the validation rows were corrupted once, before the first epoch, so their loss is
+# comparable from epoch to epoch.
+
+# %%
+curves = cell.curves.assign(panel=cell.description["dataset"], line=cell.curves["trial"])
+loss_curves(curves)
+
+# %%
+loss_curves(curves, phase="finetune")
+
+# %% [markdown]
+# ## From trial to trial
+#
+# A trial is a split of its own and an initialisation of its own. One trial says little.
+
+# %%
+figure, panels = plt.subplots(1, 3, figsize=(9, 2.4))
+shown = {
+    "accuracy": "test accuracy",
+    "pretrain_epochs": "epochs of pre-training",
+    "finetune_epochs": "epochs of fine-tuning",
+}
+for axes, (column, title) in zip(panels, shown.items(), strict=True):
+    values = cell.trials[column].astype(float)
+    axes.hlines(values.mean(), -0.5, len(values) - 0.5, color=GREY, linestyle="--", linewidth=1, label="mean")
+    axes.plot(cell.trials["trial"], values, "o", color=COLOURS[0])
+    axes.set_xticks(cell.trials["trial"])
+    axes.set(title=title, xlabel="trial")
+    axes.margins(y=0.2)
+_ = panels[0].legend(frameon=False)
+# %% [markdown]
+# ## Embeddings
+#
+# The rows of the table through the encoder of one trial, as it was initialised, as pre-training left it and after
+# fine-tuning. Only the last has seen labels, those of the training rows; the test rows are drawn solid.
+
+# %%
+rows = load_rows(FINGERPRINT, TRIAL, RESULTS)
+is_test = (rows.part == "test").to_numpy()
+classes = sorted(rows.target.unique())
+phases = ["initial", "pretrained"]
+if "weights.safetensors" in {path.name for path in (RESULTS / FINGERPRINT).glob("stacks/*/*")}:
+    phases.append("finetuned")
+encoders = {phase: load_encoder(FINGERPRINT, TRIAL, phase, RESULTS) for phase in phases}
+embeddings = {phase: encoder.transform(rows.features) for phase, encoder in encoders.items()}
+
+# %%
+figure, grid = plt.subplots(2, len(phases), figsize=(3 * len(phases), 5.6), squeeze=False)
+for column, (phase, embedded) in enumerate(embeddings.items()):
+    planes = {
+        "PCA": PCA(2).fit_transform(embedded),
+        "t-SNE": TSNE(2, random_state=0, max_iter=500, perplexity=min(30, len(embedded) / 4)).fit_transform(embedded),
+    }
+    for axes, (name, plane) in zip(grid[:, column], planes.items(), strict=True):
+        for colour, value in zip(COLOURS, classes, strict=False):
+            of_class = (rows.target == value).to_numpy()
+            axes.scatter(*plane[of_class & ~is_test].T, s=6, color=colour, alpha=0.25, linewidth=0)
+            axes.scatter(*plane[of_class & is_test].T, s=14, color=colour, linewidth=0, label=f"class {value}")
+        axes.set(xticks=[], yticks=[], title=f"{phase}, {name}")
+_ = grid[0, 0].legend(frameon=False, markerscale=1.5, loc="best")
+# %% [markdown]
+# ## Nearest neighbours
+#
+# A test row, and the training rows nearest to it: among the scaled columns, and among the pre-trained embeddings.
+# Below, how often the five nearest training rows agree with a test row's class.
+
+# %%
+train, test = rows.features[~is_test], rows.features[is_test]
+spaces = {"pretrained": (embeddings["pretrained"][~is_test], embeddings["pretrained"][is_test])}
+numeric = train.select_dtypes("number").columns
+if len(numeric):
+    mean, deviation = train[numeric].mean(), train[numeric].std().replace(0, 1)
+    scaled = [((part[numeric] - mean) / deviation).fillna(0).to_numpy() for part in (train, test)]
+    spaces = {"columns": tuple(scaled)} | spaces
+
+tables = []
+for space, (known, asked) in spaces.items():
+    _, nearest = NearestNeighbors(n_neighbors=3).fit(known).kneighbors(asked[:1])
+    neighbours = train.iloc[nearest[0], :5].assign(**{"class": rows.target[~is_test].iloc[nearest[0]]})
+    tables.append(neighbours.set_axis(pd.MultiIndex.from_product([[f"nearest by {space}"], neighbours.index])))
+asked = test.iloc[[0], :5].assign(**{"class": rows.target[is_test].iloc[0]})
+display(pd.concat([asked.set_axis(pd.MultiIndex.from_product([["test row"], asked.index])), *tables]))
+
+spaces = {"columns": spaces["columns"]} if "columns" in spaces else {}
+spaces |= {phase: (embedded[~is_test], embedded[is_test]) for phase, embedded in embeddings.items()}
+agreement = {
+    space: KNeighborsClassifier(5).fit(known, rows.target[~is_test]).score(asked, rows.target[is_test])
+    for space, (known, asked) in spaces.items()
+}
+pd.Series(agreement, name="accuracy of 5 nearest neighbours").round(3).to_frame()
+
+# %% [markdown]
+# ## What corruption does to a row
+#
+# A view of some rows, as pre-training makes it from the training rows. Coloured are the features that were selected;
+# where the new value happens to equal the old one, nothing has changed. Values are in standard deviations of the
+# table.
+
+# %%
+view = corrupted_view(encoders["pretrained"], test, rows.features[rows.part == "train"], seed=0)
+first = test.index[0]
+if list(view.values) == list(test):
+    shown = [column for column in test if test[column].dtype != object][:20]
+    spread = rows.features[shown].std().replace(0, 1)
+    before = ((test.loc[first, shown] - rows.features[shown].mean()) / spread).astype(float)
+    after = ((view.values.loc[first, shown] - rows.features[shown].mean()) / spread).astype(float)
+else:  # corrupted after one-hot encoding: values are those of the network's input
+    shown = list(view.values)[:20]
+    before, after = pd.Series(np.nan, index=shown), view.values.loc[first, shown].astype(float)
+selected = view.selected.loc[first, shown]
+
+figure, axes = plt.subplots(figsize=(8, 3))
+places = np.arange(len(shown))
+axes.vlines(places[selected], before[selected], after[selected], color=COLOURS[1], linewidth=1, alpha=0.6)
+axes.plot(places, before, "o", color=GREY, label="the row")
+axes.plot(places[selected], after[selected], "D", color=COLOURS[1], label="selected, and replaced")
+axes.axhline(0, color="black", linewidth=0.5)
+axes.set_xticks(places, shown, rotation=60, ha="right", rotation_mode="anchor")
+axes.set_ylabel("standard deviations")
+_ = axes.legend(frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
+# %% [markdown]
+# ## Alignment, uniformity, effective rank
+#
+# *Alignment* is the mean squared distance between the directions of a row and its view: 0 where the encoder does not
+# notice the corruption. *Uniformity* says how evenly directions fill the sphere: the lower, the more evenly. A good
+# representation needs both (Wang and Isola 2020). The *effective rank* counts the dimensions that the embeddings
+# fill.
+
+# %%
+training = rows.features[rows.part == "train"]
+measured = {}
+for phase, encoder in encoders.items():
+    embedded = embeddings[phase][is_test]
+    learned = cell.config["corruption"]["name"] == "missing" and phase != "pretrained"  # values that it has not
+    measured[phase] = {
+        "alignment": np.nan if learned else alignment(embedded, corrupted_view(encoder, test, training).embeddings),
+        "uniformity": uniformity(embedded),
+        "effective rank": effective_rank(embedded),
+    }
+pd.DataFrame(measured).T.round(3)

@@ -1,0 +1,54 @@
+"""TensorBoard's event files: a folder a cell, whose scalars have the store's own precision."""
+
+import re
+import shutil
+from pathlib import Path
+
+import yaml
+
+from ..config.schema import LoggerSettings
+from ..errors import UsageError
+from .curves import mean_curves
+from .view import CellView
+
+FOLDER = "tensorboard"
+
+
+def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
+    """Write a cell to ``<results>/tensorboard/<group>/<name>_<id>``; what an earlier view left there is replaced.
+
+    Tags are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, ``summary/<metric>``, and as texts
+    ``config``, ``tags`` and, where the cell failed, ``failure``.
+
+    Raises:
+        UsageError: TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise UsageError("it is not installed; install the extra `tensorboard`") from error
+
+    sweep, name = (re.sub(r"[^\w.=+,-]+", "_", text)[:150] for text in (view.group, view.name))
+    folder = results / FOLDER / sweep / f"{name}_{view.id}"
+    shutil.rmtree(folder, ignore_errors=True)
+    with SummaryWriter(folder) as writer:
+
+        def scalar(tag: str, value: float, step: int) -> None:
+            writer.add_scalar(tag, float(value), step, new_style=True, double_precision=True)
+
+        frames = {
+            phase: curves.reset_index(names="step")
+            for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items()
+        }
+        if len(view.trials):
+            frames["trials"] = view.trials.select_dtypes("number").rename(columns={"trial": "step"})
+        for group, frame in frames.items():
+            for curve in frame.columns.drop("step"):
+                for step, value in frame[["step", curve]].dropna().itertuples(index=False):
+                    scalar(f"{group}/{curve}", value, int(step))
+        for metric, value in view.summary.items():
+            scalar(f"summary/{metric}", value, 0)
+        texts = {"config": yaml.safe_dump(view.config), "tags": " ".join(view.tags), "failure": view.failure}
+        for tag, text in texts.items():
+            if text is not None:
+                writer.add_text(tag, f"```\n{text}\n```")

@@ -1,0 +1,180 @@
+"""Agreement with the paper: the cells with the paper's settings beside its published numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..errors import UsageError
+from .drawings.gains import FILTER
+from .figures import agreement_scatter
+from .paper import (
+    AT_CHANCE_IN_PAPER,
+    UNSCALED_IN_PAPER,
+    published_accuracy,
+    published_epochs,
+    published_relative_gains,
+)
+from .reading import NOT_AXES, Material, Row
+from .sections import Block, Paragraph, Picture, Section, counted
+from .statistics import agreement, agreement_summary, gain_table, pretraining_grid, relative_gains, scores_of
+from .tables import number, table
+
+Competitor = tuple[str, str, str]
+"""Regime, pretrain, method."""
+
+LABEL = ["regime", "pretrain", "method"]
+DIGITS = {
+    "ours": ".2f", "s.e.": ".2f", "paper": ".2f", "difference": "+.2f", "low": "+.2f", "high": "+.2f",
+    "our gain": "+.2f", "its gain": "+.2f", "our epochs": ".1f", "its epochs": ".1f",
+}  # fmt: skip
+
+
+def published_competitors(material: Material) -> list[Competitor]:
+    """What both these cells and the paper's tables have, and what its gains are over."""
+    gains = published_relative_gains()[LABEL]
+    over = gains.assign(pretrain="none")
+    known = pd.concat([published_accuracy()[LABEL], gains, over]).drop_duplicates()
+    published = set(known.itertuples(index=False, name=None))
+    here = material.cells[LABEL].drop_duplicates().itertuples(index=False, name=None)
+    return [competitor for competitor in here if competitor in published]
+
+
+def paper_cells(material: Material, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:
+    """The cells on the paper's datasets that have its settings.
+
+    Args:
+        material: what there is.
+        defaults: for each competitor, the axis columns that the configuration has by default.
+    """
+    cells = material.cells[material.cells["dataset_id"].isin(published_accuracy()["dataset_id"].unique())]
+    expected = {competitor: _settings(row) for competitor, row in defaults.items()}
+
+    def is_the_papers(row: Row) -> bool:
+        settings = expected.get((row["regime"], row["pretrain"], row["method"]))
+        if settings is None:
+            return False
+        if row["dataset_id"] in UNSCALED_IN_PAPER:
+            settings = {c: v for c, v in settings.items() if c.partition(".")[0] != "scaling"} | {"scaling": "none"}
+        return _settings(row) == settings
+
+    chosen = [is_the_papers(row) for row in cells.to_dict("records")]  # type: ignore[arg-type]
+    return cells[pd.Series(chosen, index=cells.index, dtype=bool)]
+
+
+def paper_section(material: Material, defaults: Mapping[Competitor, Row]) -> Section | None:
+    """Ours beside the paper's, where any cell has its settings and a finished trial."""
+    cells = paper_cells(material, defaults)
+    rows = material.rows.join(cells[["dataset_id", *LABEL]], on="cell", how="inner")
+    if rows.empty:
+        return None
+    rows["dataset_id"] = rows["dataset_id"].astype(int)
+    rows["dataset"] = rows["cell"].map(cells["dataset"])
+    blocks: list[Block] = []
+    try:
+        found = agreement(rows, published_accuracy(), published_epochs())
+    except UsageError as error:
+        return Section("paper", "Beside the paper", [Paragraph(f"Not compared: {error}", warns=True)])
+    printed = found[found["published"].notna()]
+    if len(printed):
+        printed = printed.assign(competitor=printed["pretrain"] + " + " + printed["method"])
+        overall = agreement_summary(printed, by=())
+        blocks = [_picture(printed, overall), _summary_table(printed), _cell_table(printed, rows)]
+        if printed["at_chance"].any():
+            blocks.append(
+                Paragraph(
+                    f"Dataset {AT_CHANCE_IN_PAPER}: all six published networks stand at chance there, and a network "
+                    "that trains will not. Its networks are left out of the summary."
+                )
+            )
+    blocks += _gains(rows)
+    return Section("paper", "Beside the paper", blocks) if blocks else None
+
+
+def _picture(printed: pd.DataFrame, overall: pd.DataFrame) -> Picture:
+    row = overall.iloc[0]
+    words = f"mean difference {number(100 * row['mean_difference'], '+.2f')} points, mean absolute difference "
+    words += f"{100 * row['mean_absolute_difference']:.2f}"
+    words += f", rank correlation {row['spearman']:.3f}" if pd.notna(row["spearman"]) else ""
+    return Picture(
+        "paper-agreement",
+        agreement_scatter(printed),
+        alt=f"Scatter of our accuracies over the paper's: {words}.",
+        caption=f"Ours beside the paper's accuracy on {counted(int(row['cells']), 'cell')}: {words}. Bars are 95 % "
+        "intervals of our means; the paper prints none of its own.",
+    )
+
+
+def _summary_table(printed: pd.DataFrame) -> Block:
+    summary = agreement_summary(printed).reset_index()
+    for column in ("mean_difference", "mean_absolute_difference", "inside"):
+        summary[column] *= 100
+    return table(
+        "paper-agreement-summary",
+        "Agreement with the paper: differences in points, intervals of ours that hold the paper's number in percent, "
+        "rank correlations of accuracies and of gains over no pre-training",
+        summary,
+        formats={
+            "mean_difference": "+.2f", "mean_absolute_difference": ".2f", "inside": ".0f", "spearman": ".3f",
+            "gain_spearman": ".3f", "mean_epochs_difference": "+.1f",
+        },
+        headings={"inside": "inside, %"},
+    )  # fmt: skip
+
+
+def _cell_table(printed: pd.DataFrame, rows: pd.DataFrame) -> Block:
+    names = rows.drop_duplicates("dataset_id").set_index("dataset_id")["dataset"]
+    points = {"mean": "ours", "standard_error": "s.e.", "published": "paper"}
+    shown = printed[["dataset_id", *LABEL]].copy()
+    shown.insert(0, "dataset", shown["dataset_id"].map(names))
+    for column, heading in (points | {"difference": "difference", "low": "low", "high": "high"}).items():
+        shown[heading] = 100 * printed[column]
+    shown["trials"] = printed["trials"]
+    for column, heading in (("gain", "our gain"), ("published_gain", "its gain")):
+        shown[heading] = printed[column]
+    for column, heading in (("epochs", "our epochs"), ("published_epochs", "its epochs")):
+        shown[heading] = printed[column]
+    shown["at chance"] = printed["at_chance"]
+    return table(
+        "paper-agreement-cells",
+        "Every cell beside the paper's: accuracy in percent, difference with its 95 % interval, gain over no "
+        "pre-training in percent, epochs of fine-tuning",
+        shown,
+        formats=DIGITS,
+    )
+
+
+def _gains(rows: pd.DataFrame) -> list[Block]:
+    """Our average gains beside the paper's Table 1."""
+    published = published_relative_gains()
+    frames = []
+    for regime, part in rows.groupby("regime", sort=False):
+        methods = set(part.loc[part["pretrain"] == "none", "method"])
+        both = part[part["method"].isin(methods) & (part["pretrain"] != "none")]
+        grid: dict[Any, Any] = {}
+        for method, of_method in both.groupby("method", sort=False):
+            grid |= pretraining_grid([str(method)], of_method["pretrain"].unique())
+        if grid:
+            gains = gain_table(relative_gains(scores_of(part), grid, alpha=FILTER)).reset_index()
+            frames.append(gains.rename(columns={"row": "method", "column": "pretrain"}).assign(regime=regime))
+    if not frames:
+        return []
+    ours = pd.concat(frames).astype({"method": object, "pretrain": object})
+    beside = published.merge(ours, on=LABEL)
+    columns = [*LABEL, "relative_gain_percent", "kept_mean", "kept_datasets", "mean", "datasets"]
+    shown = table(
+        "paper-gains",
+        f"Average relative gains over no pre-training in percent beside the paper's Table 1, which averages the "
+        f"datasets with p < {FILTER:.2f} of its 69",
+        beside[columns],
+        formats={"relative_gain_percent": "+.2f", "kept_mean": "+.2f", "mean": "+.2f"},
+        headings={
+            "relative_gain_percent": "paper", "kept_mean": f"ours, p < {FILTER:.2f}", "kept_datasets": "of datasets",
+            "mean": "ours, all", "datasets": "of all",
+        },
+    )  # fmt: skip
+    return [shown] if len(beside) else []
+
+
+def _settings(row: Row) -> Row:
+    return {c: v for c, v in row.items() if c != "dataset" and c not in NOT_AXES and v is not None}

@@ -1,0 +1,203 @@
+"""Real sweeps that are killed, ended, short of disk, started twice, or have a cell that fails."""
+
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.results import load
+from tests.processes import TINY, assert_equal_rows, ended, in_the_way, n_records, started, train
+
+PARTS = """
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from scarf_lightning.corruption.marginal import Marginal
+
+
+@dataclass
+class Broken(Marginal):
+    name: ClassVar[str] = "broken"
+
+    def replacement(self, x, source, random):
+        if not Path("mended").exists():
+            raise ZeroDivisionError("planted")
+        return super().replacement(x, source, random)
+
+
+@dataclass
+class Counted(Marginal):
+    name: ClassVar[str] = "counted"
+
+    def replacement(self, x, source, random):
+        with open("views", "a") as file:
+            file.write("view\\n")
+        return super().replacement(x, source, random)
+"""
+
+pytestmark = [pytest.mark.slow]
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> str:
+    (tmp_path / "planted_parts.py").write_text(PARTS)
+    return "plugins=[planted_parts]"
+
+
+def when(condition: Callable[[], bool], process: subprocess.Popen[str], minutes: float = 3) -> None:
+    """Wait until this has come true, while the process runs."""
+    deadline = time.monotonic() + minutes * 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.launcher
+def test_three_kills_at_random_moments_lose_nothing_and_train_nothing_twice(tmp_path: Path) -> None:
+    sweep = [
+        "-m",
+        "seed=0,1",
+        "method=control,dropout",
+        "pretrain=none,scarf",
+        "trials=3",
+        "trainer.trials_per_stack=1",
+    ]
+    results, n_stacks = tmp_path / "killed", 2 * 2 * 2 * 3
+    draw = random.Random(5)
+    moments = sorted(draw.sample(range(n_stacks - 2), 3))
+    for n in moments:
+        with started(*sweep, "paths.results=killed", "hydra/launcher=joblib", *TINY, cwd=tmp_path) as process:
+            when(lambda n=n: n_records(results) >= n, process)
+            time.sleep(draw.uniform(0, 0.2))
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert n_records(results) >= moments[-1]
+    before = {path.name for path in results.glob("*/stacks/[0-9]*")}
+
+    last = train(*sweep, "paths.results=killed", "hydra/launcher=joblib", *TINY, cwd=tmp_path, minutes=5)
+    calm = train(*sweep, "paths.results=calm", *TINY, cwd=tmp_path, minutes=5)
+
+    assert (last.returncode, calm.returncode) == (0, 0), last.stderr
+    assert before <= {path.name for path in results.glob("*/stacks/[0-9]*")}
+    assert n_records(results) == n_stacks
+    assert_equal_rows(results, tmp_path / "calm")
+    left = [path for path in in_the_way(results) if not path.startswith("chunks") and ".unfinished" not in path]
+    assert left == []  # a kill leaves the list of its jobs, and files under names that nobody reads
+
+
+def test_a_planted_exception_stops_no_other_cell_and_is_named_until_it_is_mended(plugin: str, tmp_path: Path) -> None:
+    sweep = ["-m", "corruption.name=broken,marginal", "pretrain=scarf,scarf_ae", "trials=1", plugin, *TINY]
+
+    first = train(*sweep, cwd=tmp_path)
+
+    assert first.returncode == 1
+    frame = load(tmp_path / "results")
+    assert sorted(zip(frame["corruption"], frame["pretrain"], strict=True)) == [
+        ("marginal", "scarf"),
+        ("marginal", "scarf_ae"),
+    ]
+    assert len(re.findall(r"corruption\.name=broken .* failed on .*:\nTraceback", first.stderr)) == 2
+    assert first.stderr.count("ZeroDivisionError: planted") == 2
+    assert "corruption.name=marginal" not in first.stderr
+    assert first.stdout.count("not finished") == 2
+    failures = [path.read_text() for path in (tmp_path / "results" / "failures").iterdir()]
+    assert len(failures) == 2
+    assert all("ZeroDivisionError: planted" in failure for failure in failures)
+
+    (tmp_path / "mended").touch()
+    second = train(*sweep, cwd=tmp_path)
+
+    assert (second.returncode, second.stderr) == (0, "")
+    assert "2 of 4 cells were finished already." in second.stdout
+    assert len(load(tmp_path / "results")) == 4
+    assert in_the_way(tmp_path / "results") == []
+
+
+def no_longer_files(size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    """The weights of a pre-training need more than is left, rows and curves less."""
+    sweep = ["-m", "pretrain=none,scarf", "trials=2", *TINY, "network.encoder.width=64"]
+
+    full = train(*sweep, cwd=tmp_path, preexec_fn=partial(no_longer_files, 16_000))
+
+    assert full.returncode == 1
+    assert re.match(r"pretrain=scarf .* failed on .*:\nTraceback", full.stderr)
+    assert "File too large" in full.stderr
+    assert set(load(tmp_path / "results")["pretrain"].fillna("none")) == {"none"}
+    assert [path.split("/")[0] for path in in_the_way(tmp_path / "results")] == ["failures"]
+
+    again = train(*sweep, cwd=tmp_path)
+
+    assert (again.returncode, again.stderr) == (0, "")
+    assert len(load(tmp_path / "results")) == 4
+    assert in_the_way(tmp_path / "results") == []
+
+
+def test_a_disk_too_full_to_start_a_job_is_said_too(tmp_path: Path) -> None:
+    ran = train("trials=1", *TINY, cwd=tmp_path, preexec_fn=partial(no_longer_files, 100))
+
+    assert ran.returncode == 1
+    assert "File too large" in ran.stderr
+    assert in_the_way(tmp_path / "results") == []
+
+
+def test_a_preempted_job_gives_its_claims_back_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    cell = ["trainer.trials_per_stack=1", *TINY]
+
+    with started("trials=500", *cell, cwd=tmp_path) as process:
+        when(lambda: n_records(results) >= 2, process)
+        process.send_signal(signal.SIGTERM)
+        ran = ended(process)
+
+    assert ran.returncode == 143
+    assert in_the_way(results) == []
+    finished = load(results)
+    assert 2 <= len(finished) < 500
+    assert finished["trial"].tolist() == list(range(len(finished)))
+    kept = {path: path.stat().st_mtime_ns for path in results.glob("*/stacks/*")}
+
+    n = len(finished) + 1
+    again = train(f"trials={n}", *cell, cwd=tmp_path)
+
+    assert again.returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert n_records(results) == n
+
+
+def test_two_sweeps_of_the_same_cells_at_once_train_each_cell_and_each_pretraining_once(
+    plugin: str, tmp_path: Path
+) -> None:
+    sweep = ["-m", "seed=0,1", "method=control,dropout,mixup", "corruption.name=counted", "trials=2", plugin, *TINY]
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    for folder in (together, alone):
+        folder.mkdir()
+        (folder / "planted_parts.py").write_text(PARTS)
+
+    with started(*sweep, cwd=together) as one, started(*sweep, cwd=together) as other:
+        ran = [ended(process, minutes=4) for process in (one, other)]
+    single = train(*sweep, cwd=alone, minutes=4)
+
+    assert [each.returncode for each in (*ran, single)] == [0, 0, 0], ran
+    assert n_records(together / "results") == n_records(alone / "results") == 6
+    assert_equal_rows(together / "results", alone / "results")
+    assert (together / "views").read_text() == (alone / "views").read_text() != ""
+    for each in ran:
+        assert each.stderr == ""
+        assert each.stdout.startswith("6 cells of ")
+        assert "not finished" not in each.stdout
+    assert in_the_way(together / "results") == []

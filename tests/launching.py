@@ -1,0 +1,40 @@
+"""A launcher that starts no process: its jobs run `train.py`'s loop over a chunk here, with training made up."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.utils import JobReturn, JobStatus
+from omegaconf import OmegaConf
+
+import train
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.chunks import read_chunk
+
+Train = Callable[[Cell], object]
+
+
+class FakeLauncher:
+    """Runs each chunk by `train.main`, with this function in place of `train.train_cell`.
+
+    ``launched`` holds the overrides of every cell of every chunk.
+    """
+
+    def __init__(self, train_cell: Train) -> None:
+        self._train_cell = train_cell
+        self.launched: list[list[tuple[str, ...]]] = []
+
+    def launch(self, job_overrides: Sequence[list[str]], initial_job_idx: int) -> list[JobReturn]:
+        assert initial_job_idx == 0
+        return [self._job(overrides) for overrides in job_overrides]
+
+    def _job(self, overrides: list[str]) -> JobReturn:
+        (override,) = OverridesParser.create().parse_overrides(overrides)
+        assert override.key_or_group == "chunk.file"
+        file = override.value()
+        self.launched.append([cell.overrides for cell in read_chunk(str(file))])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(train, "train_cell", lambda cell, *_: self._train_cell(cell))
+            patch.setattr(train, "end_on_sigterm", lambda: None)
+            train.main.__wrapped__(OmegaConf.create({"chunk": {"file": file}}))
+        return JobReturn(overrides=overrides, status=JobStatus.COMPLETED)

@@ -1,0 +1,31 @@
+"""A home folder of its own, so that no test sees a user's W&B settings or leaves files there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
+    for name in (
+        "WANDB_SERVICE",
+        "WANDB_API_KEY",
+        "WANDB_MODE",
+        "WANDB_DIR",
+        "WANDB_SWEEP_ID",
+        "NETRC",
+        "XDG_CONFIG_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"

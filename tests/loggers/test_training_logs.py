@@ -1,0 +1,126 @@
+"""`train.py logger=...` as a user starts it, and what it leaves of W&B's and TensorBoard's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.loggers.curves import mean_curves
+from scarf_lightning.results import load, load_cell
+from tests.composing import ROOT
+from tests.loggers.wandb_files import runs
+from tests.processes import TINY, train
+
+TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
+DIVERGES = "finetune.learning_rate=1e30"
+
+KILLED_WHILE_IT_WRITES = """
+import os, runpy, signal
+import scarf_lightning.loggers.wandb_runs as runs
+runs.mean_curves = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+runpy.run_path("train.py", run_name="__main__")
+"""
+
+
+def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> None:
+    ran = train(*TWO_CELLS, "logger=wandb", cwd=tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    results, found = tmp_path / "results", runs(tmp_path / "results")
+    rows = load(results)
+    assert sorted(run.id for run in found) == sorted(f"{cell}-2" for cell in rows["fingerprint"].unique())
+    assert {run.name.rpartition(" ")[2] for run in found} == {"corruption=mean", "corruption=marginal"}
+    for run in found:
+        cell = load_cell(run.id.removesuffix("-2"), results)
+        assert (run.group, run.exit_code) == ("cells", 0)
+        assert f"corruption={cell.config['corruption']['name']}" in run.tags
+        assert run.config == cell.config | {"fingerprint": cell.fingerprint, "trials": 2}
+        for phase, curves in mean_curves(cell.curves, per_trial=False).items():
+            assert run.curve(f"{phase}/epoch") == [1, 2]
+            for curve in curves:
+                assert run.curve(f"{phase}/{curve}") == pytest.approx(curves[curve].tolist(), rel=1e-15)
+        for metric in ("accuracy", "log_loss", "auroc"):
+            assert run.summary[metric] == pytest.approx(cell.trials[metric].mean(), rel=1e-15)
+        assert run.summary["validation_error"] == pytest.approx(
+            cell.curves[cell.curves["phase"] == "finetune"].groupby("trial")["validation_error"].min().mean()
+        )
+    assert not (tmp_path / "wandb").exists()
+
+
+def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path: Path) -> None:
+    ran = train("trials=2", *TINY, f"{DIVERGES},0.001", "logger=both", cwd=tmp_path)
+
+    assert ran.returncode == 1
+    failed, finished = sorted(runs(tmp_path / "results"), key=lambda run: run.summary.get("trials", 0))
+    assert (failed.exit_code, failed.id[16:]) == (1, "-0")
+    assert "FloatingPointError: training diverged" in failed.notes
+    assert (finished.exit_code, finished.id[16:], finished.notes) == (0, "-2", "")
+    assert len(list((tmp_path / "results" / "tensorboard" / "cells").iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_a_cell_that_fails_before_the_store_knows_it_is_a_failed_run_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("a,b\n" + "1,x\n" * 20)  # one class
+
+    ran = train(
+        "dataset=csv", "dataset.path=mine.csv", "dataset.target=b", "trials=1", "logger=wandb", *TINY, cwd=tmp_path
+    )
+
+    assert ran.returncode == 1
+    assert "has the one class 'x'" in ran.stderr
+    (run,) = runs(tmp_path / "results")
+    assert (run.exit_code, run.tags) == (1, ["dataset=mine"])
+    assert "has the one class 'x'" in run.notes
+
+
+@pytest.mark.slow
+def test_a_sweep_groups_its_runs(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("title: mine\ntrials: 1\ncells:\n  - corruption: [mean]\n")
+
+    ran = train("sweeps=mine.yaml", *TINY, "logger=both", cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    assert [run.group for run in runs(tmp_path / "results")] == ["mine"]
+    assert [folder.name for folder in (tmp_path / "results" / "tensorboard").iterdir()] == ["mine"]
+
+
+@pytest.mark.slow
+def test_being_killed_while_a_view_is_written_loses_nothing(tmp_path: Path) -> None:
+    overrides = ("trials=2", *TINY, "logger=wandb")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_WHILE_IT_WRITES, *overrides, f"paths.results={tmp_path / 'results'}"],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+    )
+    assert killed.returncode == -9
+    before = load(tmp_path / "results")
+
+    ran = train(*overrides, cwd=tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "(finished already)" in ran.stdout
+    assert before["trial"].tolist() == [0, 1]
+    assert load(tmp_path / "results").equals(before)
+
+
+def test_a_view_that_cannot_be_written_is_named_and_the_cell_is_finished(tmp_path: Path) -> None:
+    ran = train("trials=1", *TINY, "logger=wandb", "logger.wandb.mode=online", cwd=tmp_path)
+
+    assert ran.returncode == 0
+    assert ran.stderr.startswith(f"wdbc {' '.join(TINY[:-1])} (")
+    assert ran.stderr.endswith(
+        "is not in W&B: nobody is logged in; run `wandb login`, or use logger.wandb.mode=offline. Nothing is lost: "
+        "`python report.py results=results upload=wandb` makes it.\n"
+    )
+    assert len(load(tmp_path / "results")) == 1
+
+
+def test_without_a_logger_neither_is_imported(tmp_path: Path) -> None:
+    ran = train("trials=1", *TINY, cwd=tmp_path, python_options=("-X", "importtime"))
+
+    assert ran.returncode == 0
+    assert "pytorch_lightning" in ran.stderr
+    names = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
+    assert not names & {"wandb", "tensorboard", "scarf_lightning.loggers"}

@@ -1,0 +1,249 @@
+"""Views of made-up cells, written in this process."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.util.tensor_util import make_ndarray
+
+from scarf_lightning.config.schema import LoggerSettings, WandbSettings
+from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
+from scarf_lightning.loggers.curves import mean_curves
+from scarf_lightning.loggers.view import run_name
+from scarf_lightning.loggers.wandb_runs import open_run
+from scarf_lightning.results import load_cell
+from tests.cells import finish, results_in, some_cell, some_record
+from tests.loggers.wandb_files import runs, table
+
+BOTH = LoggerSettings(name="both")
+WANDB = LoggerSettings(name="wandb")
+
+
+@pytest.fixture
+def fingerprint(results: Path) -> str:
+    """Of a made-up cell of two trials."""
+    return finish(some_cell("trials=2", "corruption.rate=0.6", paths=results_in(results.parent))).fingerprint
+
+
+@pytest.fixture
+def view(fingerprint: str, results: Path) -> CellView:
+    return cell_view(fingerprint, results, group="quick")
+
+
+def test_a_view_says_what_the_cell_is(view: CellView, fingerprint: str) -> None:
+    assert (view.id, view.group, view.name) == (f"{fingerprint}-2", "quick", "wdbc defaults")
+    assert {"dataset=wdbc", "regime=semi25", "pretrain=scarf", "corruption=marginal", "method=control"} <= set(
+        view.tags
+    )
+    assert not any(tag.startswith(("network", "finetune", "cotrain")) for tag in view.tags)
+
+
+def test_a_name_tells_what_was_asked_but_not_how_or_where_to_train() -> None:
+    asked = ["dataset=csv", "dataset.path=a.csv", "sweeps=quick", "regime=full", "corruption.rate=0.3", "trials=5"]
+
+    assert (
+        run_name("mine", [*asked, "logger=wandb", "paths.results=elsewhere"]) == "mine regime=full corruption.rate=0.3"
+    )
+
+
+def test_the_summary_is_the_mean_over_trials_and_leaves_out_what_is_not_defined(results: Path) -> None:
+    cell = some_cell(paths=results_in(results.parent), trials=3)
+    view = cell_view(finish(cell, auroc=float("nan"), finetune_best_epoch=2).fingerprint, results, group="cells")
+
+    assert view.summary["accuracy"] == pytest.approx(0.51)
+    assert view.summary["accuracy_std"] == pytest.approx(0.01)
+    assert view.summary["finetune_seconds"] == pytest.approx(3 * 0.25)
+    assert view.summary["trials"] == 3
+    assert "auroc" not in view.summary
+    assert "validation_error" not in view.summary  # these curves have none
+
+
+def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None:
+    cell = some_cell(paths=results_in(results.parent))
+    store = finish(cell, trials=[])
+    record = some_record([0, 1], finetune_best_epoch=1)
+    curves = [curve | {"validation_error": curve["trial"] + curve["epoch"] / 10} for curve in record.curves]
+    store.add(replace(record, curves=curves))
+
+    assert cell_view(store.fingerprint, results, group="g").summary["validation_error"] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("per_trial", [False, True])
+def test_wandb_holds_what_the_view_says(per_trial: bool, view: CellView, results: Path) -> None:
+    assert write_views(view, results, LoggerSettings(name="wandb", per_trial=per_trial)) == []
+
+    (run,) = runs(results)
+    assert (run.id, run.name, run.group, run.tags) == (view.id, view.name, view.group, view.tags)
+    assert run.exit_code == 0
+    assert {key: run.summary[key] for key in view.summary} == pytest.approx(view.summary)
+    for phase, curves in mean_curves(view.curves, per_trial=per_trial).items():
+        for curve in curves:
+            assert run.curve(f"{phase}/{curve}") == pytest.approx(curves[curve].dropna().tolist())
+    shown = table(results, run, "trials_table")
+    assert shown["columns"] == list(view.trials.columns)
+    assert [row[shown["columns"].index("accuracy")] for row in shown["data"]] == view.trials["accuracy"].tolist()
+
+
+def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -> None:
+    assert write_views(view, results, LoggerSettings(name="tensorboard", per_trial=True)) == []
+
+    (folder,) = (results / "tensorboard" / "quick").iterdir()
+    assert folder.name == f"wdbc_defaults_{view.id}"
+    events = EventAccumulator(str(folder), size_guidance={"tensors": 0}).Reload()
+    read = {
+        tag: {event.step: make_ndarray(event.tensor_proto).item() for event in events.Tensors(tag)}
+        for tag in events.Tags()["tensors"]
+        if not tag.endswith("text_summary")
+    }
+    stored = load_cell(view.config["fingerprint"], results)
+    curves = stored.curves.set_index(["phase", "trial", "epoch"])["validation_loss"].sort_index()
+    for phase in ("pretrain", "finetune"):
+        for trial in (0, 1):
+            assert read[f"{phase}/validation_loss_trial_{trial}"] == curves[phase, trial].to_dict()
+        mean = curves[phase].groupby("epoch").mean()
+        assert read[f"{phase}/validation_loss_mean"] == mean.to_dict()
+    assert read["trials/accuracy"] == stored.trials.set_index("trial")["accuracy"].to_dict()
+    assert read["summary/accuracy"] == {0: stored.trials["accuracy"].mean()}
+
+
+def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open(results: Path) -> None:
+    cells = [some_cell(paths=results_in(results.parent), seed=seed) for seed in range(3)]
+    views = [cell_view(finish(cell).fingerprint, results, group="cells") for cell in cells]
+
+    with open_run(WandbSettings(), results, "outer", {"name": "outer", "group": "other"}) as outer:
+        for view in views:
+            write_views(view, results, WANDB)
+        outer.log({"own": 1})
+
+    found = {run.id: run for run in runs(results)}
+    assert set(found) == {"outer", *(view.id for view in views)}
+    assert found["outer"].history == [{"own": 1}]
+    assert all(len(found[view.id].curve("pretrain/epoch")) == 2 for view in views)
+
+
+def test_a_view_that_is_written_again_replaces_the_old_one(view: CellView, results: Path) -> None:
+    for _ in range(2):
+        write_views(view, results, BOTH)
+
+    assert [run.id for run in runs(results)] == [view.id]
+    assert len(list((results / "tensorboard").glob("*/*/events*"))) == 1
+
+
+def test_a_cell_that_has_grown_is_another_run(results: Path) -> None:
+    cell = some_cell(paths=results_in(results.parent))
+    for trials in ([0], [0, 1]):
+        write_views(cell_view(finish(cell, trials=trials).fingerprint, results, group="cells"), results, BOTH)
+
+    assert [run.id[16:] for run in runs(results)] == ["-1", "-2"]
+    assert len(list((results / "tensorboard" / "cells").iterdir())) == 2
+
+
+def test_a_failed_cell_is_a_failed_run_that_says_why(fingerprint: str, results: Path) -> None:
+    view = cell_view(fingerprint, results, group="cells", failure="Traceback: diverged")
+
+    assert write_views(view, results, BOTH) == []
+
+    (run,) = runs(results)
+    assert (run.exit_code, run.notes) == (1, "Traceback: diverged")
+
+
+def test_a_run_whose_block_raises_is_finished_and_failed(results: Path) -> None:
+    with (
+        pytest.raises(OSError, match="disk"),
+        open_run(WandbSettings(), results, "broken", {"name": "broken", "group": "g"}),
+    ):
+        raise OSError("disk")
+
+    assert [(run.id, run.exit_code) for run in runs(results)] == [("broken", 1)]
+
+
+@pytest.mark.parametrize("logger", [LoggerSettings(), LoggerSettings(name="wandb", wandb=WandbSettings("disabled"))])
+def test_what_is_turned_off_writes_nothing(logger: LoggerSettings, view: CellView, results: Path) -> None:
+    before = sorted(results.rglob("*"))
+
+    assert write_views(view, results, logger) == []
+
+    assert sorted(results.rglob("*")) == before
+
+
+def test_online_without_a_login_asks_nobody_and_is_named(view: CellView, results: Path) -> None:
+    online = LoggerSettings(name="both", wandb=WandbSettings("online"))
+
+    (problem,) = write_views(view, results, online)
+
+    assert problem == (
+        f"wdbc defaults ({view.id}) is not in W&B: nobody is logged in; run `wandb login`, or use "
+        "logger.wandb.mode=offline."
+    )
+    assert runs(results) == []
+    assert list((results / "tensorboard").glob("*/*/events*"))
+
+
+def test_a_folder_that_cannot_be_written_is_named(view: CellView, results: Path) -> None:
+    (results / "tensorboard").touch()
+    (results / "wandb").touch()
+
+    problems = write_views(view, results, BOTH)
+
+    assert [problem.partition(":")[0] for problem in problems] == [
+        f"{view.name} ({view.id}) is not in W&B",
+        f"{view.name} ({view.id}) is not in TensorBoard",
+    ]
+
+
+def test_the_environment_is_left_as_it_was(view: CellView, results: Path) -> None:
+    before = dict(os.environ)
+    write_views(view, results, WANDB)
+
+    assert {name: value for name, value in os.environ.items() if before.get(name) != value} == {}
+
+
+class TestUpload:
+    @pytest.fixture
+    def report(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "report"
+        (folder / "figures").mkdir(parents=True)
+        figure = Figure()
+        figure.subplots().plot([0, 1])
+        figure.savefig(folder / "figures" / "wins.png")
+        (folder / "gains.csv").write_text("method,gain\ncontrol,0.5\n")
+        (folder / "index.html").write_text("<p>SCARF wins</p>")
+        return folder
+
+    def test_a_sweep_is_a_run_a_cell_and_one_of_its_report(self, report: Path, fingerprint: str, results: Path) -> None:
+        cells = [fingerprint, "0" * 16]  # the other is not trained yet
+
+        assert upload_sweep(results, cells, "my sweep", report, WANDB) == []
+
+        found = {run.id: run for run in runs(results)}
+        assert set(found) == {f"{fingerprint}-2", "report-my-sweep"}
+        assert {run.group for run in found.values()} == {"my sweep"}
+        of_report: Any = found["report-my-sweep"]
+        assert table(results, of_report, "tables/gains")["data"] == [["control", 0.5]]
+        (media,) = (results / "wandb").glob("offline-run-*-report-my-sweep/files/media")
+        assert {path.suffix for path in media.rglob("*") if path.is_file()} == {".png", ".json", ".html"}
+        assert of_report.exit_code == 0
+
+    def test_a_report_that_cannot_be_written_is_named(self, report: Path, fingerprint: str, results: Path) -> None:
+        (report / "gains.csv").write_bytes(b"\xff\xfe\x00")
+
+        (problem,) = upload_sweep(results, [fingerprint], "quick", report, WANDB)
+
+        assert problem.startswith("The report of quick is not in W&B: ")
+        assert {run.id: run.exit_code for run in runs(results)} == {f"{fingerprint}-2": 0, "report-quick": 1}
+
+    def test_what_is_turned_off_uploads_nothing(self, report: Path, fingerprint: str, results: Path) -> None:
+        assert upload_sweep(results, [fingerprint], "quick", report, LoggerSettings()) == []
+
+        assert not (results / "wandb").exists()
+
+
+def test_numbers_of_numpy_do_not_keep_a_view_from_being_written(results: Path) -> None:
+    store = finish(some_cell(paths=results_in(results.parent)), extra=np.float32(0.5))
+
+    assert write_views(cell_view(store.fingerprint, results, group="g"), results, BOTH) == []

@@ -1,0 +1,81 @@
+"""`train.py` as a user starts it: a process with tiny networks, and what it leaves on the disk."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from scarf_lightning.results import load
+from scarf_lightning.results.files import UNFINISHED
+from tests.composing import ROOT
+
+TINY = (
+    "pretrain.max_epochs=2",
+    "finetune.max_epochs=2",
+    "network.encoder.width=16",
+    "network.encoder.depth=2",
+    "network.pretrain_head.width=16",
+    "network.head.width=16",
+    "trainer=cpu",
+)
+TINY_CONTROL = tuple(option for option in TINY if "pretrain" not in option)
+"""Of cells without pre-training, which refuse its options."""
+TIMES = ["pretrain_seconds", "finetune_seconds"]
+MINUTES = 60.0
+
+Process = subprocess.CompletedProcess[str]
+
+
+def started(*overrides: str, cwd: Path, python_options: tuple[str, ...] = (), **how: Any) -> subprocess.Popen[str]:
+    """`train.py`, running in a process group of its own."""
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
+    return subprocess.Popen(
+        [sys.executable, *python_options, str(ROOT / "train.py"), *overrides],
+        cwd=cwd,
+        env=given,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **how,
+    )
+
+
+def train(*overrides: str, cwd: Path, minutes: float = 2, **how: Any) -> Process:
+    """`train.py`, run to its end."""
+    with started(*overrides, cwd=cwd, **how) as process:
+        return ended(process, minutes)
+
+
+def ended(process: subprocess.Popen[str], minutes: float = 2) -> Process:
+    """What a process said by its end."""
+    try:
+        out, err = process.communicate(timeout=minutes * MINUTES)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return Process(process.args, process.returncode, out, err)
+
+
+def without_times(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.drop(columns=TIMES).reset_index(drop=True)
+
+
+def assert_equal_rows(results: Path, others: Path) -> None:
+    """The same cells and trials with the same numbers, but for the seconds that they took."""
+    pd.testing.assert_frame_equal(without_times(load(results)), without_times(load(others)), check_exact=True)
+
+
+def n_records(results: Path) -> int:
+    """Published stacks."""
+    return len(list(results.glob("*/stacks/[0-9]*")))
+
+
+def in_the_way(results: Path) -> list[str]:
+    """Claims, what is half-written, and what was set aside: after a sweep has ended there is none."""
+    patterns = ("**/claim", f"**/{UNFINISHED}*", "set_aside", "chunks", "failures/*")
+    return sorted(path.relative_to(results).as_posix() for pattern in patterns for path in results.glob(pattern))

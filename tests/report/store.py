@@ -1,0 +1,69 @@
+"""A store as the paper's numbers might have left it: no training, a record a cell."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from scarf_lightning.report.paper import UNSCALED_IN_PAPER, published_accuracy, published_epochs
+from scarf_lightning.results import CellStore, StackRecord, identity
+from tests.cells import OF_WDBC, some_record
+from tests.composing import config_of
+
+PRETRAINS = ("none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc")
+SPREAD = 0.01
+"""Standard deviation of a trial's accuracy around the published mean."""
+
+
+def fill_store(
+    results: Path,
+    *,
+    datasets: int,
+    trials: int,
+    pretrains: Sequence[str] = PRETRAINS,
+    regimes: Sequence[str] = ("full",),
+    names: dict[int, str] | None = None,
+) -> pd.DataFrame:
+    """Cells with the paper's settings on its first datasets, each trial near the published mean.
+
+    Args:
+        results: the folder to fill.
+        datasets: how many.
+        trials: of each cell.
+        pretrains, regimes: the product of these, with method control.
+        names: of datasets by their OpenML ids; the others are called by their ids.
+
+    Returns:
+        The accuracies: ``dataset_id, regime, pretrain, trial, accuracy``.
+    """
+    random = np.random.default_rng(0)
+    accuracy = published_accuracy().set_index(["regime", "dataset_id", "pretrain", "method"])["accuracy"]
+    epochs = published_epochs().set_index(["dataset_id", "pretrain"])["epochs"]
+    ids = list(dict.fromkeys(accuracy.index.get_level_values("dataset_id")))[:datasets]
+    rows = []
+    for regime in regimes:
+        for pretrain in pretrains:
+            for id in ids:
+                scaling = "none" if id in UNSCALED_IN_PAPER else "zscore"
+                config = config_of(f"regime={regime}", f"pretrain={pretrain}", f"scaling={scaling}")
+                store = CellStore(results, identity(config, f"{id:064x}"))
+                mean = accuracy[regime, id, pretrain, "control"]
+                values = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
+                name = (names or {}).get(id, f"dataset-{id}")
+                store.describe(dataset=name, dataset_id=id, source="made up", config="seed: 0\n", **OF_WDBC)
+                store.add(_record(values, pretrain != "none", epochs[id, pretrain]))
+                rows += [(id, regime, pretrain, trial, value) for trial, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["dataset_id", "regime", "pretrain", "trial", "accuracy"])
+
+
+def _record(accuracies: Iterable[float], pretrained: bool, epochs: float) -> StackRecord:
+    values = list(accuracies)
+    record = some_record(range(len(values)), pretrained=pretrained, finetune_epochs=round(epochs))
+    rows = [row | {"accuracy": float(value)} for row, value in zip(record.rows, values, strict=True)]
+    curves = [
+        curve | {"train_loss": curve["validation_loss"] * 1.1}
+        for curve in record.curves
+        if pretrained or curve["phase"] == "finetune"
+    ]
+    return StackRecord(rows, curves, record.preprocessing, record.environment)

@@ -1,0 +1,185 @@
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
+from scarf_lightning.report.options import Options
+from scarf_lightning.report.reading import Material, cells_of_folder, read_material
+from scarf_lightning.report.sections import Paragraph, Section
+from tests.report.material import HOSTILE, compared
+from tests.report.store import fill_store
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, its text, and tags left open."""
+
+    VOID = ("meta", "link", "img")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def attributes(self, tag: str, name: str) -> list[str]:
+        return [attributes[name] or "" for found, attributes in self.found if found == tag and name in attributes]
+
+
+def report_of(material: Material, *, title: str = "A title") -> Report:
+    return make_report(
+        material,
+        default_drawings(material),
+        Options(),
+        title=title,
+        paper="Table 1",
+        defaults={},
+        command="python report.py",
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of a store in which one dataset has a hostile name."""
+    folder = tmp_path_factory.mktemp("written")
+    fill_store(folder / "results", datasets=3, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
+    material = read_material(cells_of_folder(folder / "results")[0])
+    write_report(report_of(material, title=HOSTILE), folder / "report")
+    return folder / "report"
+
+
+def test_the_page_is_whole_and_shows_every_figure(written: Path) -> None:
+    page = Elements((written / "index.html").read_text(encoding="utf-8"))
+
+    assert page.open == []
+    sources, alts = page.attributes("img", "src"), page.attributes("img", "alt")
+    assert len(sources) == len(alts) == len(list((written / "figures").glob("*.svg"))) > 3
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
+    assert all(len(alt) > 20 for alt in alts)
+
+
+def test_its_links_lead_to_its_sections_and_files(written: Path) -> None:
+    page = Elements((written / "index.html").read_text(encoding="utf-8"))
+    ids = page.attributes("section", "id")
+    links = page.attributes("a", "href")
+
+    assert ids[0] == "summary"
+    assert ids[-1] == "provenance"
+    assert [link[1:] for link in links if link.startswith("#")] == ids
+    files = [link for link in links if not link.startswith("#")]
+    on_disk = {path.relative_to(written).as_posix() for path in written.rglob("*") if path.parent != written}
+    assert sorted(files) == sorted(on_disk - {"figures", "tables"})
+
+
+def test_nothing_is_fetched_from_anywhere(written: Path) -> None:
+    html = (written / "index.html").read_text(encoding="utf-8")
+    page = Elements(html)
+
+    assert "default-src 'none'" in page.attributes("meta", "content")[2] + page.attributes("meta", "content")[3]
+    assert not re.search(r"https?://|@import|url\(", html)
+    assert page.attributes("script", "src") == []
+    assert page.attributes("link", "href") == ["data:,"]
+
+
+def test_a_hostile_name_is_nothing_but_text(written: Path) -> None:
+    page = Elements((written / "index.html").read_text(encoding="utf-8"))
+
+    assert [tag for tag, _ in page.found].count("script") == 1
+    assert any(HOSTILE in text for text in page.text)
+    assert HOSTILE in page.attributes("td", "data-sort")
+
+
+def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:
+    material = read_material(cells_of_folder(written.parent / "results")[0])
+
+    write_report(report_of(material, title=HOSTILE), tmp_path)
+
+    assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
+
+
+def test_it_ends_with_where_it_comes_from(written: Path) -> None:
+    material = read_material(cells_of_folder(written.parent / "results")[0])
+    text = " ".join(Elements((written / "index.html").read_text(encoding="utf-8")).text)
+
+    assert all(fingerprint in text for fingerprint in material.cells["fingerprint"])
+    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+: python report\.py", text)
+    environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
+    assert environment["packages"]["torch"] in text
+
+
+def test_a_half_finished_sweep_says_what_is_missing() -> None:
+    report = report_of(
+        compared(
+            {"iris": {"none": [0.5, 0.6], "scarf": [0.7, float("nan")]}, "wine": {"none": [0.5, 0.6], "scarf": []}}
+        )
+    )
+
+    assert report.about[1] == (
+        "2 of 4 cells are finished, 5 of 8 trials; missing: iris + scarf + full + control (1 of 2 trials), "
+        "wine + scarf + full + control (0 of 2 trials)."
+    )
+    assert report.about[1] in report.warnings
+
+
+def test_damage_is_said_at_the_top_and_listed_at_the_end() -> None:
+    material = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    material.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
+
+    report = report_of(material)
+
+    assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
+    assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
+
+
+def test_where_nothing_is_finished_there_is_no_report() -> None:
+    with pytest.raises(NothingFinishedError, match=r"^Nothing is finished yet: none of 2 cells has a trial; "):
+        make_report(
+            compared({"iris": {"none": [float("nan")], "scarf": []}}),
+            [],
+            Options(),
+            title="",
+            paper=None,
+            defaults={},
+            command="",
+        )
+
+
+def small(title: str) -> Report:
+    return Report(title, [], [Section("summary", "In words", [Paragraph("Nothing.")])])
+
+
+def test_a_new_report_takes_the_place_of_an_old_one(tmp_path: Path) -> None:
+    write_report(small("old"), tmp_path / "report")
+    (tmp_path / "report" / "figures" / "stale.svg").write_text("")
+
+    index = write_report(small("new"), tmp_path / "report")
+
+    assert "<h1>new</h1>" in index.read_text(encoding="utf-8")
+    assert list((tmp_path / "report" / "figures").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "index.html"])
+def test_a_folder_that_is_no_report_is_left_alone(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("mine")
+    (tmp_path / "figures").mkdir()
+
+    with pytest.raises(UsageError, match=r"holds something that is no report; name another folder by out=FOLDER\.$"):
+        write_report(small("new"), tmp_path)
+    assert (tmp_path / name).read_text() == "mine"
+    assert (tmp_path / "figures").exists()

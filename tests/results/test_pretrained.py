@@ -1,0 +1,223 @@
+import json
+import os
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.results import PretrainedTrial, PretrainingStore, fingerprint, pretraining_identity
+from scarf_lightning.results.claims import claim
+from scarf_lightning.results.files import UNFINISHED
+from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
+from tests.cells import DATA_HASH, some_config, some_pretrained
+
+
+def make(results: Path, max_gb: float = 1.0, **chosen: Any) -> PretrainingStore:
+    return PretrainingStore(results, pretraining_identity(some_config(**chosen), DATA_HASH), max_gb)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PretrainingStore:
+    return make(tmp_path / "results")
+
+
+def same(found: PretrainedTrial, given: PretrainedTrial) -> None:
+    assert {name: (w.dtype, w.shape, w.tobytes()) for name, w in found.weights.items()} == {
+        name: (w.dtype, w.shape, w.tobytes()) for name, w in given.weights.items()
+    }
+    for field in ("trial", "epochs", "best_epoch", "seconds"):
+        assert getattr(found, field) == getattr(given, field)
+    assert list(found.curve) == list(given.curve)
+
+
+def place(store: PretrainingStore, trial: int) -> Path:
+    return store.folder / "trials" / f"{trial:04d}"
+
+
+def use_times(store: PretrainingStore, times: dict[int, float]) -> None:
+    for trial, then in times.items():
+        os.utime(place(store, trial), (then, then))
+
+
+class TestKeeping:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+    def test_a_trial_comes_back_bit_for_bit(self, store: PretrainingStore, dtype: Any) -> None:
+        given = some_pretrained(3, dtype)
+
+        store.add([given])
+
+        same(store.load([3])[3], given)
+
+    def test_odd_numbers_and_arrays_in_pieces_come_back_too(self, store: PretrainingStore) -> None:
+        odd = np.array([[np.nan, -0.0, np.inf], [np.nextafter(0, 1), 1 / 3, -1e308]]).T
+        given = PretrainedTrial(0, {"w": odd}, 1, 1, 0.1, [])
+        assert not odd.flags.c_contiguous
+
+        store.add([given])
+
+        found = store.load([0])[0].weights["w"]
+        assert found.tobytes() == np.ascontiguousarray(odd).tobytes()
+        assert found.shape == odd.shape
+
+    def test_trials_are_found_by_number(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(trial) for trial in (4, 0)])
+        store.add([some_pretrained(2)])
+
+        assert store.missing(range(6)) == [1, 3, 5]
+        assert sorted(store.load(range(6))) == [0, 2, 4]
+        assert store.load([1]) == {}
+
+    def test_looking_makes_nothing(self, store: PretrainingStore) -> None:
+        assert store.missing([0]) == [0]
+        assert store.load([0]) == {}
+        assert not store.results.exists()
+
+    def test_it_says_what_it_is_of(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(0)])
+
+        described = json.loads((store.folder / "pretraining.json").read_text())
+        assert fingerprint(described["identity"]) == described["fingerprint"] == store.folder.name == store.fingerprint
+        assert sorted(path.name for path in place(store, 0).iterdir()) == ["curve.json", WEIGHTS]
+
+    def test_other_pretrainings_are_not_looked_into(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(0)])
+
+        assert make(store.results, seed=1).missing([0]) == [0]
+
+    @pytest.mark.parametrize(("max_gb", "keeps"), [(0.0, False), (1e-9, True), (20, True)])
+    def test_none_is_kept_of_size_zero(self, tmp_path: Path, max_gb: float, keeps: bool) -> None:
+        assert make(tmp_path, max_gb).keeps is keeps
+
+    def test_clearing_sets_all_trials_aside(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(trial) for trial in (0, 1)])
+
+        store.clear("why")
+
+        assert store.missing(range(2)) == [0, 1]
+        assert len(list(store.results.glob(f"set_aside/*/pretrained/{store.fingerprint}/trials/*"))) == 2
+        store.clear("nothing is left to clear")
+        assert len(list((store.results / "set_aside").iterdir())) == 1
+
+
+class TestDamage:
+    @pytest.mark.parametrize("name", ["curve.json", WEIGHTS])
+    @pytest.mark.parametrize("torn", [True, False], ids=["torn", "missing"])
+    def test_a_damaged_trial_is_missing_and_set_aside_before_it_is_trained_again(
+        self, store: PretrainingStore, name: str, torn: bool
+    ) -> None:
+        store.add([some_pretrained(0), some_pretrained(1)])
+        file = place(store, 0) / name
+        file.write_bytes(file.read_bytes()[:-3]) if torn else file.unlink()
+
+        assert store.missing([0, 1]) == [0]
+        assert sorted(store.load([0, 1])) == [1]
+        with store.claim():
+            store.add([some_pretrained(0)])
+
+        same(store.load([0])[0], some_pretrained(0))
+        (reason,) = store.results.glob("set_aside/*/reason.txt")
+        assert reason.read_text() == (
+            f"pretrained/{store.fingerprint}/trials/0000: {name} is {'torn' if torn else 'missing'}\n"
+        )
+
+    def test_a_trial_of_another_pretraining_is_not_used(self, store: PretrainingStore) -> None:
+        other = make(store.results, seed=1)
+        other.add([some_pretrained(0)])
+        shutil.copytree(place(other, 0), place(store, 0))
+
+        assert store.load([0]) == {}
+
+
+class TestBound:
+    SIZE = 10_000
+
+    def fill(self, store: PretrainingStore, trials: range) -> int:
+        """Bytes of one trial."""
+        store.add([some_pretrained(trial, n=self.SIZE) for trial in trials])
+        return (place(store, trials[0]) / WEIGHTS).stat().st_size
+
+    def test_those_used_longest_ago_go_first(self, store: PretrainingStore) -> None:
+        size = self.fill(store, range(4))
+        use_times(store, {0: 400, 1: 100, 2: 300, 3: 200})
+
+        assert evict(store.results, 2.5 * size / GIGABYTE) == 2
+
+        assert store.missing(range(4)) == [1, 3]
+        assert list((store.folder / "trials").glob(f"{UNFINISHED}*")) == []
+
+    def test_what_just_fits_stays(self, store: PretrainingStore) -> None:
+        size = self.fill(store, range(2))
+
+        assert evict(store.results, 2 * size / GIGABYTE) == 0
+        assert evict(store.results, (2 * size - 1) / GIGABYTE) == 1
+
+    def test_loading_is_use(self, store: PretrainingStore) -> None:
+        size = self.fill(store, range(2))
+        use_times(store, {0: 100, 1: 200})
+
+        store.load([0])
+        evict(store.results, size / GIGABYTE)
+
+        assert store.missing(range(2)) == [1]
+
+    def test_the_bound_is_one_for_all_pretrainings_and_holds_after_each_that_is_added(
+        self, store: PretrainingStore
+    ) -> None:
+        size = self.fill(store, range(2))
+        use_times(store, {0: 200, 1: 100})
+        other = make(store.results, max_gb=2 * size / GIGABYTE, seed=1)
+
+        other.add([some_pretrained(0, n=self.SIZE)])
+
+        assert (store.missing(range(2)), other.missing([0])) == ([1], [])
+
+    def test_a_trial_that_another_process_removed_meanwhile_is_passed_over(self, store: PretrainingStore) -> None:
+        self.fill(store, range(2))
+        (place(store, 0) / WEIGHTS).unlink()
+
+        assert evict(store.results, 0) == 1
+
+    def test_an_empty_results_folder_has_nothing_to_remove(self, tmp_path: Path) -> None:
+        assert evict(tmp_path / "nothing", 0) == 0
+
+
+class TestClaim:
+    def test_another_process_is_waited_for(self, store: PretrainingStore) -> None:
+        order: list[str] = []
+        claimed = threading.Event()
+
+        def other() -> None:
+            with store.claim():
+                claimed.set()
+                waiting.wait(30)
+                store.add([some_pretrained(0)])
+                order.append("other")
+
+        waiting = threading.Event()
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert claimed.wait(30)
+        with claim(store.folder) as mine:
+            assert mine is None
+        waiting.set()
+        with store.claim():
+            order.append("mine")
+            assert store.missing([0]) == []
+        thread.join()
+
+        assert order == ["other", "mine"]
+        assert not (store.folder / "claim").exists()
+
+    def test_what_a_killed_process_left_half_written_is_removed_after_an_hour(self, store: PretrainingStore) -> None:
+        old, new = (store.folder / "trials" / f"{UNFINISHED}{name}" for name in ("old", "new"))
+        for folder in (old, new):
+            folder.mkdir(parents=True)
+            (folder / WEIGHTS).write_bytes(b"half")
+        os.utime(old, (0, 0))
+
+        with store.claim():
+            assert not old.exists()
+            assert new.exists()

@@ -1,0 +1,30 @@
+"""Cells trained in this process by `train.py`'s own function, and left in a store."""
+
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+
+import train
+from scarf_lightning.data.sources import LastTable
+from scarf_lightning.results import CellStore
+from scarf_lightning.sweeping.cell import Cell
+from tests.composing import config_of
+from tests.processes import TINY
+
+
+def stored(results: Path, *overrides: str) -> CellStore:
+    """A cell of tiny networks, trained to the end."""
+    asked = (*TINY, f"paths.results={results}", *overrides)
+    cell = Cell(asked, config_of(*asked))
+    assert train.train_cell(cell, LastTable(), Console(quiet=True))
+    store = cell.store()
+    assert store is not None
+    return store
+
+
+def write_csv(folder: Path, features: pd.DataFrame, target: "pd.Series[str]") -> list[str]:
+    """A table as a user would bring it; the overrides that ask for it."""
+    file = folder / "mine.csv"
+    features.assign(target=target.to_numpy()).to_csv(file, index=False)
+    return ["dataset=csv", f"dataset.path={file}", "dataset.target=target"]

@@ -1,0 +1,226 @@
+import itertools
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.config.schema import ChunkSettings, DatasetSettings
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
+from scarf_lightning.sweeping.cost import CostModel, pretraining, supervised
+from scarf_lightning.sweeping.survey import State, Surveyed
+from tests.cells import finish, some_cell
+
+DATASETS = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
+BY_RULE = CostModel([])
+
+
+def cell(dataset: int, pretrain: str, method: str, seed: int = 0) -> Cell:
+    """Labelled by its axes."""
+    axes = {"id": dataset, "pretrain": pretrain, "method": method, "seed": seed}
+    return some_cell(
+        *(f"{axis}={value}" for axis, value in axes.items()),
+        dataset=DatasetSettings("openml", dataset, DATASETS[dataset]),
+        pretrain=pretrain,
+        method={"name": method},
+        seed=seed,
+    )
+
+
+def waiting(cells: list[Cell]) -> list[Surveyed]:
+    return [Surveyed(each, State.WAITING, []) for each in cells]
+
+
+def labels(chunks: list[Chunk]) -> list[list[str]]:
+    return [[each.label for each in chunk.cells] for chunk in chunks]
+
+
+def seconds(chunk: Chunk) -> float:
+    """Expected, with each pre-training counted once."""
+    total, seen = 0.0, set()
+    for each in chunk.cells:
+        phase = pretraining(each)
+        if phase is not None and each.pretraining_key not in seen:
+            seen.add(each.pretraining_key)
+            total += BY_RULE.seconds(phase) * each.config.trials
+        total += BY_RULE.seconds(supervised(each)) * each.config.trials
+    return total
+
+
+ANY_CELL = st.builds(
+    cell,
+    st.sampled_from(sorted(DATASETS)),
+    st.sampled_from(["none", "scarf", "scarf_ae"]),
+    st.sampled_from(["control", "dropout", "distill"]),
+    st.integers(0, 2),
+)
+SETTINGS = st.builds(
+    ChunkSettings,
+    minutes=st.one_of(st.none(), st.floats(0, 60)),
+    max_jobs=st.one_of(st.none(), st.integers(1, 6)),
+)
+LAUNCHERS = st.sampled_from(["basic", "joblib", "submitit_local", "submitit_slurm"])
+CELLS = st.lists(ANY_CELL, max_size=20, unique_by=lambda each: each.label)
+
+
+@given(cells=CELLS, settings=SETTINGS, launcher=LAUNCHERS)
+def test_every_cell_is_in_one_chunk_and_those_that_share_a_pretraining_in_the_same(
+    cells: list[Cell], settings: ChunkSettings, launcher: str
+) -> None:
+    chunks = make_chunks(waiting(cells), settings, BY_RULE, launcher)
+
+    assert sorted(itertools.chain(*labels(chunks))) == sorted(each.label for each in cells)
+    where = [(each.pretraining_key, n) for n, chunk in enumerate(chunks) for each in chunk.cells]
+    assert len({key for key, _ in where if key}) == len({pair for pair in where if pair[0]})
+    assert all(chunk.cells for chunk in chunks)
+    assert settings.max_jobs is None or len(chunks) <= settings.max_jobs
+
+
+@given(cells=CELLS, settings=SETTINGS, launcher=LAUNCHERS)
+def test_chunks_come_longest_first_and_know_how_long_they_take(
+    cells: list[Cell], settings: ChunkSettings, launcher: str
+) -> None:
+    chunks = make_chunks(waiting(cells), settings, BY_RULE, launcher)
+
+    assert [chunk.seconds for chunk in chunks] == pytest.approx([seconds(chunk) for chunk in chunks])
+    assert chunks == sorted(chunks, key=lambda chunk: -chunk.seconds)
+
+
+@given(cells=CELLS, minutes=st.floats(0.01, 60))
+def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes: float) -> None:
+    chunks = make_chunks(waiting(cells), ChunkSettings(minutes=minutes), BY_RULE, "basic")
+
+    assert sum(chunk.seconds < minutes * 60 for chunk in chunks) <= 1
+
+
+def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -> None:
+    cells = [cell(11, p, m) for m in ("control", "dropout") for p in ("none", "scarf", "scarf_ae")]
+
+    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "joblib")
+
+    assert sorted(labels(chunks)) == sorted(
+        [
+            [cells[0].label],
+            [cells[3].label],
+            [cells[1].label, cells[4].label],
+            [cells[2].label, cells[5].label],
+        ]
+    )
+
+
+def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_loaded_once() -> None:
+    cells = [cell(n, "none", "control", seed) for seed in range(3) for n in DATASETS]
+
+    (chunk,) = make_chunks(waiting(cells), ChunkSettings(minutes=1e6), BY_RULE, "basic")
+
+    found = [each.source.key for each in chunk.cells]
+    assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize(("launcher", "n"), [("basic", 12), ("joblib", 12), ("submitit_slurm", 1), ("unknown", 12)])
+def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
+    cells = [cell(11, "none", "control", seed) for seed in range(12)]
+
+    assert len(make_chunks(waiting(cells), ChunkSettings(), BY_RULE, launcher)) == n
+    assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, launcher)) == 12
+
+
+def test_submitit_local_starts_no_more_jobs_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.sweeping.chunks.MAX_JOBS", {"submitit_local": 3})
+    cells = [cell(11, "none", "control", seed) for seed in range(8)]
+
+    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "submitit_local")
+
+    assert sorted(len(chunk.cells) for chunk in chunks) == [2, 3, 3]
+
+
+def test_work_is_dealt_out_evenly() -> None:
+    """One long group beside many short ones: the short ones are joined with each other."""
+    cells = [cell(1590, "scarf", "control"), *(cell(11, "none", "control", seed) for seed in range(6))]
+
+    long, short = make_chunks(waiting(cells), ChunkSettings(max_jobs=2), BY_RULE, "basic")
+
+    assert (labels([long]), len(short.cells)) == ([[cells[0].label]], 6)
+
+
+def test_only_missing_trials_are_expected_to_cost() -> None:
+    whole = cell(11, "scarf", "control")
+    half = Surveyed(whole, State.WAITING, [{"trial": 0}])
+
+    (chunk,) = make_chunks([half], ChunkSettings(), BY_RULE, "basic")
+
+    assert chunk.seconds == pytest.approx(seconds(Chunk([whole], 0.0)) / 2)
+
+
+def test_nothing_to_do_is_no_chunk() -> None:
+    assert make_chunks([], ChunkSettings(max_jobs=3), BY_RULE, "basic") == []
+
+
+class TestFiles:
+    def test_a_chunk_comes_back_as_it_was_written_and_its_file_is_removed(self, tmp_path: Path) -> None:
+        chunks = [
+            Chunk([cell(11, "scarf", m) for m in ("control", "dropout")], 1.0),
+            Chunk([cell(1489, "none", "control")], 2.0),
+        ]
+        alone = Cell(("x=1", "y='a b'"), chunks[0].cells[0].config, is_alone=True)
+
+        with written([*chunks, Chunk([alone], 0.0)], tmp_path) as files:
+            assert [read_chunk(str(file)) for file in files] == [chunks[0].cells, chunks[1].cells, [alone]]
+            assert all(file.is_absolute() for file in files)
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_it_comes_back_with_the_same_identity(self, tmp_path: Path) -> None:
+        before = cell(11, "scarf", "control")
+
+        with written([Chunk([before], 0.0)], tmp_path) as (file,):
+            (after,) = read_chunk(str(file))
+
+        assert (after.key, after.pretraining_key, after.label) == (before.key, before.pretraining_key, before.label)
+
+    def test_an_exception_removes_them_too(self, tmp_path: Path) -> None:
+        with pytest.raises(KeyboardInterrupt), written([Chunk([some_cell()], 0.0)], tmp_path):
+            raise KeyboardInterrupt
+
+        assert list(tmp_path.iterdir()) == []
+
+    def test_those_of_another_sweep_stay(self, tmp_path: Path) -> None:
+        with written([Chunk([some_cell()], 0.0)], tmp_path) as (other,):
+            with written([Chunk([some_cell()], 0.0)], tmp_path):
+                pass
+            assert other.exists()
+
+    def test_those_of_a_sweep_that_was_killed_stay_for_a_month(self, tmp_path: Path) -> None:
+        with written([Chunk([some_cell()], 0.0)], tmp_path) as (file,):
+            for name in ("old", "new"):
+                shutil.copytree(file.parent, tmp_path / FOLDER / name)
+        now = (tmp_path / FOLDER).stat().st_mtime
+        os.utime(tmp_path / FOLDER / "old", (0, now - (KEPT_DAYS + 1) * 86_400))
+        os.utime(tmp_path / FOLDER / "new", (0, now - (KEPT_DAYS - 1) * 86_400))
+
+        with written([], tmp_path):
+            pass
+
+        assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["new"]
+
+    def test_the_results_folder_need_not_exist(self, tmp_path: Path) -> None:
+        with written([Chunk([some_cell()], 0.0)], tmp_path / "new" / "results") as (file,):
+            assert json.loads(file.read_text())[0]["overrides"] == []
+
+    def test_the_results_are_left_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        store = finish(some_cell())
+
+        with written([Chunk([some_cell()], 0.0)], Path("results")):
+            pass
+
+        assert store.missing(range(2)) == []
+
+    def test_a_job_that_no_sweeper_started_says_so(self) -> None:
+        with pytest.raises(UsageError, match=r"a job needs chunk\.file, which our sweeper sets"):
+            read_chunk(None)

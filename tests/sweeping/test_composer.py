@@ -1,0 +1,167 @@
+from functools import cache
+
+import pytest
+from hydra.errors import HydraException
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scarf_lightning.config import Config
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.composer import Composer
+from tests.composing import config_of, loader_and_master, names
+
+UNSCALED = ("cc18-Bioresponse", "cc18-cnae-9", "cc18-optdigits")
+SETTINGS = [
+    (),
+    ("scaling=minmax",),
+    ("pretrain=add_noise_ae", "corruption.sigma=0.3"),
+    ("pretrain=none", "method=xgboost"),
+    ("method=cotrain", "corruption@cotrain.corruption=mean"),
+    ("regime=semi25", "method=self_train", "trials=3", "seed=4"),
+    ("network.encoder={width:8,depth:2}",),
+    ("++finetune.patience=null", "~pretrain.monitor"),
+    ("paths.results=elsewhere",),
+    ("paths.results=${dataset.name}",),
+    ("dataset.name=mine",),
+]
+DATASETS = ["wdbc", "cc18-phoneme", *UNSCALED]
+
+
+@pytest.fixture(scope="module")
+def composer() -> Composer:
+    """One for all that follows: what it has composed before must not show."""
+    return Composer(*loader_and_master())
+
+
+def in_full(*overrides: str) -> Config:
+    """As Hydra alone composes it."""
+    return config_of(*overrides)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("others", SETTINGS, ids=" ".join)
+def test_a_cell_is_what_hydra_composes(composer: Composer, dataset: str, others: tuple[str, ...]) -> None:
+    for overrides in ((f"dataset={dataset}", *others), (*others, f"dataset={dataset}")):
+        assert composer(overrides) == in_full(*overrides)
+
+
+@pytest.mark.parametrize("others", SETTINGS, ids=" ".join)
+def test_also_without_a_dataset(composer: Composer, others: tuple[str, ...]) -> None:
+    assert composer(others) == in_full(*others)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("dataset=openml", "dataset.id=31"),
+        ("dataset.id=31", "dataset=openml"),
+        ("dataset=csv", "dataset.path=t.csv", "dataset.target=kind", "seed=1"),
+        ("dataset=wdbc", "dataset=cc18-phoneme"),
+        ("dataset=wdbc", "trials=${dataset.id}"),
+        ("seed=${dataset.id}", "dataset=cc18-phoneme"),
+        ("+dataset.target=kind", "dataset=csv"),
+        ("dataset=csv", "++dataset.target=kind"),
+        ("dataset=cc18-phoneme", "~dataset.name"),
+        ("dataset=wdbc", "dataset@dataset=cc18-phoneme"),
+        ("dataset=wdbc", "dataset={name:mine}"),
+        ("dataset=cc18-optdigits", "~scaling"),
+        ("dataset=cc18-optdigits", "~scaling=zscore"),
+        ("dataset=cc18-optdigits", "scaling.name=mean"),
+        ("dataset=cc18-optdigits", "scaling@scaling=mean"),
+        ("dataset=cc18-optdigits", "++scaling.name=mean"),
+    ],
+    ids=" ".join,
+)
+def test_what_depends_on_the_dataset_is_composed_with_it(composer: Composer, overrides: tuple[str, ...]) -> None:
+    check(composer, overrides)
+
+
+def check(composer: Composer, overrides: tuple[str, ...]) -> None:
+    """The same configuration as in full, or both refuse."""
+    try:
+        expected = in_full(*overrides)
+    except (UsageError, HydraException):
+        with pytest.raises(UsageError):
+            composer(overrides)
+    else:
+        assert composer(overrides) == expected
+
+
+POOL = [
+    *(f"dataset={name}" for name in ("wdbc", "cc18-phoneme", "cc18-optdigits", "csv")),
+    *("dataset.name=mine", "+dataset.target=kind", "++dataset.path=t.csv", "~dataset.name"),
+    *("scaling=mean", "scaling=none", "scaling.name=minmax", "~scaling"),
+    *("pretrain=add_noise_ae", "pretrain=none", "pretrain.batch_size=32", "++pretrain.patience=null"),
+    *(
+        "corruption=gaussian",
+        "corruption.rate=0.3",
+        "corruption.sigma=0.2",
+        "loss.temperature=0.5",
+        "loss=barlow_twins",
+    ),
+    *("method=mixup", "method.alpha=0.3", "method=cotrain", "cotrain.weight=2", "corruption@cotrain.corruption=mean"),
+    *("cotrain.corruption.rate=0.2", "network.encoder.width=8", "network.encoder={depth:2}", "~pretrain.monitor"),
+    *("trials=3", "seed=${trials}", "paths.results=a", "trainer.threads=2", "chunk.minutes=3", "cache.max_gb=0"),
+]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(POOL), max_size=6, unique=True))
+def test_any_overrides_give_what_hydra_gives(overrides: list[str]) -> None:
+    check(composer_of_all(), tuple(overrides))
+
+
+@cache
+def composer_of_all() -> Composer:
+    return Composer(*loader_and_master())
+
+
+def test_every_dataset_on_its_own(composer: Composer) -> None:
+    """The three that are never scaled say so, whatever was composed before them."""
+    scaling = {name: composer((f"dataset={name}", "trials=2")).scaling["name"] for name in names("dataset")}
+
+    assert {name for name, chosen in scaling.items() if chosen == "none"} == set(UNSCALED)
+    assert composer((f"dataset={UNSCALED[0]}", "scaling=mean")).scaling["name"] == "mean"
+
+
+@pytest.fixture
+def composed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """What is composed in full, call by call."""
+    loader, _ = loader_and_master()
+    seen: list[tuple[str, ...]] = []
+    load = loader.load_sweep_config
+    monkeypatch.setattr(loader, "load_sweep_config", lambda *given: seen.append(tuple(given[1])) or load(*given))
+    return seen
+
+
+def test_the_same_settings_on_more_datasets_cost_nothing(composed: list[tuple[str, ...]]) -> None:
+    composer = Composer(*loader_and_master())
+
+    for name in ("wdbc", UNSCALED[0]):
+        composer((f"dataset={name}", "seed=1", "corruption=mean"))
+    before = list(composed)
+    for name in ("cc18-phoneme", "cc18-wilt", *UNSCALED):
+        composer((f"dataset={name}", "seed=1", "corruption=mean"))
+
+    assert composed == before
+    assert len(set(composed)) == len(composed)
+
+
+def test_a_product_of_options_costs_their_sum(composed: list[tuple[str, ...]]) -> None:
+    composer = Composer(*loader_and_master())
+
+    for rate in range(1, 7):
+        for temperature in range(1, 6):
+            composer(("dataset=wdbc", f"corruption.rate=0.{rate}", f"loss.temperature={temperature}"))
+
+    assert len(composed) <= 1 + 6 + 5
+
+
+@pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])
+def test_what_cannot_be_composed_is_said_every_time(composer: Composer, overrides: tuple[str, ...]) -> None:
+    said = set()
+    for _ in range(2):
+        with pytest.raises(UsageError) as caught:
+            composer(overrides)
+        said.add(str(caught.value))
+    assert len(said) == 1

@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping.sweep_file import read_sweep
+
+MINIMAL = "title: T\ncells: [{seed: 1}]\n"
+
+
+def write(folder: Path, text: str, name: str = "some") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(name: str, folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        read_sweep(name, folder)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+    return str(caught.value)
+
+
+def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, "title: Tïtle\npaper: Figure 3\ntrials: 7\ncells: [{seed: 1}]\nreport: [{draw: x}]\n")
+
+    sweep = read_sweep("some", tmp_path)
+
+    assert (sweep.name, sweep.title, sweep.paper, sweep.trials) == ("some", "Tïtle", "Figure 3", 7)
+    assert (sweep.cells, sweep.report) == ([{"seed": 1}], [{"draw": "x"}])
+
+
+def test_what_is_not_said_is_empty(tmp_path: Path) -> None:
+    write(tmp_path, MINIMAL)
+
+    sweep = read_sweep("some", tmp_path)
+
+    assert (sweep.paper, sweep.trials, sweep.report) == (None, None, [])
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "./mine.yaml", "sub/mine.yml", "~/mine.yaml"])
+def test_a_path_is_one_from_the_working_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = Path(name).expanduser()
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(MINIMAL)
+
+    assert read_sweep(name, tmp_path / "sweeps").name == "mine"
+    assert read_sweep(str(path.absolute()), tmp_path / "sweeps").title == "T"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "argument"),
+    [
+        ("corruption: [mean, marginal]", "corruption=mean,marginal"),
+        ("corruption: mean", "corruption=mean"),
+        ("corruption.rate: [0.1, 1.0e-3]", "corruption.rate=0.1,0.001"),
+        ("seed: [0, 1]", "seed=0,1"),
+        ("finetune.patience: [null, 3]", "finetune.patience=null,3"),
+        ("pretrain.drop_last: [true, false]", "pretrain.drop_last=true,false"),
+        ("dataset: glob(cc18-*)", "dataset=glob(cc18-*)"),
+        ("dataset.categorical: [[a, b]]", "dataset.categorical=[a,b]"),
+        ("dataset.categorical: [[a, b], [], [[c]]]", "dataset.categorical=[a,b],[],[[c]]"),
+        ("loss@cotrain.loss: infonce", "loss@cotrain.loss=infonce"),
+    ],
+)
+def test_an_axis_is_written_as_on_the_command_line(yaml: str, argument: str, tmp_path: Path) -> None:
+    write(tmp_path, f"title: T\ncells:\n  - {yaml}\n")
+
+    assert read_sweep("some", tmp_path).blocks() == [[argument]]
+
+
+def test_a_block_has_its_axes_and_the_files_trials(tmp_path: Path) -> None:
+    write(tmp_path, "title: T\ntrials: 30\ncells: [{a: [1, 2], b: x}, {c: 3}]\n")
+
+    assert read_sweep("some", tmp_path).blocks() == [["a=1,2", "b=x", "trials=30"], ["c=3", "trials=30"]]
+
+
+def test_a_name_that_is_no_sweep_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        write(tmp_path, MINIMAL, name)
+
+    assert refusal("c", tmp_path) == f"sweeps=c: there is no file {tmp_path / 'c.yaml'}; the sweeps are: a, b."
+    assert refusal("x/c.yaml", tmp_path).startswith("sweeps=x/c.yaml: there is no file x/c.yaml; ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- a\n",
+        "title: T\n",
+        "cells: [{a: 1}]\n",
+        "title: T\ncells: [{a: 1}]\naxes: {}\n",
+        "title: T\ncells: [{a: 1}]\nTrials: 3\n",
+    ],
+)
+def test_what_a_file_must_and_may_have_is_said(text: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+
+    assert refusal("some", tmp_path) == (
+        f"{path} must have title and cells, and may have title, paper, trials, cells, report and nothing else."
+    )
+
+
+@pytest.mark.parametrize("cells", ["{a: 1}", "[]", "[a=1]", "null", "[[a, 1]]", "[{a: 1}, null]"])
+def test_cells_are_a_list_of_blocks(cells: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"title: T\ncells: {cells}\n")
+
+    assert refusal("some", tmp_path) == f"{path}: cells must be a list of blocks, each with axes and their values."
+
+
+@pytest.mark.parametrize("text", ["title: [T\n", "title: T\n\tcells: []\n", "a: b: c\n"])
+def test_what_is_no_yaml_is_said(text: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+
+    assert refusal("some", tmp_path).startswith(f"{path} is not YAML: ")

@@ -1,0 +1,178 @@
+import io
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import keep_failure, note_data
+from scarf_lightning.sweeping import progress as module
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.cost import CostModel
+from scarf_lightning.sweeping.progress import SweepProgress
+from scarf_lightning.sweeping.survey import survey
+from tests.cells import WDBC, finish, results_in, some_cell
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> list[Cell]:
+    """Four alike, of which the first is finished."""
+    found = [some_cell(f"seed={seed}", seed=seed, pretrain="none", paths=results_in(tmp_path)) for seed in range(4)]
+    note_data(found[0].results, found[0].source, WDBC)
+    finish(found[0])
+    return found
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def watching(cells: list[Cell], *, terminal: bool) -> tuple[SweepProgress, io.StringIO]:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
+    return SweepProgress(survey(cells), CostModel([]), console), out
+
+
+def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+
+    finish(cells[1])
+    clock.now += 30
+    progress.look()
+    assert out.getvalue() == ""
+    finish(cells[2])
+    clock.now += 40
+    progress.look()
+
+    # Two of three cells in 70 seconds: the third is expected to take 35.
+    assert out.getvalue() == "3 of 4 cells done, 0 running, 0 failed, 0:00:35 left\n"
+
+
+def test_no_line_says_that_nothing_has_changed(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+
+    clock.now += 3600
+    progress.look()
+
+    assert out.getvalue() == ""
+
+
+def test_what_runs_and_what_failed_is_told(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+    finish(cells[1])
+    keep_failure(cells[2].results, cells[2].key, "x", UsageError("y."))
+    store = cells[3].store()
+    assert store is not None
+
+    clock.now += 5000
+    with store.claim():
+        progress.look()
+
+    assert out.getvalue() == "2 of 4 cells done, 1 running, 1 failed, 1:23:20 left\n"
+
+
+def test_before_the_first_cell_is_done_nobody_knows_how_long(
+    cells: list[Cell], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, out = watching(cells, terminal=True)
+
+    with progress._bar:
+        progress.look()
+        progress._bar.refresh()
+
+    assert "time left unknown" in out.getvalue()
+    assert "1/4" in out.getvalue()
+
+
+def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
+    cells: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, out = watching(cells, terminal=True)
+    looked = threading.Event()
+    look = progress.look
+    monkeypatch.setattr(progress, "look", lambda: (look(), looked.set()))
+
+    with progress.shown():
+        finish(cells[1])
+        assert looked.wait(30)
+        looked.clear()
+        progress.look()
+        progress._bar.refresh()
+    progress_shown = out.getvalue()
+
+    assert "2/4" in progress_shown
+    assert "0 running, 0 failed" in progress_shown
+    assert progress_shown.endswith("\x1b[2K")  # the line is cleared
+
+
+def test_the_watch_ends_with_the_block_also_by_an_exception(cells: list[Cell]) -> None:
+    progress, _ = watching(cells, terminal=False)
+    before = threading.active_count()
+
+    with pytest.raises(KeyboardInterrupt), progress.shown():
+        raise KeyboardInterrupt
+
+    assert threading.active_count() == before
+
+
+def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A survey that takes ten seconds is made every eight minutes."""
+    progress, _ = watching(cells, terminal=False)
+    now = [0.0]
+    waits: list[float] = []
+
+    def look() -> None:
+        now[0] += 10
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        progress._stopped.set()
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "look", look)
+    monkeypatch.setattr(progress._stopped, "wait", wait)
+    progress._watch()
+
+    assert waits == [10 / module.BUSY_AT_MOST]
+
+
+def test_a_cell_that_is_finished_is_not_looked_at_again(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, _ = watching(cells, terminal=False)
+    looked: list[list[str]] = []
+    look = module.survey
+    monkeypatch.setattr(module, "survey", lambda cells: looked.append([c.label for c in cells]) or look(cells))
+
+    progress.look()
+    finish(cells[2])
+    progress.look()
+    progress.look()
+
+    assert looked == [["seed=1", "seed=2", "seed=3"]] * 2 + [["seed=1", "seed=3"]]
+
+
+def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock) -> None:
+    """Two methods that share a pre-training, and one cell without: each counts as what it is expected to cost."""
+    shared = [some_cell(f"method={n}", method={"name": n}, paths=results_in(tmp_path)) for n in ("control", "dropout")]
+    lone = some_cell("pretrain=none", pretrain="none", paths=results_in(tmp_path))
+    note_data(lone.results, lone.source, WDBC)
+    progress, out = watching([*shared, lone], terminal=False)
+
+    finish(shared[0])
+    clock.now += 100
+    progress.look()
+
+    cost = progress._cost
+    expected = int(100 * (cost[shared[1].key] + cost[lone.key]) / cost[shared[0].key])
+    assert cost[shared[0].key] == cost[shared[1].key] > cost[lone.key]
+    assert out.getvalue().endswith(f"0:{expected // 60:02d}:{expected % 60:02d} left\n")

@@ -1,0 +1,218 @@
+"""A pre-training that comes from the cache is, bit for bit, the one that would have been trained."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from scarf_lightning.config import Config
+from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.modules.fitting import Fit
+from scarf_lightning.modules.stack import Stack
+from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
+from scarf_lightning.training.pretraining import pretrain
+from tests.composing import config_of
+from tests.short_training import short, trained
+
+Find = Callable[[Config], PretrainingStore]
+
+
+@pytest.fixture(scope="module")
+def wdbc() -> Table:
+    return WdbcSource().load()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, wdbc: Table) -> Find:
+    """Where the pre-training of a cell is."""
+    return lambda config: PretrainingStore(tmp_path, pretraining_identity(short(config), wdbc.hash), max_gb=1)
+
+
+@pytest.fixture
+def pretrained_trials(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The trials of every pre-training that is trained."""
+    seen: list[list[int]] = []
+    train = Stack.pretrain
+
+    def spy(stack: Stack, *arguments: Any) -> Fit:
+        seen.append([int(trial) for trial in stack.data.trials])
+        return train(stack, *arguments)
+
+    monkeypatch.setattr(Stack, "pretrain", spy)
+    return seen
+
+
+def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None = None) -> None:
+    """Rows and curves are equal but for the supervised phase's seconds; of these trials, if they are named."""
+    wanted = [row["trial"] for row in expected.rows] if trials is None else trials
+
+    def rows(record: StackRecord) -> pd.DataFrame:
+        frame = pd.DataFrame(list(record.rows)).drop(columns=["finetune_seconds", "pretrain_seconds"])
+        return frame[frame["trial"].isin(wanted)].reset_index(drop=True)
+
+    def curves(record: StackRecord) -> pd.DataFrame:
+        frame = pd.DataFrame(list(record.curves))
+        kept = frame[frame["trial"].isin(wanted)]
+        return kept.sort_values(["phase", "trial", "epoch"]).reset_index(drop=True)
+
+    pd.testing.assert_frame_equal(rows(found), rows(expected), check_exact=True)
+    pd.testing.assert_frame_equal(curves(found), curves(expected), check_exact=True)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "64-true"])
+@pytest.mark.parametrize("pretrain_name", ["scarf", "scarf_ae", "scarf_disc"])
+def test_with_the_cache_and_without_the_numbers_are_the_same(
+    precision: str, pretrain_name: str, wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
+) -> None:
+    config = config_of(f"trainer.precision={precision}", f"pretrain={pretrain_name}", "trainer=cpu")
+    without = trained(config, wdbc)
+
+    first = trained(config, wdbc, cache=cache(config))
+    second = trained(config, wdbc, cache=cache(config))
+
+    same(first, without)
+    same(second, without)
+    assert [row["pretrain_seconds"] for row in second.rows] == [row["pretrain_seconds"] for row in first.rows]
+    assert pretrained_trials == [[0, 1]] * 2
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["method=dropout"],
+        ["method=mixup"],
+        ["method=cotrain"],
+        ["method=self_train", "regime=semi25", "method.iterations=2"],
+        ["regime=noise30", "method=distill"],
+        ["regime=semi25", "finetune.batch_size=32", "network.head.width=4"],
+    ],
+    ids=" ".join,
+)
+def test_one_pretraining_serves_every_method_and_regime(
+    overrides: list[str], wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
+) -> None:
+    trained(config_of(), wdbc, cache=cache(config_of()))
+    config = config_of(*overrides)
+    before = len(pretrained_trials)
+
+    found = trained(config, wdbc, cache=cache(config))
+
+    assert len(pretrained_trials) == before
+    same(found, trained(config, wdbc))
+
+
+def test_two_trials_and_then_five_train_the_missing_three(
+    wdbc: Table, cache: Find, pretrained_trials: list[list[int]]
+) -> None:
+    config = config_of()
+    trained(config, wdbc, trials=[0, 1], cache=cache(config))
+
+    found = trained(config, wdbc, trials=range(5), cache=cache(config))
+
+    assert pretrained_trials == [[0, 1], [2, 3, 4]]
+    assert [row["trial"] for row in found.rows] == list(range(5))
+    same(found, trained(config, wdbc, trials=range(5)))
+
+
+def test_a_damaged_trial_is_trained_again(wdbc: Table, cache: Find, pretrained_trials: list[list[int]]) -> None:
+    config = config_of()
+    first = trained(config, wdbc, trials=range(3), cache=cache(config))
+    file = cache(config).folder / "trials" / "0001" / "weights.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1])
+
+    again = trained(config, wdbc, trials=range(3), cache=cache(config))
+
+    assert pretrained_trials == [[0, 1, 2], [1]]
+    same(again, first)
+    assert file.read_bytes() == whole
+
+
+def test_a_cache_of_size_zero_keeps_and_reads_none(
+    wdbc: Table, cache: Find, pretrained_trials: list[list[int]], tmp_path: Path
+) -> None:
+    config = config_of()
+    trained(config, wdbc, cache=cache(config))
+    none = PretrainingStore(tmp_path, pretraining_identity(short(config), wdbc.hash), max_gb=0)
+    before = sorted(tmp_path.rglob("*"))
+
+    trained(config, wdbc, cache=none)
+
+    assert pretrained_trials == [[0, 1], [0, 1]]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_cache_too_small_for_a_stack_still_serves_it(wdbc: Table, tmp_path: Path) -> None:
+    config = config_of()
+    tiny = PretrainingStore(tmp_path, pretraining_identity(config, wdbc.hash), max_gb=1e-9)
+
+    same(trained(config, wdbc, cache=tiny), trained(config, wdbc))
+    assert tiny.missing([0, 1]) == [0, 1]
+
+
+def some_fit(trials: Sequence[int]) -> Fit:
+    """Trial n has weights n, n + 1 epochs and a curve of its own."""
+    numbers = np.array(list(trials))
+    return Fit(
+        {"encoder.0.weight": torch.tensor(numbers, dtype=torch.float32)[:, None, None].expand(-1, 2, 3)},
+        numbers + 1,
+        numbers,
+        numbers / 3,
+        [{"trial": int(trial), "epoch": epoch} for epoch in (1, 2) for trial in trials],
+    )
+
+
+class TestPretrain:
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> PretrainingStore:
+        return PretrainingStore(tmp_path, {"some": "pre-training"}, max_gb=1)
+
+    def test_what_comes_back_is_in_the_order_that_was_asked_for(self, store: PretrainingStore) -> None:
+        asked: list[list[int]] = []
+
+        def train(trials: Sequence[int]) -> Fit:
+            asked.append(list(trials))
+            return some_fit(trials)
+
+        pretrain([3, 1], store, train)
+        fit = pretrain([1, 4, 3, 0], store, train)
+
+        assert asked == [[3, 1], [4, 0]]
+        expected = some_fit([1, 4, 3, 0])
+        assert torch.equal(fit.weights["encoder.0.weight"], expected.weights["encoder.0.weight"])
+        for name in ("epochs", "best_epochs", "seconds"):
+            np.testing.assert_array_equal(getattr(fit, name), getattr(expected, name))
+        assert sorted(map(str, fit.curves)) == sorted(map(str, expected.curves))
+
+    def test_what_another_process_trained_while_this_one_waited_is_taken_from_it(
+        self, store: PretrainingStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        claim = PretrainingStore.claim
+
+        def claim_late(self: PretrainingStore) -> Any:
+            if self.missing([0, 1]):
+                monkeypatch.setattr(PretrainingStore, "claim", claim)
+                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit)
+            return claim(self)
+
+        monkeypatch.setattr(PretrainingStore, "claim", claim_late)
+
+        def never(_: Sequence[int]) -> Fit:
+            raise AssertionError("trained twice")
+
+        assert len(pretrain([0, 1], store, never).epochs) == 2
+
+    def test_training_that_fails_keeps_nothing_and_gives_the_claim_back(self, store: PretrainingStore) -> None:
+        def fail(_: Sequence[int]) -> Fit:
+            raise FloatingPointError("diverged")
+
+        with pytest.raises(FloatingPointError):
+            pretrain([0], store, fail)
+
+        assert store.missing([0]) == [0]
+        assert not (store.folder / "claim").exists()
