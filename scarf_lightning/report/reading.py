@@ -20,6 +20,7 @@ PAPERS_ORDER = (
     "full", "noise30", "semi25",
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
+CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
 MEASURES = ("accuracy", "finetune_epochs")
 
 
@@ -136,7 +137,7 @@ def cells_of_folder(results: Path) -> tuple[list[Asked], dict[Path, str]]:
 
 
 def read_curves(material: Material, cells: Iterable[int]) -> pd.DataFrame:
-    """The curves of some cells' wanted trials: ``cell``, ``phase, trial, epoch`` and the losses and errors of each."""
+    """The curves of some cells' wanted trials: `CURVE`'s columns, NaN where a phase has no such loss."""
     frames = []
     for cell in cells:
         trials = material.rows.loc[material.rows["cell"] == cell, "trial"]
@@ -145,8 +146,8 @@ def read_curves(material: Material, cells: Iterable[int]) -> pd.DataFrame:
                 frame = pd.read_parquet(stack).assign(cell=cell)
                 frames.append(frame[frame["trial"].isin(trials)])
     if not frames:
-        return pd.DataFrame(columns=["cell", "phase", "trial", "epoch"])
-    return pd.concat(frames).drop_duplicates(["cell", "phase", "trial", "epoch"])
+        return pd.DataFrame(columns=list(CURVE))
+    return pd.concat(frames).reindex(columns=list(CURVE)).drop_duplicates(["cell", "phase", "trial", "epoch"])
 
 
 def environments(material: Material) -> Counter[tuple[tuple[str, str], ...]]:

@@ -26,7 +26,7 @@ def test_it_says_on_how_many_datasets_a_pretraining_wins() -> None:
     )
 
     assert sentences(material) == [
-        "All labels: SCARF beats control on 2 of 4 datasets, loses on 1, ties on 1; mean gain +20.62 % over all 4 "
+        "All labels: SCARF beats control on 2 of 4 datasets, loses on 1, ties on 1; mean gain +20.63 % over all 4 "
         "datasets, +27.50 % over the 3 with p < 0.20."
     ]
 

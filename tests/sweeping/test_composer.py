@@ -105,7 +105,8 @@ POOL = [
 ]
 
 
-@settings(max_examples=60)
+@pytest.mark.slow
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(POOL), max_size=6, unique=True))
 def test_any_overrides_give_what_hydra_gives(overrides: list[str]) -> None:
     check(composer_of_all(), tuple(overrides))
