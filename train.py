@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from scarf_lightning.data.sources import LastTable
+    from scarf_lightning.loggers import CellView
     from scarf_lightning.sweeping.cell import Cell
 
 
@@ -100,22 +101,33 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
 
 def show_cell(cell: "Cell", console: "Console") -> None:
     """Write the views of a cell that has ended. What cannot be written is named; its results are in the store."""
-    if cell.config.logger.name == "none":
+    settings = cell.config.logger
+    if settings.name == "none":
         return
-    from scarf_lightning.loggers import cell_view, unstored_view, write_views
+    from scarf_lightning.loggers import write_views
+
+    try:
+        problems = write_views(view_of(cell), cell.results, settings)
+    except Exception as error:
+        problems = [f"{cell.label} cannot be shown: {error}."]
+    for problem in problems:
+        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
+        sentence = f"{problem} Nothing is lost: `python report.py {again} upload=wandb` makes it."
+        console.print(sentence, soft_wrap=True, markup=False)
+
+
+def view_of(cell: "Cell") -> "CellView":
+    """What the views of a cell show, whether it is finished or has failed."""
+    from scarf_lightning.loggers import cell_view, unstored_view
     from scarf_lightning.results import read_failure
 
     failure, store = read_failure(cell.results, cell.key), cell.store()
     group = Path(cell.config.sweeps).stem if cell.config.sweeps else "cells"
     why = None if failure is None else failure.error
     if store is not None and store.is_described:
-        view = cell_view(store.fingerprint, cell.results, group=group, failure=why)
-    else:
-        dataset = str(cell.axes()["dataset"])
-        view = unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), group=group, failure=why or "")
-    for problem in write_views(view, cell.results, cell.config.logger):
-        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
-        console.print(f"{problem} Nothing is lost: `python report.py {again} upload=wandb` makes it.", soft_wrap=True)
+        return cell_view(store.fingerprint, cell.results, group=group, failure=why)
+    dataset = str(cell.axes()["dataset"])
+    return unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), group=group, failure=why or "")
 
 
 def end_on_sigterm() -> None:
@@ -146,6 +158,9 @@ def run() -> int:
             raise
         sys.stderr.write(f"{error if isinstance(error, UsageError) else explain(error)}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
+        return 128 + signal.SIGINT
     return 0
 
 

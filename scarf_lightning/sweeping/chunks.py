@@ -15,7 +15,7 @@ from ..config import read
 from ..config.schema import ChunkSettings
 from ..errors import UsageError
 from ..results import folder_time
-from ..results.files import HOUR, remove_older, write_whole
+from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell
 from .cost import CostModel, pretraining, supervised
 from .survey import Surveyed
@@ -88,7 +88,10 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
     Jobs may outlive a sweeper that is killed, so its files stay for a month.
     """
     results.mkdir(parents=True, exist_ok=True)
-    remove_older(results / FOLDER, "*", folder_time(results) - KEPT_DAYS * 24 * HOUR)
+    now = folder_time(results)
+    remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
+    for place in (results, results / "datasets", results / "failures", results / "set_aside"):
+        remove_unfinished(place, now)
     folder = results / FOLDER / uuid4().hex
     try:
         paths = []

@@ -77,7 +77,7 @@ class Composer:
 
     def _section(self, override: str) -> str | None:
         """The one section that an override changes; None for the choice of a group."""
-        key = override.partition("=")[0].lstrip("+~")
+        key = override.partition("=")[0]
         section, dot, _ = key.partition(".")
         is_option = bool(dot) or not self._is_group(key)
         return section if is_option and section in SECTIONS else None

@@ -64,7 +64,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         progress = SweepProgress(before, model, screen(stderr=True))
         with nullcontext() if cells[0].is_alone else progress.shown():
             problems = _train([each.cell for each in waiting], launcher, deal)
-    after = survey(cells)
+    after = survey(cells) if waiting else before
     _show(after, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems

@@ -2,15 +2,20 @@
 
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from scarf_lightning.config.schema import LoggerSettings
 from scarf_lightning.loggers.curves import mean_curves
 from scarf_lightning.results import load, load_cell
+from tests.cells import finish, results_in, some_cell
 from tests.composing import ROOT
 from tests.loggers.wandb_files import runs
 from tests.processes import TINY, train
+from train import show_cell
 
 TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
 DIVERGES = "finetune.learning_rate=1e30"
@@ -124,3 +129,20 @@ def test_without_a_logger_neither_is_imported(tmp_path: Path) -> None:
     assert "pytorch_lightning" in ran.stderr
     names = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
     assert not names & {"wandb", "tensorboard", "scarf_lightning.loggers"}
+
+
+def test_a_store_that_cannot_be_read_stops_no_other_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(*_: object, **__: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr("scarf_lightning.loggers.cell_view", unreadable)
+    cell = some_cell("dataset.categorical=[a]", paths=results_in(tmp_path), logger=LoggerSettings(name="wandb"))
+    finish(cell)
+    console = Console(record=True, file=StringIO(), width=1000)
+
+    show_cell(cell, console)
+
+    assert console.export_text() == (
+        "dataset.categorical=[a] cannot be shown: the disk is gone. Nothing is lost: "
+        f"`python report.py results={tmp_path / 'results'} upload=wandb` makes it.\n"
+    )
