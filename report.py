@@ -15,12 +15,13 @@ from omegaconf import DictConfig
 
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
+from scarf_lightning.loggers import upload_sweep
 from scarf_lightning.report.beside_paper import published_competitors
 from scarf_lightning.report.drawings import check_drawings
 from scarf_lightning.report.drawings.defaults import default_drawings
 from scarf_lightning.report.making import NothingFinishedError, make_report, write_report
 from scarf_lightning.report.options import read_options
-from scarf_lightning.report.reading import Asked, cells_of_folder, read_material
+from scarf_lightning.report.reading import Asked, Material, cells_of_folder, read_material
 from scarf_lightning.results import axis_columns, identity, read_failure
 from scarf_lightning.sweeping.cell import Cell, distinct
 from scarf_lightning.sweeping.composer import Composer
@@ -28,7 +29,8 @@ from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.sweep_file import SweepFile
 
 ROOT = Path(__file__).parent
-OURS = ("results", "out", "test", "adjust", "alpha", "nemenyi")
+OURS = ("results", "out", "upload", "test", "adjust", "alpha", "nemenyi")
+UPLOADS = ("wandb", "tensorboard", "both")
 USAGE = """\
 python report.py sweeps=NAME [AXIS=OPTION ...]   a sweep's figures and tables; overrides narrow it, as in train.py
 python report.py results=FOLDER                  everything in a folder
@@ -38,6 +40,7 @@ python report.py results=FOLDER                  everything in a folder
   adjust=holm|none              correction over datasets (none)
   alpha=0.05                    a difference counts where p is below it
   nemenyi=true|false            bars of critical-difference diagrams: Nemenyi's, or Wilcoxon-Holm's (false)
+  upload=wandb|tensorboard|both make views of all cells and of the report; logger.wandb.mode=online sends them
 """
 
 
@@ -53,8 +56,11 @@ class Wanted(NamedTuple):
 def main(arguments: Sequence[str]) -> int:
     """Make a report, say where it is and what is not in it, and return the exit status."""
     given = {key: value for key, sign, value in (a.partition("=") for a in arguments) if sign and key in OURS}
-    overrides = [argument for argument in arguments if argument.partition("=")[0] not in given]
-    options = read_options({key: value for key, value in given.items() if key not in ("results", "out")})
+    shown_by = tuple(argument for argument in arguments if argument.startswith("logger."))
+    overrides = [a for a in arguments if a.partition("=")[0] not in given and a not in shown_by]
+    options = read_options({key: value for key, value in given.items() if key not in ("results", "out", "upload")})
+    if given.get("upload", "both") not in UPLOADS:
+        raise UsageError(f"upload={given['upload']} is unknown; the options are: {', '.join(UPLOADS)}.")
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         master = loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
@@ -68,6 +74,7 @@ def main(arguments: Sequence[str]) -> int:
             (regime, pretrain, method): compose((f"regime={regime}", f"pretrain={pretrain}", f"method={method}"))
             for regime, pretrain, method in published_competitors(material)
         }
+        logger = compose(shown_by).logger
     report = make_report(
         material,
         wanted.sweep.report or default_drawings(material),
@@ -82,7 +89,23 @@ def main(arguments: Sequence[str]) -> int:
     for sentence in dict.fromkeys([*report.about, *report.warnings]):
         print(sentence)  # noqa: T201 - what a script says
     print(f"The report is {index.absolute()}")  # noqa: T201
-    return 0
+    if "upload" not in given:
+        return 0
+    logger.name = given["upload"]
+    problems = []
+    for results, cells in by_results(material).items():
+        problems += upload_sweep(results, cells, wanted.sweep.name, index.parent, logger)
+    for problem in problems:
+        sys.stderr.write(f"{problem}\n")
+    return 1 if problems else 0
+
+
+def by_results(material: Material) -> dict[Path, list[str]]:
+    """Fingerprints of the cells by the folder of results that they are in."""
+    found: dict[Path, list[str]] = {}
+    for folder in material.folders.values():
+        found.setdefault(folder.parent, []).append(folder.name)
+    return found
 
 
 def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Wanted:

@@ -39,7 +39,7 @@ def main(job: DictConfig) -> None:
             ended = train_cell(cell, last, console)
         except LostClaimError as error:
             ended = False
-            console.print(str(error), soft_wrap=True)
+            console.print(str(error), soft_wrap=True, markup=False)
         except Exception as error:
             keep_failure(cell.results, cell.key, cell.label, error)
         if ended:
@@ -79,7 +79,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             return False  # the sweeper waits for the other process
         forget_failure(results, cell.key)
         for sentence in store.mend():
-            console.print(sentence, soft_wrap=True)
+            console.print(sentence, soft_wrap=True, markup=False)
         store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,

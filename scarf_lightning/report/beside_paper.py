@@ -31,12 +31,14 @@ DIGITS = {
 
 
 def published_competitors(material: Material) -> list[Competitor]:
-    """What both these cells and the paper's tables have, and what its gains are over."""
+    """What both the finished cells and the paper's tables have, and what its gains are over."""
     gains = published_relative_gains()[LABEL]
     over = gains.assign(pretrain="none")
     known = pd.concat([published_accuracy()[LABEL], gains, over]).drop_duplicates()
     published = set(known.itertuples(index=False, name=None))
-    here = material.cells[LABEL].drop_duplicates().itertuples(index=False, name=None)
+    here = (
+        material.cells.loc[material.cells["finished"] > 0, LABEL].drop_duplicates().itertuples(index=False, name=None)
+    )
     return [competitor for competitor in here if competitor in published]
 
 

@@ -43,7 +43,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         name: of the launcher.
     """
     for reason in request.left_out:
-        screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True)
+        screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
     cells = distinct(request.cells)
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
@@ -53,7 +53,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         return 0
     if options.force:
         for sentence in _clear(cells):
-            screen(stderr=True).print(sentence, soft_wrap=True)
+            screen(stderr=True).print(sentence, soft_wrap=True, markup=False)
     before = survey(cells)
     waiting = [each for each in before if each.state is not State.FINISHED]
     problems: list[str] = []
@@ -152,7 +152,7 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
         paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
         console.print(f"{request.sweep.title}{paper}")
     for sentence in sentences(plan):
-        console.print(sentence, soft_wrap=True)
+        console.print(sentence, soft_wrap=True, markup=False)
     rows = largest(plan, n=10)
     if len(rows) > 1:
         table = Table("longest first", box=None)
@@ -163,7 +163,7 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
         console.print(table)
     for each in surveyed:
         if each.failure is not None:
-            console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True)
+            console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True, markup=False)
 
 
 def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
@@ -183,4 +183,4 @@ def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
             console.print(cell_table(each.rows))
     results = surveyed[0].cell.results
     if results.exists():
-        console.print(f"Results are in {results.absolute()}", soft_wrap=True)
+        console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)

@@ -1,6 +1,8 @@
 """How large improvements are: probability of improvement and mean relative gain, with bootstrap intervals."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import pandas as pd
 
@@ -14,38 +16,28 @@ MEASURES = {
     "mean gain, %": (mean_relative_gain, "+.2f"),
 }
 OVERS = ("trials", "both")
-COLUMNS = ("competitor", "reference", "measure", "estimate", "resampled", "low", "high", "datasets", "left_out")
 
 
 def effect_table(scores: pd.DataFrame, pairs: Sequence[Pair], name: str) -> Table:
     """Each pair's two measures with their intervals over trials, and over datasets and trials."""
-    rows, data = [], []
+    rows: list[tuple[Shown, ...]] = []
+    data: list[dict[str, Any]] = []
+    by_competitor = dict(list(scores.groupby("competitor")))
     for competitor, reference in pairs:
         entries = [shown(competitor), shown(reference)]
+        both = pd.concat([by_competitor[competitor], by_competitor[reference]])
         for measure, (function, digits) in MEASURES.items():
             intervals: list[BootstrapInterval] = []
             try:
-                intervals = [function(scores, competitor, reference, over=o, resamples=RESAMPLES) for o in OVERS]  # type: ignore[arg-type]
+                intervals = [function(both, competitor, reference, over=o, resamples=RESAMPLES) for o in OVERS]  # type: ignore[arg-type]
             except UsageError:  # no dataset in common
                 entries += [shown(None)] * 3
                 continue
             entries.append(shown(intervals[0].estimate, digits))
             for over, found in zip(OVERS, intervals, strict=True):
                 entries.append(Shown(f"{number(found.low, digits)} to {number(found.high, digits)}", found.low))
-                left_out = " ".join(map(str, found.left_out))
-                data.append(
-                    (
-                        competitor,
-                        reference,
-                        measure,
-                        found.estimate,
-                        over,
-                        found.low,
-                        found.high,
-                        found.datasets,
-                        left_out,
-                    )
-                )
+                named = {"competitor": competitor, "reference": reference, "measure": measure, "resampled": over}
+                data.append(named | asdict(found) | {"left_out": " ".join(map(str, found.left_out))})
         rows.append(tuple(entries))
     headings = [
         f"{measure}{ending}" for measure in MEASURES for ending in ("", ", over trials", ", over datasets and trials")
@@ -57,5 +49,5 @@ def effect_table(scores: pd.DataFrame, pairs: Sequence[Pair], name: str) -> Tabl
         f"({RESAMPLES} resamples) over trials, and over datasets and trials",
         ("competitor", "reference", *headings),
         tuple(rows),
-        pd.DataFrame(data, columns=list(COLUMNS)),
+        pd.DataFrame(data),
     )

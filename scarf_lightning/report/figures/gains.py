@@ -17,7 +17,7 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     """
     rows = list(dict.fromkeys(table.index.get_level_values("row")))
     columns = list(dict.fromkeys(table.index.get_level_values("column")))
-    height = 0.75 + len(rows) * (0.14 * len(columns) + 0.12)
+    height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
     names = [short(row) for row in rows]
     figure, (axes,) = new_figure(PAGE if max(map(len, names)) > 18 else COLUMN * 1.3, height)
     for i, column in enumerate(columns):
