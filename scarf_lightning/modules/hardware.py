@@ -11,7 +11,7 @@ import torch
 from ..errors import UsageError
 
 DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
-CPU_STACK, ACCELERATOR_STACK = 5, 30
+CPU_STACK, ACCELERATOR_STACK = 10, 30
 
 
 @dataclass(frozen=True)

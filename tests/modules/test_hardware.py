@@ -9,7 +9,7 @@ from scarf_lightning.modules.hardware import Hardware, choose_device
 
 
 @pytest.mark.parametrize(
-    ("device", "trials_per_stack", "size"), [("cpu", "auto", 5), ("cuda", "auto", 30), ("cpu", 7, 7), ("cuda", 1, 1)]
+    ("device", "trials_per_stack", "size"), [("cpu", "auto", 10), ("cuda", "auto", 30), ("cpu", 7, 7), ("cuda", 1, 1)]
 )
 def test_stack_size(device: str, trials_per_stack: int | str, size: int) -> None:
     assert Hardware(torch.device(device)).stack_size(trials_per_stack) == size
