@@ -52,7 +52,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     Heavy packages are imported here, where they are needed.
     """
     from scarf_lightning.config import build_parts
-    from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
+    from scarf_lightning.engine.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.results import (
         CellStore,
         KnownData,

@@ -62,12 +62,13 @@ class FitSettings:
 
 @dataclass
 class PretrainSettings(FitSettings):
-    """How pre-training is trained, and which: ``none``, or the name of a pretext task."""
+    """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own."""
 
     name: str = "scarf"
     max_epochs: int = 1000
     monitor: str = "loss"
     validation_passes: int = 10
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,18 +88,11 @@ class LayerSettings:
 
 
 @dataclass
-class EncoderSettings(LayerSettings):
-    """Width and number of linear layers of f, and whether a ReLU follows the last one."""
-
-    depth: int = 4
-    final_relu: bool = True
-
-
-@dataclass
 class NetworkSettings:
-    """The paper's networks f, g and h, and how their parameters start."""
+    """Which network f is and its options, the heads g and h, and how the parameters of linear layers start."""
 
-    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    name: str = "mlp"
+    encoder: dict[str, Any] = field(default_factory=lambda: {"width": 256, "depth": 4, "final_relu": True})
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
     head: LayerSettings = field(default_factory=LayerSettings)
     weight_init: str = "glorot_uniform"

@@ -33,6 +33,16 @@ def plugin_hashes(names: Sequence[str]) -> dict[str, str]:
         return {name: hashlib.sha256(_find(name).read_bytes()).hexdigest() for name in sorted(set(names))}
 
 
+def plugin_files(names: Sequence[str]) -> list[Path]:
+    """The source of each module, which is not imported.
+
+    Raises:
+        UsageError: there is no such module.
+    """
+    with _working_folder_first():
+        return [_find(name) for name in names]
+
+
 def _find(name: str) -> Path:
     try:
         found = importlib.util.find_spec(name)

@@ -1,6 +1,6 @@
 """The schema that every composed configuration is merged into."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from omegaconf import MISSING, DictConfig, OmegaConf
@@ -14,18 +14,8 @@ from ..settings import (
     one_of,
     positive,
 )
+from .facts import facts
 from .typed import typed
-
-PRETEXT_TASKS = {
-    "scarf": "contrastive",
-    "scarf_ae": "reconstruction",
-    "no_noise_ae": "reconstruction",
-    "add_noise_ae": "reconstruction",
-    "scarf_disc": "discrimination",
-}
-"""The pre-trainings by the kind of task they are, which a loss must serve."""
-
-COTRAIN_TASKS = ("scarf", "scarf_ae", "no_noise_ae", "add_noise_ae")
 
 Choice = dict[str, Any]
 """The name of a registered class and its options, which that class's own fields give the types of."""
@@ -60,15 +50,15 @@ class ViewsSettings:
 
 @dataclass
 class CotrainSettings:
-    """The pretext task that ``method=cotrain`` adds to the supervised loss, and its weight."""
+    """The pretext task that ``method=cotrain`` adds to the supervised loss, with its options, and its weight."""
 
     task: str = "scarf"
     weight: float = 1.0
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        one_of(self, "task", COTRAIN_TASKS)
         positive(self, "weight")
 
 
@@ -176,4 +166,25 @@ def read(composed: DictConfig | dict[str, Any]) -> Config:
     Raises:
         UsageError: see `typed`.
     """
-    return typed(Config, OmegaConf.create(composed) if isinstance(composed, dict) else composed)
+    config = OmegaConf.create(composed) if isinstance(composed, dict) else composed
+    for section, key, settings in (("pretrain", "name", PretrainSettings), ("cotrain", "task", CotrainSettings)):
+        config = _with_own_options(config, section, key, settings)
+    return typed(Config, config)
+
+
+def _with_own_options(config: DictConfig, section: str, key: str, settings: type[Any]) -> DictConfig:
+    """What a pre-training calls its own, out of the settings that all of them have."""
+    node = config.get(section)
+    if not isinstance(node, DictConfig):
+        return config
+    others = set(node) - {field.name for field in fields(settings)}
+    known = facts("pretrain", list(config.get("plugins") or ())) if others else {}
+    if node.get(key) not in known:
+        return config
+    own = others & set(known[node[key]].fields)
+    kept = OmegaConf.to_container(node, resolve=False)
+    assert isinstance(kept, dict)
+    kept["options"] = (kept.get("options") or {}) | {name: kept.pop(name) for name in own}
+    changed = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(changed, dict)
+    return OmegaConf.create({**changed, section: kept})

@@ -14,9 +14,10 @@ Ints = NDArray[np.int64]
 
 @dataclass
 class Regime(ABC):
-    """A rule that turns the training labels into those that training sees."""
+    """A rule that turns the training labels into those that training sees; ``hides_labels`` says that some are left out."""
 
     name: ClassVar[str]
+    hides_labels: ClassVar[bool] = False
 
     @abstractmethod
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
@@ -38,6 +39,7 @@ class Semi25(Regime):
     """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows."""
 
     name: ClassVar[str] = "semi25"
+    hides_labels: ClassVar[bool] = True
     labelled: float = 0.25
 
     def __post_init__(self) -> None:

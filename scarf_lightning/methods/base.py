@@ -10,28 +10,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import Examples
-from ..modules.finetune import Classifier
-from ..modules.fitting import Fit
-from ..modules.stack import Stack
-from ..modules.variants import Cotrained, Variant
-from ..modules.views import Augmentation
+from ..engine.encoder import Classifier
+from ..engine.finetune import FinetuneModule
+from ..engine.fitting import Fit
+from ..engine.setup import FitSetup
+from ..engine.stack import MakeModule, Stack, plain
 from ..settings import FitSettings
 
 
 @dataclass(frozen=True)
 class Supervision:
-    """What a cell gives its method: how to train, the weights of a pre-trained f, and what some methods ask for."""
+    """What a cell gives its method: how to train, and the weights of a pre-trained f, where there is one."""
 
     settings: FitSettings
     pretrained: Mapping[str, Tensor] | None = None
-    augmentation: Augmentation | None = None
-    cotraining: Cotrained | None = None
 
     def fit(
-        self, stack: Stack, examples: Examples, variant: Variant | None = None, number: int = 0
+        self, stack: Stack, examples: Examples, make: MakeModule = plain, number: int = 0
     ) -> tuple[Fit, Classifier]:
         """One supervised fit, from the pre-trained weights where there are any; ``number`` tells it from others."""
-        return stack.finetune(self.settings, examples, self.pretrained, variant=variant, fit=number)
+        return stack.finetune(self.settings, examples, self.pretrained, make=make, number=number)
 
     def of(self, position: int) -> "Supervision":
         """That of the trial at this position, alone."""
@@ -73,9 +71,25 @@ class Outcome:
 
 @dataclass
 class Method(ABC):
-    """A supervised phase. Test rows are predicted and never trained on; their labels are not seen."""
+    """A supervised phase. Test rows are predicted and never trained on; their labels are not seen.
+
+    What a method is, it says by class variables, which are read from its source without importing it:
+
+    - ``pretrainable``: whether it may start from a pre-trained f;
+    - ``needs_unlabelled_rows``: whether there must be training rows without a label;
+    - ``trains_network``: whether it uses ``network`` and ``finetune`` at all;
+    - ``has_encoder``: whether one encoder comes of it;
+    - ``typical_fits``: how many supervised fits it makes, about, for estimates of time.
+
+    A field ``corruption`` or ``selection`` is what that axis of the configuration names.
+    """
 
     name: ClassVar[str]
+    pretrainable: ClassVar[bool] = True
+    needs_unlabelled_rows: ClassVar[bool] = False
+    trains_network: ClassVar[bool] = True
+    has_encoder: ClassVar[bool] = True
+    typical_fits: ClassVar[int] = 1
 
     @abstractmethod
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
@@ -87,16 +101,16 @@ class SingleFitMethod(Method):
     """A method of one fit on the labelled training rows."""
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        fit, classifier = supervision.fit(stack, self.examples(stack), self.variant(supervision))
+        fit, classifier = supervision.fit(stack, self.examples(stack), self.module)
         return Outcome.of_fits(stack.predict(classifier, stack.data.test), fit)
 
     def examples(self, stack: Stack) -> Examples:
         """What is trained on."""
         return stack.labelled()
 
-    def variant(self, supervision: Supervision) -> Variant | None:
-        """What is done in place of plain cross-entropy."""
-        return None
+    def module(self, setup: FitSetup) -> FinetuneModule:
+        """What is trained."""
+        return plain(setup)
 
 
 @dataclass

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from .base import Outcome, RaggedMethod, Supervision
 
 
@@ -33,6 +33,7 @@ class DeepKNN(RaggedMethod):
     among the first one's logits, shares. Where that leaves fewer than two points, all of them."""
 
     name: ClassVar[str] = "deep_knn"
+    typical_fits: ClassVar[int] = 2
     k: int = 50
 
     def __post_init__(self) -> None:

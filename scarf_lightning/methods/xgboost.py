@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.stack import Stack
 from ..errors import UsageError
-from ..modules.stack import Stack
 from ..randomness import Purpose
 from .base import Method, Outcome, Supervision
 
@@ -18,6 +18,9 @@ class XGBoost(Method):
     """XGBClassifier on the labelled training rows, one-hot encoded; validation rows are not used."""
 
     name: ClassVar[str] = "xgboost"
+    pretrainable: ClassVar[bool] = False
+    trains_network: ClassVar[bool] = False
+    has_encoder: ClassVar[bool] = False
     max_depth: int = 3
     n_estimators: int = 100
     learning_rate: float = 0.1

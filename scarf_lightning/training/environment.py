@@ -5,7 +5,7 @@ from importlib.metadata import distributions, version
 from platform import platform, python_version
 from typing import Any
 
-from ..modules.hardware import Hardware
+from ..engine.hardware import Hardware
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
 OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu")

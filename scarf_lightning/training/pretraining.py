@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from ..modules.fitting import Fit
+from ..engine.fitting import Fit
 from ..results import PretrainedTrial, PretrainingStore
 
 Train = Callable[[Sequence[int]], Fit]

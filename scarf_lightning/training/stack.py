@@ -10,12 +10,12 @@ from ..config import Config, Parts
 from ..console.progress import StackProgress
 from ..data.table import Table
 from ..data.trials import prepare_trials
+from ..engine.early_stopping import TrialStopping
+from ..engine.fitting import Fit
+from ..engine.hardware import Hardware
+from ..engine.stack import Stack
 from ..methods import Outcome, Supervision
 from ..metrics import classification_metrics
-from ..modules.early_stopping import TrialStopping
-from ..modules.fitting import Fit
-from ..modules.hardware import Hardware
-from ..modules.stack import Stack
 from ..randomness import Streams
 from ..results import PretrainingStore, StackRecord
 from .environment import environment
@@ -49,14 +49,7 @@ def train_stack(
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)
         data = prepare_trials(table, chosen, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
-        return Stack(
-            table,
-            data,
-            streams,
-            config.network,
-            hardware,
-            watch=watch,
-        )
+        return Stack.make(table, data, streams, parts.network, config.network, hardware, watch)
 
     stack, pretext, pretraining = stack_of(trials), parts.pretext, None
     if pretext is not None:
@@ -66,7 +59,7 @@ def train_stack(
             lambda missing: (stack if missing == trials else stack_of(missing)).pretrain(config.pretrain, pretext),
         )
     encoder = pretraining.part("encoder") if pretraining else None
-    outcome = parts.method.run(stack, Supervision(config.finetune, encoder, parts.augmentation, parts.cotraining))
+    outcome = parts.method.run(stack, Supervision(config.finetune, encoder))
     return StackRecord(
         rows=_rows(stack, pretraining, outcome, config),
         curves=_curves(pretraining, outcome.fit),

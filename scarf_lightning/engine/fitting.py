@@ -9,13 +9,14 @@ import pytorch_lightning as pl
 import torch
 from lightning_fabric.plugins.environments.lightning import LightningEnvironment
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.datamodule import StackDataModule
 from ..settings import FitSettings
 from .base import StackModule
 from .early_stopping import TrialStopping
 from .hardware import Hardware
+from .lifting import load_state
 
 Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 """Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
@@ -25,8 +26,8 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 class Fit:
     """What came of one fit of T trials.
 
-    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs`` and
-    ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
+    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``, ``best_epochs``
+    and ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
     """
 
     weights: Mapping[str, Tensor]
@@ -86,12 +87,6 @@ def fit(
     )
     # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
     trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
-    load_weights(module, stopping.weights)
+    load_state(module, stopping.weights)
     module.to(hardware.device)
     return Fit(stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves)
-
-
-def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give the module copies of these weights, whatever the trials its own are of."""
-    for name, parameter in module.named_parameters():
-        parameter.data = weights[name].clone()

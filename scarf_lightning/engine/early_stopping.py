@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data.datamodule import StackDataModule
 from .base import StackModule
+from .lifting import state
 
 
 class TrialStopping(pl.Callback):
@@ -35,7 +35,7 @@ class TrialStopping(pl.Callback):
         waited: epochs since the best one, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
         curves: one record an epoch and trial.
-        weights: the kept parameters by name, each ``(T, ...)``.
+        weights: the kept parameters and buffers by name, each ``(T, ...)``.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TrialStopping(pl.Callback):
         self._started = 0.0
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self.weights = {name: parameter.detach().clone() for name, parameter in pl_module.named_parameters()}
+        self.weights = {name: tensor.detach().clone() for name, tensor in state(pl_module).items()}
 
     def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._started = time.perf_counter()
@@ -74,11 +74,7 @@ class TrialStopping(pl.Callback):
         if len(self.active) == 0:
             trainer.should_stop = True
             return
-        positions = np.flatnonzero(staying).tolist()
-        pl_module.keep(positions)
-        datamodule = trainer.datamodule  # type: ignore[attr-defined]
-        assert isinstance(datamodule, StackDataModule)
-        datamodule.keep(positions)
+        pl_module.let_leave(np.flatnonzero(staying))
 
     def _refuse_divergence(self, metrics: dict[str, NDArray[np.float64]]) -> None:
         finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
@@ -108,5 +104,5 @@ class TrialStopping(pl.Callback):
             return
         source = torch.from_numpy(np.flatnonzero(chosen)).to(module.device)
         target = torch.from_numpy(self.active[chosen]).to(module.device)
-        for name, parameter in module.named_parameters():
-            self.weights[name][target] = parameter.detach()[source]
+        for name, tensor in state(module).items():
+            self.weights[name][target] = tensor.detach()[source]

@@ -2,8 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Protocol
 
 import numpy as np
 import pytorch_lightning as pl
@@ -12,30 +10,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import Batch
+from ..roster import Roster
+from .lifting import let_leave
 
 REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
-
-
-class Leavable(Protocol):
-    """Whatever carries a trial axis beside the parameters."""
-
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave."""
 
 
 class StackModule(pl.LightningModule, ABC):
     """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
 
     Args:
+        roster: of the trials still here.
         learning_rate: Adam's.
         epsilon: Adam's.
-        leaving: what else must shrink when trials leave.
     """
 
-    def __init__(self, *, learning_rate: float, epsilon: float, leaving: Iterable[Leavable] = ()) -> None:
+    def __init__(self, roster: Roster, *, learning_rate: float, epsilon: float) -> None:
         super().__init__()
-        self._learning_rate, self._epsilon, self._leaving = learning_rate, epsilon, list(leaving)
+        self.roster = roster
+        self._learning_rate, self._epsilon = learning_rate, epsilon
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -62,7 +56,7 @@ class StackModule(pl.LightningModule, ABC):
         The fused kernel rounds the elements that fill whole vector registers and those left over differently, and how
         many are left over depends on the size of the stack, unless each trial's share fills whole registers.
         """
-        parameters = list(self.parameters())
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
         fits = [parameter[0].numel() % REGISTER_ELEMENTS == 0 for parameter in parameters]
         groups = [
             {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
@@ -79,18 +73,12 @@ class StackModule(pl.LightningModule, ABC):
         self._counts.clear()
         return means
 
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave: parameters, moments and random streams shrink."""
-        index = torch.tensor(positions, device=self.device)
+    def let_leave(self, staying: NDArray[np.int64]) -> None:
+        """Go on with the trials at these positions among the ones still here: all else shrinks or asks the roster."""
         optimizer = self.optimizers(use_pl_optimizer=False)
         assert isinstance(optimizer, torch.optim.Optimizer)
-        for parameter in self.parameters():
-            state = optimizer.state[parameter]
-            state.update({name: value[index] for name, value in state.items() if value.shape == parameter.shape})
-            parameter.grad = None
-            parameter.data = parameter.data[index]
-        for part in self._leaving:
-            part.keep(positions)
+        let_leave(self, optimizer, torch.from_numpy(staying).to(self.device))
+        self.roster.keep(staying.tolist())
 
     def _add(self, name: str, values: Tensor, n_rows: int) -> None:
         weighted = values.double() * n_rows
