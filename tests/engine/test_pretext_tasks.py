@@ -1,6 +1,7 @@
 """Every pretext task and every way to use one: what it computes, and that the stack changes nothing."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,15 @@ from scarf_lightning.corruption.joint import Joint
 from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.missing import Missing
 from scarf_lightning.corruption.none import NoCorruption
-from scarf_lightning.corruption.selection import Bernoulli, Shared
+from scarf_lightning.corruption.selection import Bernoulli, Exact, Shared
 from scarf_lightning.corruption.single_row import SingleRow
 from scarf_lightning.corruption.zero import Zero
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import pretext_task
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.lifting import load_state, per_trial
+from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.align_uniform import AlignUniform
 from scarf_lightning.losses.barlow_twins import BarlowTwins
 from scarf_lightning.losses.discrimination import Discrimination
@@ -24,11 +30,7 @@ from scarf_lightning.losses.reconstruction import Reconstruction
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.cotrain import Cotrain
 from scarf_lightning.methods.scarf_augment import ScarfAugment
-from scarf_lightning.modules.fitting import Fit
-from scarf_lightning.modules.pretext import Pretext
-from scarf_lightning.modules.stack import Stack
-from scarf_lightning.modules.variants import Augmented, Cotrained
-from scarf_lightning.modules.views import Augmentation, PretextTask
+from scarf_lightning.pretexts import Pretext
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 
@@ -58,9 +60,9 @@ def assert_trial_is_the_same(alone: Fit, among: Fit, position: int) -> None:
 
 
 @pytest.mark.parametrize("chosen", TASKS.values(), ids=TASKS)
-def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: MakeStack, chosen: PretextTask) -> None:
+def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: MakeStack, chosen: Pretext) -> None:
     settings = PretrainSettings(
-        max_epochs=6, batch_size=46, patience=0, monitor="error" if chosen.loss.has_error else "loss"
+        max_epochs=6, batch_size=46, patience=0, monitor="error" if chosen.has_error else "loss"
     )
     among = make_stack(patients, range(6)).pretrain(settings, chosen)
     alone = make_stack(patients, [4]).pretrain(settings, chosen)
@@ -68,15 +70,12 @@ def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: Mak
 
 
 def cotrained(stack: Stack) -> Fit:
-    supervision = Supervision(FitSettings(max_epochs=6, batch_size=46), cotraining=Cotrained(task(Missing()), 0.3))
-    return Cotrain().run(stack, supervision).fit
+    return Cotrain(task(Missing()), 0.3).run(stack, Supervision(FitSettings(max_epochs=6, batch_size=46))).fit
 
 
 def augmented(stack: Stack) -> Fit:
-    augmentation = task(Joint()).augmentation
-    return (
-        ScarfAugment().run(stack, Supervision(FitSettings(max_epochs=6, batch_size=46), augmentation=augmentation)).fit
-    )
+    method = ScarfAugment(Joint(), Exact())
+    return method.run(stack, Supervision(FitSettings(max_epochs=6, batch_size=46))).fit
 
 
 @pytest.mark.parametrize("train", [cotrained, augmented])
@@ -90,24 +89,23 @@ def test_a_trial_fine_tunes_alike_in_any_company(
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     """All that f is given, in order."""
     seen: list[Tensor] = []
-    embed = Pretext._embed
+    embed = PretextTask._embed
 
-    def spied(pretext: Pretext, encoded: Tensor) -> Tensor:
-        seen.append(encoded.detach().clone())
-        return embed(pretext, encoded)
+    def spied(pretext_task: PretextTask, inputs: Any) -> Any:
+        seen.append(torch.cat(list(inputs), dim=1).detach().clone())
+        return embed(pretext_task, inputs)
 
-    monkeypatch.setattr(Pretext, "_embed", spied)
+    monkeypatch.setattr(PretextTask, "_embed", spied)
     return seen
 
 
-def one_step(stack: Stack, chosen: PretextTask) -> Fit:
+def one_step(stack: Stack, chosen: Pretext) -> Fit:
     """One epoch of one batch."""
     return stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200, restore_best=False), chosen)
 
 
 def encoded_training_rows(stack: Stack) -> np.ndarray:
-    rows = stack.device_table.rows(torch.from_numpy(stack.data.train))
-    return stack.networks.encoder().one_hot(rows).numpy()
+    return stack.encoded(stack.data.train).astype(np.float32)
 
 
 def sorted_rows(rows: np.ndarray) -> np.ndarray:
@@ -128,14 +126,13 @@ def test_an_auto_encoder_sees_corrupted_rows_only_and_is_held_to_the_clean_ones(
     patients: Table, make_stack: MakeStack, calls: list[Tensor], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[tuple[Tensor, Tensor]] = []
-    loss = Reconstruction.loss
 
-    def spied(self: Reconstruction, clean: Tensor | None, corrupted: Tensor, encoded: Tensor) -> Tensor:
-        assert clean is None
-        held.append((corrupted, encoded))
-        return loss(self, clean, corrupted, encoded)
+    def spied(function: Any, outputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Any:
+        assert (len(outputs), len(targets)) == (1, 1)
+        held.append((outputs[0].detach(), targets[0]))
+        return per_trial(function, outputs, targets)
 
-    monkeypatch.setattr(Reconstruction, "loss", spied)
+    monkeypatch.setattr(pretext_task, "per_trial", spied)
     stack = make_stack(patients, [0])
     fit = one_step(stack, task(Gaussian(), Reconstruction()))
     assert calls[0].shape[1] == len(stack.data.train[0])
@@ -173,18 +170,16 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
     stack = make_stack(patients, [0, 1])
     fit = stack.pretrain(QUICK, task(Missing()))
     values = fit.part("encoder")["missing"]
-    assert values.shape == (2, 1, stack.networks.encoder().one_hot.width)
+    assert values.shape == (2, 1, stack.networks.columns.n_encoded)
     assert (values != 0).all()
-    outcome = Cotrain().run(
-        stack, Supervision(FitSettings(max_epochs=1), fit.part("encoder"), cotraining=Cotrained(task(), 1.0))
-    )
+    outcome = Cotrain(task(), 1.0).run(stack, Supervision(FitSettings(max_epochs=1), fit.part("encoder")))
     assert np.isfinite(outcome.probabilities).all()
 
 
 class TestCotraining:
-    def train(self, stack: Stack, weight: float, chosen: PretextTask) -> Fit:
+    def train(self, stack: Stack, weight: float, chosen: Pretext) -> Fit:
         settings = FitSettings(max_epochs=1, batch_size=200, restore_best=False)
-        return Cotrain().run(stack, Supervision(settings, cotraining=Cotrained(chosen, weight))).fit
+        return Cotrain(chosen, weight).run(stack, Supervision(settings)).fit
 
     def test_the_loss_is_supervised_plus_weighted(self, patients: Table, make_stack: MakeStack) -> None:
         """In the first step the networks are the same whatever the weight is."""
@@ -223,10 +218,10 @@ class TestAugmentation:
     ) -> None:
         stack = make_stack(patients, [0, 1])
         settings = FitSettings(max_epochs=2, batch_size=200, restore_best=False)
-        augmentation: Augmentation = task(Zero(1.0)).augmentation  # every training row becomes nothing but zeros
-        fit, classifier = stack.finetune(settings, stack.labelled(), variant=Augmented(augmentation))
+        zeros = ScarfAugment(Zero(1.0), Exact())  # every training row becomes nothing but zeros
+        fit, classifier = stack.finetune(settings, stack.labelled(), make=zeros.module)
         first_layer = "classifier.encoder.body.layers.0.weight"
-        fresh = stack.networks.encoder()
+        fresh = stack.networks.encoder([0, 1])
         assert torch.equal(fit.weights[first_layer], fresh.body.layers[0].weight), "zeros give it no gradient"
         predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
         error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
@@ -238,9 +233,8 @@ def test_infonce_of_a_pass_is_that_of_its_rows_alone(patients: Table, make_stack
     """The passes of a validation batch are not candidates of each other."""
     stack = make_stack(patients, [0], precision="64-true")
     fit = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200), task(NoCorruption(), InfoNCE()))
-    encoder = stack.networks.encoder(fit.part("encoder")).double()
-    head = stack.networks.pretrain_head(InfoNCE(), encoder.one_hot.width).double()
-    for name, parameter in head.named_parameters():
-        parameter.data = fit.part("head")[name]
-    z = head(encoder(stack.device_table.rows(torch.from_numpy(stack.data.validation))))
+    encoder = stack.networks.encoder([0], fit.part("encoder")).double()
+    head = stack.networks.pretrain_head([0], task()).double()
+    load_state(head, fit.part("head"))
+    (z,) = head(encoder(stack.raw(stack.data.validation)))
     assert fit.curves[0]["validation_loss"] == pytest.approx(infonce(z, z).item(), abs=1e-12)

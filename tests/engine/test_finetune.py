@@ -7,39 +7,10 @@ import torch.nn.functional as F
 from scarf_lightning.data.datamodule import Examples
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
-from scarf_lightning.modules.finetune import cross_entropy
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 
 SETTINGS = FitSettings(max_epochs=3, batch_size=46)
-
-
-def logits_and_targets() -> tuple[torch.Tensor, torch.Tensor]:
-    random = torch.Generator().manual_seed(0)
-    logits = torch.randn(3, 12, 4, generator=random, dtype=torch.float64)
-    return logits, torch.randint(4, (3, 12), generator=random)
-
-
-class TestCrossEntropy:
-    def test_hard_targets(self) -> None:
-        logits, targets = logits_and_targets()
-        expected = torch.stack([F.cross_entropy(a, b) for a, b in zip(logits, targets, strict=True)])
-        torch.testing.assert_close(cross_entropy(logits, targets), expected)
-
-    def test_soft_targets(self) -> None:
-        logits, _ = logits_and_targets()
-        soft = torch.rand(3, 12, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64).softmax(-1)
-        expected = torch.stack([F.cross_entropy(a, b) for a, b in zip(logits, soft, strict=True)])
-        torch.testing.assert_close(cross_entropy(logits, soft), expected)
-
-    def test_weights(self) -> None:
-        logits, targets = logits_and_targets()
-        weights = torch.ones(3, 12, dtype=torch.float64)
-        torch.testing.assert_close(cross_entropy(logits, targets, weights), cross_entropy(logits, targets))
-        weights[:, 6:] = 0
-        torch.testing.assert_close(
-            cross_entropy(logits, targets, weights), cross_entropy(logits[:, :6], targets[:, :6])
-        )
 
 
 def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: MakeStack) -> None:
@@ -80,7 +51,7 @@ def test_heads_of_control_and_pretrained_start_alike(patients: Table, make_stack
     for name, weight in control.weights.items():
         if "head" in name:
             torch.testing.assert_close(weight, scarf.weights[name])
-    other, _ = stack.finetune(still, stack.labelled(), fit=1)
+    other, _ = stack.finetune(still, stack.labelled(), number=1)
     assert not torch.equal(
         other.weights["classifier.head.layers.0.weight"], control.weights["classifier.head.layers.0.weight"]
     )

@@ -12,9 +12,10 @@ from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.regimes import Noise30, Regime, Semi25
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.control import Control
-from scarf_lightning.modules.stack import Fit, Stack
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.reference import ReferenceTrial
 from tests.stacks import MakeStack, task

@@ -11,10 +11,11 @@ from torch import Tensor
 from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.lifting import per_trial
+from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.engine.pretrain import PretrainModule
 from scarf_lightning.losses.infonce import infonce
-from scarf_lightning.modules.pretext import Pretext
-from scarf_lightning.modules.pretrain import PretrainModule
-from scarf_lightning.modules.stack import Fit
 from scarf_lightning.settings import PretrainSettings
 from tests.stacks import MakeStack, task
 
@@ -29,16 +30,16 @@ class Spy:
         self.validation: list[list[Tensor]] = []
         spy, embed, losses, metrics = (
             self,
-            Pretext._embed,
+            PretextTask._embed,
             PretrainModule.losses,
             PretrainModule.validation_metrics,
         )
         self.raw: list[Tensor] = []
         current: list[list[Tensor]] = []
 
-        def spied_embed(module: Pretext, encoded: Tensor) -> Tensor:
-            current[-1].append(encoded.detach().clone())
-            return embed(module, encoded)
+        def spied_embed(task: PretextTask, inputs: Any) -> Any:
+            current[-1].append(torch.cat(list(inputs), dim=1).detach().clone())
+            return embed(task, inputs)
 
         def spied_losses(module: PretrainModule, batch: Any) -> Tensor:
             current.append([])
@@ -50,10 +51,10 @@ class Spy:
         def spied_metrics(module: PretrainModule, batch: Any) -> dict[str, Tensor]:
             current.append([])
             out = metrics(module, batch)
-            spy.validation.append(current[-1][::-1])  # the clean rows first
+            spy.validation.append(current[-1])  # the clean rows first
             return out
 
-        monkeypatch.setattr(Pretext, "_embed", spied_embed)
+        monkeypatch.setattr(PretextTask, "_embed", spied_embed)
         monkeypatch.setattr(PretrainModule, "losses", spied_losses)
         monkeypatch.setattr(PretrainModule, "validation_metrics", spied_metrics)
 
@@ -73,7 +74,7 @@ def test_one_view_is_corrupted_and_the_other_is_the_row_itself(
     patients: Table, make_stack: MakeStack, spy: Spy
 ) -> None:
     pretrain(patients, make_stack)
-    one_hot = make_stack(patients, [0, 1]).networks.encoder().one_hot
+    one_hot = make_stack(patients, [0, 1]).networks.encoder([0]).one_hot
     for (both,), raw in zip(spy.training, spy.raw, strict=True):
         clean, corrupted = both.chunk(2, dim=1)
         assert torch.equal(clean, one_hot(raw))
@@ -85,7 +86,7 @@ def test_every_training_row_is_seen_once_an_epoch_and_no_other_row(
 ) -> None:
     pretrain(patients, make_stack)
     stack = make_stack(patients, [0, 1])
-    training = stack.device_table.rows(torch.from_numpy(stack.data.train))
+    training = stack.raw(stack.data.train)
     batches = [spy.raw[start : start + 3] for start in range(0, len(spy.raw), 3)]
     assert len(batches) == EPOCHS
     for epoch in batches:
@@ -123,8 +124,8 @@ def test_validation_views_never_change(patients: Table, make_stack: MakeStack, s
 def test_validation_rows_keep_their_order(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
     pretrain(patients, make_stack)
     stack = make_stack(patients, [0, 1])
-    rows = stack.device_table.rows(torch.from_numpy(stack.data.validation))
-    assert torch.equal(spy.validation[0][0], stack.networks.encoder().one_hot(rows))
+    rows = stack.raw(stack.data.validation)
+    assert torch.equal(spy.validation[0][0], stack.networks.encoder([0]).one_hot(rows))
 
 
 def test_validation_loss_is_the_row_weighted_mean_over_batches_and_passes(
@@ -143,7 +144,7 @@ def test_validation_loss_is_the_row_weighted_mean_over_batches_and_passes(
     total = torch.zeros(2)
     for clean, views in spy.validation:
         for view in views.chunk(10, dim=1):
-            total += infonce(embed(clean), embed(view)) * clean.shape[1] / 10
+            total += per_trial(infonce, embed(clean), embed(view)) * clean.shape[1] / 10
     assert [clean.shape[1] for clean, _ in spy.validation] == [8, 8, 4]
     recorded = [record["validation_loss"] for record in fit.curves]
     np.testing.assert_allclose(recorded, total / 20, atol=1e-6)

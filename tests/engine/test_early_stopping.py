@@ -13,16 +13,17 @@ from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import NoScaling
 from scarf_lightning.data.table import Table
-from scarf_lightning.modules.base import StackModule
-from scarf_lightning.modules.early_stopping import TrialStopping
+from scarf_lightning.engine.base import StackModule
+from scarf_lightning.engine.early_stopping import TrialStopping
 from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.roster import Roster
 
 
 class Scripted(StackModule):
     """``script[t][e]`` is the validation loss of trial t after epoch e + 1."""
 
     def __init__(self, script: Sequence[Sequence[float]]) -> None:
-        super().__init__(learning_rate=1.0, epsilon=1e-7)
+        super().__init__(Roster(len(script)), learning_rate=1.0, epsilon=1e-7)
         self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
         self._script = torch.tensor(script, dtype=torch.float64)
         self.trials_in_each_epoch: list[int] = []
@@ -34,14 +35,10 @@ class Scripted(StackModule):
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         epoch = round(self.epochs_trained[0].item()) - 1
         self.trials_in_each_epoch.append(len(batch.x))
-        return {"loss": self._script[:, epoch]}
+        return {"loss": self.roster.of(self._script)[:, epoch]}
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.SGD(self.parameters(), lr=1.0)
-
-    def keep(self, positions: Sequence[int]) -> None:
-        super().keep(positions)
-        self._script = self._script[positions]
 
 
 def run(
@@ -56,7 +53,9 @@ def run(
     preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float32)
     rows = Examples(torch.arange(20).repeat(n, 1))
-    datamodule = StackDataModule(device_table, rows, rows, batch_size=32, order=StackedGenerator(range(n)))
+    module, datamodule = Scripted(script), StackDataModule(device_table)
+    order = StackedGenerator(range(n), roster=module.roster)
+    datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
     stopping = TrialStopping(
         [10 + t for t in range(n)],
         monitor="loss",
@@ -64,7 +63,6 @@ def run(
         patience_rule=patience_rule,
         restore_best=restore_best,
     )
-    module = Scripted(script)
     trainer = pl.Trainer(
         max_epochs=len(script[0]),
         callbacks=[stopping],
@@ -152,7 +150,7 @@ def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:
     (module.epochs_trained * torch.tensor([[1.0], [2.0], [3.0]])).sum().backward()
     optimizer.step()
     before = {name: value.clone() for name, value in optimizer.state[module.epochs_trained].items()}
-    module.keep([0, 2])
+    module.let_leave(np.array([0, 2]))
     after = optimizer.state[module.epochs_trained]
     assert torch.equal(after["exp_avg"], before["exp_avg"][[0, 2]])
     assert torch.equal(after["exp_avg_sq"], before["exp_avg_sq"][[0, 2]])

@@ -2,9 +2,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scarf_lightning.nn import Initialisation, StackedLinear
 from torch import Tensor, nn
 
-from scarf_lightning.nn import Initialisation, StackedLinear
 from scarf_lightning.randomness import StackedGenerator
 
 

@@ -4,8 +4,8 @@ import sys
 import pytest
 import torch
 
+from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
-from scarf_lightning.modules.hardware import Hardware, choose_device
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_prepared_process_has_its_threads_and_is_quiet() -> None:
     """In a process of its own: these settings last."""
     code = (
         "import logging, torch\n"
-        "from scarf_lightning.modules.hardware import prepare_process\n"
+        "from scarf_lightning.engine.hardware import prepare_process\n"
         "prepare_process(1)\n"
         "assert torch.get_num_threads() == 1\n"
         "assert not logging.getLogger('pytorch_lightning.utilities.rank_zero').isEnabledFor(logging.INFO)\n"
