@@ -61,6 +61,17 @@ class FitSettings:
 
 
 @dataclass
+class FinetuneSettings(FitSettings):
+    """How the supervised phase is trained, and whether the pre-trained weights of the ``encoder`` stay as they are."""
+
+    freeze: str = "none"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self, "freeze", ("none", "encoder"))
+
+
+@dataclass
 class PretrainSettings(FitSettings):
     """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own."""
 

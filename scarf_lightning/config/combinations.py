@@ -18,7 +18,7 @@ SCIENTIFIC = (
 """The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
 dataset: its hash names its content."""
 
-UNSAID_AT = {"network.name": "mlp"}
+UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"}
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
@@ -61,6 +61,10 @@ def check_combination(config: Config) -> None:
         known = facts("pretrain", config.plugins)
         able = ", ".join(sorted(task for task, each in known.items() if each.variables["can_cotrain"]))
         raise UsageError(f"cotrain.task must be one of {able}, not {config.cotrain.task}.")
+        if config.finetune.freeze != "none":
+            raise UsageError(
+                f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
+            )
     regimes = facts("regime", config.plugins)
     if method["needs_unlabelled_rows"] and regime in regimes and not regimes[regime].variables["hides_labels"]:
         hiding = ", ".join(sorted(option for option, each in regimes.items() if each.variables["hides_labels"]))
@@ -93,9 +97,11 @@ def unused_options(config: Config) -> set[str]:
         unused.add("selection")
     if not any("views" in user for user in users):
         unused.add("views")
-    if not method.variables["trains_network"]:
-        unused |= {"finetune", "network"}
-    elif not is_pretrained(config) and not is_cotrained(config):
+    used = method.variables["uses"]
+    unused |= {section for section in ("network", "finetune") if section not in used}
+    if "network" in used and "finetune" not in used:
+        unused.add("network.head")
+    if "network" in used and not is_pretrained(config) and not is_cotrained(config):
         unused.add("network.pretrain_head")
     return unused
 

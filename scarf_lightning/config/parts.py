@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .combinations import check_combination, is_cotrained, is_pretrained
+from .combinations import check_combination, is_cotrained, is_pretrained, method_facts
+from .facts import facts
 from .plugins import load_plugins
 from .registry import build
 from .schema import Choice, Config
@@ -37,20 +38,24 @@ def build_parts(config: Config) -> Parts:
     """
     load_plugins(config.plugins)
     check_combination(config)
-    selection = build("selection", config.selection)
     pretext = None
     if is_pretrained(config):
         chosen = {"name": config.pretrain.name} | config.pretrain.options
-        pretext = _pretext(config, chosen, "pretrain", selection, config.corruption, config.loss)
+        pretext = _pretext(config, chosen, "pretrain", config.corruption, config.loss)
         if config.pretrain.monitor == "error" and not pretext.has_error:
             with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
-    parts: dict[str, Any] = {"selection": selection, "corruption": build("corruption", config.corruption)}
+    parts: dict[str, Any] = {}
+    wanted = method_facts(config).fields
+    if "corruption" in wanted:
+        parts |= {axis: build(axis, getattr(config, axis)) for axis in ("corruption", "selection")}
     if is_cotrained(config):
         asked = config.cotrain
         chosen = {"name": asked.task} | asked.options
-        parts["pretext"] = _pretext(config, chosen, "cotrain", selection, asked.corruption, asked.loss, "cotrain.")
-        parts["weight"] = asked.weight
+        parts |= {
+            "pretext": _pretext(config, chosen, "cotrain", asked.corruption, asked.loss, "cotrain."),
+            "weight": asked.weight,
+        }
     return Parts(
         regime=build("regime", config.regime),
         scaling=build("scaling", config.scaling),
@@ -61,21 +66,15 @@ def build_parts(config: Config) -> Parts:
 
 
 def _pretext(
-    config: Config,
-    choice: Mapping[str, Any],
-    place: str,
-    selection: Any,
-    corruption: Choice,
-    loss: Choice,
-    path: str = "",
+    config: Config, choice: Mapping[str, Any], place: str, corruption: Choice, loss: Choice, path: str = ""
 ) -> "Pretext":
-    pretext: Pretext = build(
-        "pretrain",
-        choice,
-        place,
-        corruption=build("corruption", corruption, f"{path}corruption"),
-        selection=selection,
-        loss=build("loss", loss, f"{path}loss"),
-        views=config.views.name,
-    )
+    """A pretext with the parts that its fields ask for."""
+    wanted = facts("pretrain", config.plugins)[choice["name"]].fields
+    chosen = {
+        "corruption": (f"{path}corruption", corruption),
+        "loss": (f"{path}loss", loss),
+        "selection": ("selection", config.selection),
+    }
+    parts = {axis: build(axis, asked, where) for axis, (where, asked) in chosen.items() if axis in wanted}
+    pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **parts)
     return pretext

@@ -56,7 +56,7 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **part
     taken = {field.name: parts[field.name] for field in fields(chosen) if field.name in parts}
     if not taken:
         return typed(chosen, given, place)
-    _check_parts(chosen, taken)
+    _check_parts(chosen, taken, place, "" if place == axis else f"{place}.")
     own = typed(_schema_of_options(chosen, taken), given, place)
     try:
         return chosen(**taken, **vars(own))
@@ -78,7 +78,7 @@ def _copy(field: "Field[Any]") -> Any:
     return dataclass_field(default_factory=field.default_factory) if field.default is MISSING else field.default
 
 
-def _check_parts(cls: type[Any], parts: Mapping[str, Any]) -> None:
+def _check_parts(cls: type[Any], parts: Mapping[str, Any], place: str, path: str) -> None:
     """Refuse a part that is not of the kind that its field asks for.
 
     Raises:
@@ -89,7 +89,9 @@ def _check_parts(cls: type[Any], parts: Mapping[str, Any]) -> None:
         kind = hints[axis]
         if axis in BASES and not isinstance(part, kind):
             fitting = sorted(name for name, option in options(axis).items() if issubclass(option, kind))
-            raise UsageError(f"{axis}={part.name} does not go with {cls.name}, which takes {', '.join(fitting)}.")
+            raise UsageError(
+                f"{path}{axis}={part.name} does not go with {place}={cls.name}, which takes {', '.join(fitting)}."
+            )
 
 
 def _concrete_subclasses(base: type[Any]) -> list[type[Any]]:

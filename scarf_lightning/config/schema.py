@@ -6,7 +6,7 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
-    FitSettings,
+    FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
     TrainerSettings,
@@ -138,7 +138,7 @@ class Config:
     loss: Choice
     method: Choice
     cotrain: CotrainSettings
-    finetune: FitSettings
+    finetune: FinetuneSettings
     network: NetworkSettings
     trainer: TrainerSettings
     logger: LoggerSettings

@@ -14,7 +14,10 @@ Ints = NDArray[np.int64]
 
 @dataclass
 class Regime(ABC):
-    """A rule that turns the training labels into those that training sees; ``hides_labels`` says that some are left out."""
+    """A rule that turns the training labels into those that training sees.
+
+    ``hides_labels`` says that some training rows stay without one.
+    """
 
     name: ClassVar[str]
     hides_labels: ClassVar[bool] = False

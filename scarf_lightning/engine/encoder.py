@@ -13,15 +13,15 @@ class Encoder(nn.Module):
     """f of T trials: the one-hot input layer, and a network on encoded rows.
 
     **Shape.** Raw features ``(T, N, M)`` to embeddings ``(T, N, E)``; ``width`` is E. ``body`` takes encoded features
-    ``(T, N, D)``, for views that are made after the encoding. ``missing``, where asked for, is a learnable value of each
-    encoded column, ``(T, 1, D)``, that starts at 0.
+    ``(T, N, D)``, for views that are made after the encoding. ``missing``, where asked for, is a learnable value of
+    each encoded column, ``(T, 1, D)``, that starts at 0.
     """
 
     def __init__(
         self, columns: Columns, networks: Sequence[nn.Module], width: int, *, learns_missing_values: bool = False
     ) -> None:
         super().__init__()
-        self.width = width
+        self.columns, self.width, self.is_frozen = columns, width, False
         self.one_hot = OneHot(columns.n_categories)
         self.missing: nn.Parameter | None = None
         if learns_missing_values:
@@ -31,6 +31,11 @@ class Encoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.body(self.one_hot(x))
         return out
+
+    def freeze(self) -> None:
+        """Learn no more. In training, too, `FinetuneModule` keeps a frozen encoder as it is in evaluation."""
+        self.is_frozen = True
+        self.requires_grad_(False)
 
 
 class Classifier(nn.Module):

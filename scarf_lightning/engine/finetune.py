@@ -29,6 +29,10 @@ class FinetuneModule(StackModule):
         super().__init__(**training)
         self.classifier, self.criterion = classifier, criterion
 
+    def on_train_epoch_start(self) -> None:
+        if self.classifier.encoder.is_frozen:
+            self.classifier.encoder.eval()
+
     def losses(self, batch: Batch) -> Tensor:
         losses: Tensor = per_trial(self.criterion, self.logits(batch.x), batch.targets, batch.weights)
         return losses

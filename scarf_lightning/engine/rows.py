@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ..corruption import Corruption, Selection
 from ..data.device_table import TrainingRows
+from ..networks import Columns
 from ..randomness import StackedGenerator
 from ..roster import Roster
 from .encoder import Encoder
@@ -26,6 +27,11 @@ class CorruptionSource:
     def __init__(self, encoder: Encoder, rows: TrainingRows, roster: Roster) -> None:
         self._encoder, self._rows, self._roster = encoder, rows, roster
         self._mean: Tensor | None = None
+
+    @property
+    def columns(self) -> Columns:
+        """What the encoded columns are."""
+        return self._encoder.columns
 
     @property
     def n_rows(self) -> int:
@@ -68,6 +74,10 @@ class BatchRows:
     encoded: Tensor
     source: CorruptionSource
     random: StackedGenerator
+
+    @property
+    def columns(self) -> Columns:
+        return self.source.columns
 
     @classmethod
     def of(cls, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> "BatchRows":

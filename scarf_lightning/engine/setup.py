@@ -11,7 +11,7 @@ from ..data.device_table import TrainingRows
 from ..pretexts import Pretext
 from ..randomness import Purpose, StackedGenerator
 from ..roster import Roster
-from ..settings import FitSettings
+from ..settings import FinetuneSettings, FitSettings
 from .encoder import Classifier, Encoder
 from .lifting import give_streams
 from .pretext_task import PretextTask
@@ -71,6 +71,8 @@ class FitSetup:
     def classifier(self, *, dropout: float | None = None, learns_missing_values: bool = False) -> Classifier:
         """h after f."""
         encoder = self.encoder(dropout=dropout, learns_missing_values=learns_missing_values)
+        if isinstance(self.settings, FinetuneSettings) and self.settings.freeze == "encoder":
+            encoder.freeze()
         head = self.stack.networks.head(self.stack.trials, fit=self.number, dropout=dropout)
         classifier = Classifier(encoder, head)
         give_streams(classifier, self.random(Purpose.DROPOUT))

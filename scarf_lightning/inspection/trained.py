@@ -104,7 +104,7 @@ def read_trained(fingerprint: str, trial: int, phase: Phase, results: str | Path
     fill, shift, scale = (stored.preprocessing[name][None] for name in ("fill", "shift", "scale"))
     preprocessing = Preprocessing(fill, shift, scale, is_shared=config.fit_on == "all")
     if phase == "initial":
-        if not method_facts(config).variables["trains_network"]:
+        if "network" not in method_facts(config).variables["uses"]:
             raise UsageError(_no_network(cell, config))
         encoder = networks.encoder([trial]).to(Hardware(torch.device("cpu"), stored.row["precision"]).dtype)
     else:
@@ -135,7 +135,7 @@ def _pretrained(cell: StoredCell, stored: StoredTrial, config: Config, results: 
 
 def _finetuned(cell: StoredCell, stored: StoredTrial, config: Config) -> Mapping[str, Any]:
     method = method_facts(config).variables
-    if not method["trains_network"]:
+    if "finetune" not in method["uses"]:
         raise UsageError(_no_network(cell, config))
     if not method["has_encoder"]:
         raise UsageError(
@@ -150,7 +150,7 @@ def _finetuned(cell: StoredCell, stored: StoredTrial, config: Config) -> Mapping
 
 
 def _no_network(cell: StoredCell, config: Config) -> str:
-    return f"Cell {cell.fingerprint} has no encoder: method={config.method['name']} trains no network."
+    return f"Cell {cell.fingerprint} has no such encoder: method={config.method['name']} trains no network."
 
 
 def _no_training_rows(position: int) -> torch.Tensor:

@@ -77,7 +77,7 @@ class Method(ABC):
 
     - ``pretrainable``: whether it may start from a pre-trained f;
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
-    - ``trains_network``: whether it uses ``network`` and ``finetune`` at all;
+    - ``uses``: which of ``network`` and ``finetune`` have a part in it;
     - ``has_encoder``: whether one encoder comes of it;
     - ``typical_fits``: how many supervised fits it makes, about, for estimates of time.
 
@@ -87,7 +87,7 @@ class Method(ABC):
     name: ClassVar[str]
     pretrainable: ClassVar[bool] = True
     needs_unlabelled_rows: ClassVar[bool] = False
-    trains_network: ClassVar[bool] = True
+    uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     has_encoder: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 1
 

@@ -19,7 +19,7 @@ class XGBoost(Method):
 
     name: ClassVar[str] = "xgboost"
     pretrainable: ClassVar[bool] = False
-    trains_network: ClassVar[bool] = False
+    uses: ClassVar[tuple[str, ...]] = ()
     has_encoder: ClassVar[bool] = False
     max_depth: int = 3
     n_estimators: int = 100

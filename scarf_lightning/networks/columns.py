@@ -34,6 +34,10 @@ class Columns:
         """The encoded columns of each categorical feature."""
         return [slice(*bounds) for bounds, count in zip(self._bounds, self.n_categories, strict=True) if count > 0]
 
+    def of_feature(self, feature: int) -> range:
+        """The encoded columns of one feature."""
+        return range(*self._bounds[feature])
+
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
         bounds, start = [], 0

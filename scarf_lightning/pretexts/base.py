@@ -19,9 +19,13 @@ class Rows(Protocol):
     """A mini-batch of training rows, in each trial of the stack.
 
     Attributes:
+        columns: what the D encoded columns are.
         encoded: the rows, one-hot encoded, ``(T, N, D)``.
         random: the stream of random numbers of each trial; a draw of shape ``(...)`` is ``(T, ...)``.
     """
+
+    @property
+    def columns(self) -> Columns: ...
 
     @property
     def encoded(self) -> Tensor: ...

@@ -2,18 +2,22 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scarf_lightning.nn import Initialisation, StackedLinear
+from scarf_lightning.engine.linear import StackedLinear
 from torch import Tensor, nn
-
-from scarf_lightning.randomness import StackedGenerator
 
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
+def layers(n_trials: int, n_in: int, n_out: int) -> list[nn.Linear]:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        return [nn.Linear(n_in, n_out) for _ in range(n_trials)]
+
+
 def stacked(n_trials: int, n_in: int, n_out: int) -> StackedLinear:
-    return StackedLinear(n_in, n_out, StackedGenerator(range(n_trials)), Initialisation("pytorch", "pytorch"))
+    return StackedLinear(layers(n_trials, n_in, n_out))
 
 
 def plain(layer: StackedLinear, trial: int) -> nn.Linear:
@@ -68,13 +72,20 @@ def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: 
         assert torch.equal(some.bias.grad, layer.bias.grad[kept])
 
 
-def test_weight_and_bias_are_the_initialisations() -> None:
-    init = Initialisation("he_uniform", "pytorch")
-    layer = StackedLinear(4, 3, StackedGenerator([5, 6]), init)
-    weight, bias = init.draw(4, 3, StackedGenerator([5, 6]))
-    assert torch.equal(layer.weight, weight)
-    assert torch.equal(layer.bias, bias)
+def test_weight_and_bias_are_those_of_the_layers() -> None:
+    singles = layers(2, 4, 3)
+    layer = StackedLinear(singles)
+    assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
+    assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
     assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+
+
+def test_layers_without_a_bias_stay_without() -> None:
+    single = nn.Linear(4, 3, bias=False)
+    layer = StackedLinear([single])
+    x = normal(1, 5, 4, dtype=torch.float32)
+    torch.testing.assert_close(layer(x)[0], single(x[0]))
+    assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
 
 
 @pytest.mark.parametrize(("n_in", "n_out"), [(1, 256), (256, 1), (1, 1), (1, 3), (5, 1)])
@@ -83,7 +94,8 @@ def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_o
     x, probe = torch.randn(6, 128, n_in, generator=random), torch.randn(6, 128, n_out, generator=random)
     found = []
     for kept in ([4], list(range(6))):
-        layer = StackedLinear(n_in, n_out, StackedGenerator(kept), Initialisation("pytorch", "pytorch"))
+        every = layers(6, n_in, n_out)
+        layer = StackedLinear([every[trial] for trial in kept])
         own = x[kept].requires_grad_()
         out = layer(own)
         (out * probe[kept]).sum().backward()

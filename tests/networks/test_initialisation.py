@@ -6,8 +6,7 @@ import torch
 from scipy import stats
 from torch import Tensor, nn
 
-from scarf_lightning.nn import Initialisation
-from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.networks import Initialisation
 
 N_IN, N_OUT = 150, 60
 BOUNDS = {
@@ -28,19 +27,21 @@ def torch_linear(function: Callable[[Tensor], Tensor] | None) -> Tensor:
     return layer.weight.detach().flatten()
 
 
+def drawn(init: Initialisation, n_in: int = N_IN, n_out: int = N_OUT, seed: int = 1) -> nn.Linear:
+    layer = nn.Linear(n_in, n_out)
+    init.apply(layer, torch.Generator().manual_seed(seed))
+    return layer
+
+
 @pytest.mark.parametrize("scheme", BOUNDS)
 def test_weights_are_uniform_within_their_bound(scheme: str) -> None:
-    weight, _ = Initialisation(scheme).draw(N_IN, N_OUT, StackedGenerator([1, 2, 3]))
-    assert weight.shape == (3, N_IN, N_OUT)
-    assert weight.dtype == torch.float32
-    bound = BOUNDS[scheme]
-    for drawn in weight:
-        assert drawn.abs().max() <= bound * (1 + 1e-6)
-        assert drawn.min() < -0.999 * bound
-        assert drawn.max() > 0.999 * bound
-        # The sample variance of n uniform draws has a relative deviation of sqrt(0.8 / n).
-        assert drawn.var().item() == pytest.approx(bound**2 / 3, rel=5 * math.sqrt(0.8 / drawn.numel()))
-        assert stats.kstest(drawn.flatten().numpy() / bound, stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    weight, bound = drawn(Initialisation(scheme)).weight.detach(), BOUNDS[scheme]
+    assert weight.abs().max() <= bound * (1 + 1e-6)
+    assert weight.min() < -0.999 * bound
+    assert weight.max() > 0.999 * bound
+    # The sample variance of n uniform draws has a relative deviation of sqrt(0.8 / n).
+    assert weight.var().item() == pytest.approx(bound**2 / 3, rel=5 * math.sqrt(0.8 / weight.numel()))
+    assert stats.kstest(weight.flatten().numpy() / bound, stats.uniform(-1, 2).cdf).pvalue > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -53,54 +54,46 @@ def test_weights_are_uniform_within_their_bound(scheme: str) -> None:
     ],
 )
 def test_weights_are_distributed_as_torchs(scheme: str, function: Callable[[Tensor], Tensor] | None) -> None:
-    weight, _ = Initialisation(scheme).draw(N_IN, N_OUT, StackedGenerator([4]))
+    weight = drawn(Initialisation(scheme), seed=4).weight.detach()
     assert stats.ks_2samp(weight.flatten().numpy(), torch_linear(function).numpy()).pvalue > 1e-3
 
 
 def test_the_default_is_glorot_with_biases_of_zero() -> None:
-    weight, bias = Initialisation().draw(N_IN, N_OUT, StackedGenerator([1, 2]))
-    assert torch.equal(weight, Initialisation("glorot_uniform", "zeros").draw(N_IN, N_OUT, StackedGenerator([1, 2]))[0])
-    assert torch.equal(bias, torch.zeros(2, 1, N_OUT))
+    layer, named = drawn(Initialisation()), drawn(Initialisation("glorot_uniform", "zeros"))
+    assert torch.equal(layer.weight, named.weight)
+    assert torch.equal(layer.bias, torch.zeros(N_OUT))
 
 
 def test_biases_as_pytorch_starts_them() -> None:
     n_out = 4000
-    weight, bias = Initialisation("pytorch", "pytorch").draw(25, n_out, StackedGenerator([1, 2]))
-    assert bias.shape == (2, 1, n_out)
-    assert bias.dtype == torch.float32
-    plain = nn.Linear(25, n_out).bias.detach().numpy()
-    for drawn in bias:
-        assert drawn.abs().max() <= 0.2 * (1 + 1e-6)
-        assert drawn.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / n_out))
-        assert stats.ks_2samp(drawn[0].numpy(), plain).pvalue > 1e-4
-    assert not torch.equal(bias[0, 0], weight[0, 0])
+    bias = drawn(Initialisation("pytorch", "pytorch"), 25, n_out).bias.detach()
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        plain = nn.Linear(25, n_out).bias.detach().numpy()
+    assert bias.abs().max() <= 0.2 * (1 + 1e-6)
+    assert bias.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / n_out))
+    assert stats.ks_2samp(bias.numpy(), plain).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("scheme", BOUNDS)
-@pytest.mark.parametrize("bias_scheme", ["zeros", "pytorch"])
-def test_a_trials_parameters_do_not_depend_on_the_stack(scheme: str, bias_scheme: str) -> None:
-    init = Initialisation(scheme, bias_scheme)
-    weight, bias = init.draw(7, 5, StackedGenerator(range(10)))
-    for trial in range(10):
-        alone_weight, alone_bias = init.draw(7, 5, StackedGenerator([trial]))
-        assert torch.equal(alone_weight[0], weight[trial])
-        assert torch.equal(alone_bias[0], bias[trial])
-    assert len({tuple(w.flatten().tolist()) for w in weight}) == 10
+def test_the_scheme_of_the_biases_does_not_change_the_weights_of_a_layer() -> None:
+    assert torch.equal(drawn(Initialisation(bias="zeros")).weight, drawn(Initialisation(bias="pytorch")).weight)
 
 
-def test_the_scheme_of_the_biases_does_not_change_the_weights() -> None:
-    drawn = [Initialisation(bias=bias).draw(7, 5, StackedGenerator([1]))[0] for bias in ("zeros", "pytorch")]
-    assert torch.equal(*drawn)
+def test_layers_are_drawn_one_after_the_other_and_alone() -> None:
+    """A layer that is no linear one keeps what it has, and takes nothing from the stream."""
+    network = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Sequential(nn.Linear(4, 4)))
+    Initialisation().apply(network, torch.Generator().manual_seed(3))
+    random = torch.Generator().manual_seed(3)
+    for layer in (network[0], network[2][0]):
+        expected = (2 * torch.rand(4, 4, generator=random) - 1) * math.sqrt(6 / 8)
+        assert torch.equal(layer.weight, expected.T)
+    assert torch.equal(network[1].weight, torch.ones(4))
 
 
 @pytest.mark.usefixtures("float64_default")
-def test_weights_are_those_of_float32_whatever_the_default_dtype() -> None:
-    weight, _ = Initialisation().draw(7, 5, StackedGenerator([1]))
-    assert weight.dtype == torch.float32
-    bias = Initialisation(bias="pytorch").draw(7, 5, StackedGenerator([1]))[1]
-    assert bias.dtype == torch.float32
-
-
-@pytest.mark.usefixtures("float64_default")
-def test_biases_of_zero_are_float32_whatever_the_default_dtype() -> None:
-    assert Initialisation().draw(7, 5, StackedGenerator([1]))[1].dtype == torch.float32
+def test_numbers_are_those_of_float32_whatever_the_default_dtype() -> None:
+    layer = nn.Linear(7, 5, dtype=torch.float64)
+    Initialisation(bias="pytorch").apply(layer, torch.Generator().manual_seed(1))
+    single = drawn(Initialisation(bias="pytorch"), 7, 5).to(torch.float32)
+    torch.testing.assert_close(layer.weight, single.weight.double(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(layer.bias, single.bias.double(), rtol=1e-6, atol=0)

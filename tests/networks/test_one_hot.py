@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder
 
-from scarf_lightning.nn import OneHot
+from scarf_lightning.networks import OneHot
 
 
 def raw_features(n_categories: list[int], n_rows: int, seed: int = 0) -> np.ndarray:
