@@ -12,6 +12,7 @@ import hydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
+from scarf_lightning.config import named_plugins, offer
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
 
@@ -152,6 +153,7 @@ def run() -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     end_on_sigterm()
     try:
+        offer(named_plugins(sys.argv[1:]))
         main()
     except (UsageError, HydraException) as error:
         if wants_traceback:

@@ -23,10 +23,12 @@ class Facts:
 
     Attributes:
         fields: the types of its fields by name, as they are written, those that it inherits first.
+        defaults: of those fields that have one.
         variables: its class variables, inherited ones too.
     """
 
     fields: Mapping[str, str]
+    defaults: Mapping[str, Any]
     variables: Mapping[str, Any]
 
 
@@ -75,17 +77,19 @@ def _line_of(name: str, classes: Mapping[str, ast.ClassDef]) -> list[str]:
 
 def _facts(line: Sequence[str], classes: Mapping[str, ast.ClassDef]) -> Facts:
     fields: dict[str, str] = {}
+    defaults: dict[str, Any] = {}
     variables: dict[str, Any] = {}
     for name in line:
         for node in classes[name].body if name in classes else ():
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
             annotation = ast.unparse(node.annotation)
-            if not annotation.startswith("ClassVar"):
+            found = variables if annotation.startswith("ClassVar") else defaults
+            if found is defaults:
                 fields[node.target.id] = annotation
-            elif node.value is not None:
-                variables[node.target.id] = _literal(node.value, f"{name}.{node.target.id}")
-    return Facts(fields, variables)
+            if node.value is not None:
+                found[node.target.id] = _literal(node.value, f"{name}.{node.target.id}")
+    return Facts(fields, defaults, variables)
 
 
 def _literal(value: ast.expr, named: str) -> Any:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.deep_knn import DeepKNN, agrees_with_neighbours
 from scarf_lightning.methods.pseudo_labels import PseudoLabels
 from scarf_lightning.methods.self_train import SelfTrain
 from scarf_lightning.methods.tri_train import TriTrain, agreed_labels, majority_vote
-from scarf_lightning.modules.stack import Stack
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
@@ -122,7 +122,7 @@ def spied_fits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     finetune = Stack.finetune
 
     def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
-        trained.append((examples, options["fit"]))
+        trained.append((examples, options["number"]))
         return finetune(self, settings, examples, *given, **options)
 
     monkeypatch.setattr(Stack, "finetune", spied)

@@ -6,10 +6,10 @@ import pytest
 from xgboost import XGBClassifier
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.xgboost import XGBoost
-from scarf_lightning.modules.stack import Stack
 from scarf_lightning.randomness import Purpose
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack

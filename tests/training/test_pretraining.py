@@ -12,8 +12,8 @@ import torch
 from scarf_lightning.config import Config
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.modules.fitting import Fit
-from scarf_lightning.modules.stack import Stack
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training.pretraining import pretrain
 from tests.composing import config_of
