@@ -45,19 +45,22 @@ class Outcome:
     """What came of a method.
 
     **Shape.** ``probabilities`` of the classes on the test rows, float64 ``(T, n_test, C)``; ``fit`` is the final one,
-    or None where no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``.
+    or None where no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``; ``diverged``, whether one of
+    them did, ``(T,)``.
     """
 
     probabilities: NDArray[np.float64]
     fit: Fit | None
     fits: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    diverged: NDArray[np.bool_]
 
     @classmethod
     def of_fits(cls, probabilities: NDArray[np.float64], final: Fit, earlier: Sequence[Fit] = ()) -> "Outcome":
         """An outcome of a final fit and those before it."""
         fits = np.full(len(probabilities), 1 + len(earlier))
-        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier))
+        diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
+        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
 
     @classmethod
     def join(cls, outcomes: Sequence["Outcome"]) -> "Outcome":
@@ -68,6 +71,7 @@ class Outcome:
             Fit.join(final) if final else None,
             np.concatenate([outcome.fits for outcome in outcomes]),
             np.concatenate([outcome.seconds for outcome in outcomes]),
+            np.concatenate([outcome.diverged for outcome in outcomes]),
         )
 
 
@@ -76,6 +80,8 @@ class Method(ABC):
     """A supervised phase. Test rows are predicted and never trained on; their labels are not seen."""
 
     name: ClassVar[str]
+    trains_each_alone: ClassVar[bool] = False
+    """Whether trials of a stack are fitted one after the other, so that none needs the others."""
 
     @abstractmethod
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
@@ -102,6 +108,8 @@ class SingleFitMethod(Method):
 @dataclass
 class RaggedMethod(Method):
     """A method whose training sets differ in size by trial: each trial is a stack of its own, which changes nothing."""
+
+    trains_each_alone: ClassVar[bool] = True
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
         positions = range(len(stack.data.trials))

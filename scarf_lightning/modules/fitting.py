@@ -25,8 +25,9 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 class Fit:
     """What came of one fit of T trials.
 
-    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs`` and
-    ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
+    **Shape.** ``weights`` holds the kept parameters by name, ``(T, ...)`` each; ``epochs``, ``best_epochs``,
+    ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``; ``curves`` has a record an epoch and
+    trial.
     """
 
     weights: Mapping[str, Tensor]
@@ -34,6 +35,7 @@ class Fit:
     best_epochs: NDArray[np.int64]
     seconds: NDArray[np.float64]
     curves: list[dict[str, Any]]
+    diverged: NDArray[np.bool_]
 
     @classmethod
     def join(cls, fits: Sequence["Fit"]) -> "Fit":
@@ -44,6 +46,19 @@ class Fit:
             np.concatenate([fit.best_epochs for fit in fits]),
             np.concatenate([fit.seconds for fit in fits]),
             [record for fit in fits for record in fit.curves],
+            np.concatenate([fit.diverged for fit in fits]),
+        )
+
+    def of(self, positions: Sequence[int]) -> "Fit":
+        """That of the trials at these positions, but for the curves, which name their trial."""
+        chosen = list(positions)
+        return Fit(
+            {name: weight[chosen] for name, weight in self.weights.items()},
+            self.epochs[chosen],
+            self.best_epochs[chosen],
+            self.seconds[chosen],
+            self.curves,
+            self.diverged[chosen],
         )
 
     def part(self, prefix: str) -> dict[str, Tensor]:
@@ -88,7 +103,9 @@ def fit(
     trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
     load_weights(module, stopping.weights)
     module.to(hardware.device)
-    return Fit(stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves)
+    return Fit(
+        stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves, stopping.diverged
+    )
 
 
 def load_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:

@@ -10,7 +10,6 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.modules.exactness import Promise
 from scarf_lightning.modules.hardware import Hardware, choose_device
 
-
 EXACT, FIXED = Promise.EXACT, Promise.FIXED
 
 
