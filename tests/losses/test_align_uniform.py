@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scarf_lightning.losses.align_uniform import AlignUniform, alignment, uniformity
 from tests.losses.random_views import SHAPES, lengths, one_trial_at_a_time, rotation, views
+from tests.promises import assert_same_numbers
 
 
 def unit(z: np.ndarray) -> np.ndarray:
@@ -118,7 +119,7 @@ def test_gradient() -> None:
 def test_a_stack_is_a_loop_over_trials(n_trials: int, n_rows: int, dtype: torch.dtype) -> None:
     loss = AlignUniform(align=0.3, t=0.7)
     inputs = views(n_trials, n_rows, 3, dtype=dtype)
-    assert torch.equal(loss(*inputs), one_trial_at_a_time(loss, *inputs))
+    assert_same_numbers(loss(*inputs), one_trial_at_a_time(loss, *inputs))
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 5])

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from scarf_lightning.losses.discrimination import Discrimination, logistic_loss
 from tests.losses.random_views import one_trial_at_a_time, views
+from tests.promises import assert_same_numbers
 
 
 def closed_form(clean: np.ndarray, corrupted: np.ndarray) -> float:
@@ -78,8 +79,8 @@ def gradient(clean: Tensor, corrupted: Tensor) -> Tensor:
 def test_a_stack_is_a_loop_over_trials(n_rows: int, dtype: torch.dtype) -> None:
     """Logits lie next to each other across trials, so where a vector of them begins depends on the stack."""
     inputs = views(30, n_rows, 1, dtype=dtype)
-    assert torch.equal(logistic_loss(*inputs), one_trial_at_a_time(logistic_loss, *inputs))
-    assert torch.equal(gradient(*inputs), one_trial_at_a_time(gradient, *inputs))
+    assert_same_numbers(logistic_loss(*inputs), one_trial_at_a_time(logistic_loss, *inputs))
+    assert_same_numbers(gradient(*inputs), one_trial_at_a_time(gradient, *inputs))
 
 
 def test_error_counts_wrong_sides_of_zero() -> None:
