@@ -188,7 +188,7 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
 def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_after_the_other(
     extended: Run, tmp_path: Path
 ) -> None:
-    ran = train("trials=3", "finetune.learning_rate=1e6,0.001", "paths.results=at_once", *TINY, cwd=tmp_path)
+    ran = train("trials=3", "finetune.learning_rate=1e12,0.001", "paths.results=at_once", *TINY, cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     frame = load(tmp_path / "at_once").sort_values(["finetune.learning_rate", "trial"], ignore_index=True)
@@ -205,7 +205,7 @@ def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_af
     assert at_once["log_loss"].nunique() == 3
 
     lines = [line.split() for line in ran.stdout.splitlines()]
-    assert ["1000000.0", "3,", "3", "diverged"] in [line[:4] for line in lines]
+    assert ["1000000000000.0", "3,", "3", "diverged"] in [line[:4] for line in lines]
     assert ["0.001", "3", f"{at_once['accuracy'].mean():.4f}"] in [line[:3] for line in lines]
     assert [path.name for path in tmp_path.iterdir()] == ["at_once"]
 
