@@ -200,7 +200,8 @@ def test_a_constant_with_gaps_becomes_zeros(scaling: Scaling, constant: float) -
 
 
 def numbers(**columns: list[float]) -> Table:
-    frame = pd.DataFrame(columns)
+    """A table of these columns, three times over."""
+    frame = pd.concat([pd.DataFrame(columns)] * 3, ignore_index=True)
     return Table.from_frame(
         frame, pd.Series(["a", "b"] * (len(frame) // 2)), categorical=[False] * len(columns), name="n", source="made up"
     )
