@@ -10,7 +10,7 @@ A stack computes every trial as if it were alone. Whether the last bit agrees, t
   extended from 5 trials to 30, a trial starts from the same block, and kernels that repeat themselves give the same
   numbers. Another S gives numbers that agree but for rounding.
 
-Both hold on one machine, for one number of threads and one precision.
+Both hold on one machine, for one number of threads, one precision and one setting of ``MKL_CBWR``.
 
 The check below takes X of a second and is made once a process. Its answer is not kept in a file: it also
 depends on whether torch had computed something before this package was imported (see `scarf_lightning.rounding`), which
