@@ -91,10 +91,10 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
         )
         missing = store.missing(range(config.trials))
-        size = hardware.stack_size(config.trainer.trials_per_stack)
-        for start in range(0, len(missing), size):
-            stack = missing[start : start + size]
-            record = train_stack(config, parts, table, stack, pretrained, hardware, console if cell.is_alone else None)
+        for company in hardware.stacks(missing, config.trainer.trials_per_stack):
+            stack = [trial for trial in company if trial in missing]
+            shown = console if cell.is_alone else None
+            record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
             claim.check()
             store.add(record)
     return True

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+
 
 def classification_metrics(probabilities: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
     """Metrics of one trial.

@@ -25,10 +25,10 @@ MAY_USE = {
     "pretexts": GROUND | {"corruption", "losses", "networks"},
     "engine": GROUND | {"data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
-    "results": {"config", "errors"},
+    "results": {"config", "errors", "settings"},
     "sweeping": {"config", "results", "console", "data.sources", "errors"},
     "console": {"engine"},
-    "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console"},
+    "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console", "rounding"},
     "report": {"config", "results", "sweeping", "errors"},
     "loggers": {"config", "results", "errors"},
     "inspection": GROUND | {"config", "data", "engine", "losses", "networks", "results"},
@@ -153,11 +153,14 @@ except ImportError:
 
 
 def test_every_part_of_the_package_has_a_rule() -> None:
-    assert {part_of(path) for path in modules()} == {*MAY_USE, "config", "__init__"}
+    assert {part_of(path) for path in modules()} == {*MAY_USE, "config", "__init__", "rounding"}
 
 
-def test_the_package_itself_imports_nothing() -> None:
-    assert imports_in(PACKAGE / "__init__.py") == []
+def test_the_package_itself_imports_what_must_come_before_torch_and_nothing_else() -> None:
+    imported = imports_in(PACKAGE / "__init__.py")
+
+    assert [each.module for each in imported] == ["scarf_lightning.rounding.round_alike_in_any_batch"]
+    assert [each.module for each in imports_in(PACKAGE / "rounding.py")] == ["os"]
 
 
 @pytest.mark.parametrize("part", sorted({*MAY_USE, "config"}))

@@ -6,6 +6,7 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
+    MOST_TRIALS,
     FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
@@ -155,7 +156,7 @@ class Config:
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        at_least(self, "trials", 1)
+        at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
         one_of(self, "fit_on", ("all", "train"))
 

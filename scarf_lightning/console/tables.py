@@ -39,6 +39,8 @@ def cell_table(rows: Sequence[Row]) -> Table:
             mean, half = confidence_interval(values)
             interval = "" if math.isnan(half) else f"{mean - half:.4f} to {mean + half:.4f}"
             table.add_row(metric.replace("_", " "), f"{mean:.4f}", interval, str(len(values)))
+    if n_diverged(rows):
+        table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
@@ -47,6 +49,11 @@ def cell_table(rows: Sequence[Row]) -> Table:
             table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
             table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
     return table
+
+
+def n_diverged(rows: Sequence[Row]) -> int:
+    """How many trials diverged."""
+    return sum(row.get("diverged") is not None for row in rows)
 
 
 def describe(axes: Row) -> str:
@@ -88,7 +95,8 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     for heading in ("datasets finished", "of", "mean accuracy"):
         table.add_column(heading, justify="right")
     for setting, of_datasets in settings.items():
-        means = [np.mean([row["accuracy"] for row in rows]) for rows in of_datasets if rows]
+        found = [[row["accuracy"] for row in rows if row["accuracy"] is not None] for rows in of_datasets]
+        means = [np.mean(accuracies) for accuracies in found if accuracies]
         table.add_row(*setting, str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
     return table
 
@@ -110,10 +118,14 @@ def _shown(cells: Sequence[Row]) -> list[str]:
 def _outcome(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return ["0", "not finished", "", "", "", ""]
-    mean, half = confidence_interval([row["accuracy"] for row in rows])
+    accuracies = [row["accuracy"] for row in rows if row["accuracy"] is not None]
+    mean, half = confidence_interval(accuracies) if accuracies else (math.nan, math.nan)
+    accuracy = "" if math.isnan(mean) else f"{mean:.4f}"
+    gone = n_diverged(rows)
+    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     epochs = []
     for phase in ("pretrain", "finetune"):
         values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
-    return [str(len(rows)), f"{mean:.4f}", "" if math.isnan(half) else f"±{half:.4f}", *epochs, f"{seconds:.1f}"]
+    return [trials, accuracy, "" if math.isnan(half) else f"±{half:.4f}", *epochs, f"{seconds:.1f}"]

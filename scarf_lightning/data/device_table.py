@@ -18,12 +18,16 @@ class DeviceTable:
     Where all trials share their preprocessing, values are stored imputed and scaled. Where each has its own, they are
     stored as they are, in float64 so that large numbers lose nothing, and the trials' vectors are applied to what is
     fetched. Categorical columns hold their codes.
+
+    Raises:
+        UsageError: a scaled value is larger than the number type can hold; its column is named.
     """
 
     def __init__(
         self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
     ) -> None:
         self.device, self.dtype = torch.device(device), dtype
+        preprocessing.check_range(table, torch.finfo(dtype).max)
         self._own: tuple[Tensor, ...] = ()  # fill, shift and scale of each trial, (T, 1, M), where they differ
         values = torch.from_numpy(table.values)
         if preprocessing.is_shared:

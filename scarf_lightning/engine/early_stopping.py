@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ class TrialStopping(pl.Callback):
     """Watches each trial's validation metric; a trial that has stopped leaves parameters, optimiser and batches.
 
     What a trial computes does not depend on who else is in the stack, so leaving changes nothing but the time it takes.
+    A trial one of whose losses is not finite has diverged: it leaves, and the others go on. Its weights are those kept
+    before, which are finite, and its curve ends with that epoch, where NaN stands for what is not finite.
 
     Args:
         trials: the trials' numbers, in the order of the stack.
@@ -33,6 +36,7 @@ class TrialStopping(pl.Callback):
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
         epochs: epochs trained, ``(T,)``.
         waited: epochs since the best one, ``(T,)``.
+        diverged: whether a loss was not finite, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
         curves: one record an epoch and trial.
         weights: the kept parameters and buffers by name, each ``(T, ...)``.
@@ -47,6 +51,7 @@ class TrialStopping(pl.Callback):
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
         self.best_epochs, self.epochs, self.waited = (np.zeros(len(trials), dtype=np.int64) for _ in range(3))
+        self.diverged = np.zeros(len(trials), dtype=bool)
         self.seconds = np.zeros(len(trials))
         self.curves: list[dict[str, Any]] = []
         self.weights: dict[str, Tensor] = {}
@@ -61,13 +66,14 @@ class TrialStopping(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
-        self._refuse_divergence(metrics)
         self.seconds[self.active] += (time.perf_counter() - self._started) / len(self.active)
+        finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
+        self.diverged[self.active] = ~finite
         self._record(metrics)
-        improved = self._judge(metrics[self.monitor])
-        self._keep_weights(pl_module, improved if self._restore_best else np.ones_like(improved))
+        improved = self._judge(np.where(finite, metrics[self.monitor], np.inf))
+        self._keep_weights(pl_module, improved if self._restore_best else finite)
 
-        staying = self.waited[self.active] < self.longest_wait
+        staying = finite & (self.waited[self.active] < self.longest_wait)
         if staying.all():
             return
         self.active = self.active[staying]
@@ -76,20 +82,12 @@ class TrialStopping(pl.Callback):
             return
         pl_module.let_leave(np.flatnonzero(staying))
 
-    def _refuse_divergence(self, metrics: dict[str, NDArray[np.float64]]) -> None:
-        finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
-        if not finite.all():
-            trials = ", ".join(str(trial) for trial in self.trials[self.active][~finite])
-            epoch = self.epochs[self.active[0]] + 1
-            raise FloatingPointError(
-                f"training diverged in epoch {epoch} of trial {trials}: a loss is not finite; lower the learning rate."
-            )
-
     def _record(self, metrics: dict[str, NDArray[np.float64]]) -> None:
         self.epochs[self.active] += 1
         for position, stacked in enumerate(self.active):
             record = {"trial": int(self.trials[stacked]), "epoch": int(self.epochs[stacked])}
-            self.curves.append(record | {name: float(values[position]) for name, values in metrics.items()})
+            numbers = {name: float(values[position]) for name, values in metrics.items()}
+            self.curves.append(record | {name: n if isfinite(n) else nan for name, n in numbers.items()})
 
     def _judge(self, metric: NDArray[np.float64]) -> NDArray[np.bool_]:
         improved = metric < self.best[self.active]

@@ -26,8 +26,9 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 class Fit:
     """What came of one fit of T trials.
 
-    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``, ``best_epochs``
-    and ``seconds`` are ``(T,)``; ``curves`` has a record an epoch and trial.
+    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``,
+    ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``; ``curves`` has a record
+    an epoch and trial.
     """
 
     weights: Mapping[str, Tensor]
@@ -35,6 +36,7 @@ class Fit:
     best_epochs: NDArray[np.int64]
     seconds: NDArray[np.float64]
     curves: list[dict[str, Any]]
+    diverged: NDArray[np.bool_]
 
     @classmethod
     def join(cls, fits: Sequence["Fit"]) -> "Fit":
@@ -45,6 +47,19 @@ class Fit:
             np.concatenate([fit.best_epochs for fit in fits]),
             np.concatenate([fit.seconds for fit in fits]),
             [record for fit in fits for record in fit.curves],
+            np.concatenate([fit.diverged for fit in fits]),
+        )
+
+    def of(self, positions: Sequence[int]) -> "Fit":
+        """That of the trials at these positions, but for the curves, which name their trial."""
+        chosen = list(positions)
+        return Fit(
+            {name: weight[chosen] for name, weight in self.weights.items()},
+            self.epochs[chosen],
+            self.best_epochs[chosen],
+            self.seconds[chosen],
+            self.curves,
+            self.diverged[chosen],
         )
 
     def part(self, prefix: str) -> dict[str, Tensor]:
@@ -89,4 +104,6 @@ def fit(
     trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
     load_state(module, stopping.weights)
     module.to(hardware.device)
-    return Fit(stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves)
+    return Fit(
+        stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves, stopping.diverged
+    )

@@ -4,11 +4,13 @@ import ctypes
 import logging
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from ..errors import UsageError
+from .exactness import Promise, promise
 
 DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
 CPU_STACK, ACCELERATOR_STACK = 10, 30
@@ -26,15 +28,35 @@ class Hardware:
         """Of parameters and data."""
         return DTYPES[self.precision]
 
+    @property
+    def promise(self) -> Promise:
+        """Whether a trial's numbers depend on the trials that are trained with it."""
+        return promise(self.device, self.precision)
+
     def stack_size(self, trials_per_stack: int | str) -> int:
         """How many trials to train at once.
 
-        ``auto``: on a CPU stacking saves overhead only, and a smaller stack loses less when a job is killed; an
-        accelerator trains thirty trials for little more than the price of one.
+        ``auto``: on a CPU stacking saves overhead only, and a smaller stack loses less when a job is killed; where its
+        kernels are not exact, each trial is trained alone. An accelerator trains thirty trials for little more than the
+        price of one.
         """
         if isinstance(trials_per_stack, int):
             return trials_per_stack
-        return CPU_STACK if self.device.type == "cpu" else ACCELERATOR_STACK
+        if self.device.type != "cpu":
+            return ACCELERATOR_STACK
+        return CPU_STACK if self.promise is Promise.EXACT else 1
+
+    def stacks(self, trials: Sequence[int], trials_per_stack: int | str) -> list[list[int]]:
+        """The trials to train at once, stack by stack, so that all of ``trials`` are trained.
+
+        Where the kernels are exact these are the trials in their order. Else they are the whole blocks of trials that
+        hold one of them, see `exactness`; the others of a block are trained as company, and not kept.
+        """
+        size = self.stack_size(trials_per_stack)
+        if self.promise is Promise.EXACT:
+            return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
+        firsts = sorted({trial - trial % size for trial in trials})
+        return [list(range(first, first + size)) for first in firsts]
 
 
 def choose_device(accelerator: str) -> torch.device:

@@ -43,19 +43,22 @@ class Outcome:
     """What came of a method.
 
     **Shape.** ``probabilities`` of the classes on the test rows, float64 ``(T, n_test, C)``; ``fit`` is the final one,
-    or None where no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``.
+    or None where no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``; ``diverged``, whether one of
+    them did, ``(T,)``.
     """
 
     probabilities: NDArray[np.float64]
     fit: Fit | None
     fits: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    diverged: NDArray[np.bool_]
 
     @classmethod
     def of_fits(cls, probabilities: NDArray[np.float64], final: Fit, earlier: Sequence[Fit] = ()) -> "Outcome":
         """An outcome of a final fit and those before it."""
         fits = np.full(len(probabilities), 1 + len(earlier))
-        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier))
+        diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
+        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
 
     @classmethod
     def join(cls, outcomes: Sequence["Outcome"]) -> "Outcome":
@@ -66,6 +69,7 @@ class Outcome:
             Fit.join(final) if final else None,
             np.concatenate([outcome.fits for outcome in outcomes]),
             np.concatenate([outcome.seconds for outcome in outcomes]),
+            np.concatenate([outcome.diverged for outcome in outcomes]),
         )
 
 
@@ -78,6 +82,7 @@ class Method(ABC):
     - ``pretrainable``: whether it may start from a pre-trained f;
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
     - ``uses``: which of ``network`` and ``finetune`` have a part in it;
+    - ``trains_each_alone``: whether trials of a stack are fitted one after the other, so that none needs the others;
     - ``has_encoder``: whether one encoder comes of it;
     - ``typical_fits``: how many supervised fits it makes, about, for estimates of time.
 
@@ -90,6 +95,7 @@ class Method(ABC):
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     has_encoder: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 1
+    trains_each_alone: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
@@ -116,6 +122,8 @@ class SingleFitMethod(Method):
 @dataclass
 class RaggedMethod(Method):
     """A method whose training sets differ in size by trial: each trial is a stack of its own, which changes nothing."""
+
+    trains_each_alone: ClassVar[bool] = True
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
         positions = range(len(stack.data.trials))

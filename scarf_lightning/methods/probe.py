@@ -48,7 +48,8 @@ class Probe(Method):
                 fitted = self._classifier(len(labels)).fit(train[position], labels)
                 probabilities[position][:, present] = fitted.predict_proba(test[position])
             started.append(time.perf_counter())
-        return Outcome(probabilities, None, np.ones(n_trials, dtype=np.int64), np.diff(started))
+        once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
+        return Outcome(probabilities, None, once, np.diff(started), never)
 
     def _classifier(self, n_rows: int) -> Any:
         from sklearn.linear_model import LogisticRegression

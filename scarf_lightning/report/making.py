@@ -15,7 +15,7 @@ from .options import Options
 from .page import GENERATOR, page
 from .provenance import completeness, damage, provenance_section
 from .reading import Material, Row
-from .sections import Paragraph, Picture, Section
+from .sections import Paragraph, Picture, Section, counted
 from .summary import summary_section
 from .tables import Table, to_csv, to_latex, to_markdown
 
@@ -75,6 +75,8 @@ def make_report(
     about += [completeness(material), f"A difference counts by {options.in_words}."]
     about += left_out
     about += [damage(material.damaged)] if material.damaged else []
+    diverged = int(material.rows["accuracy"].isna().sum())
+    about += [f"{counted(diverged, 'trial')} diverged, and no mean counts them."] if diverged else []
     beside = paper_section(material, defaults)
     sections = [
         summary_section(material, drawings, options),

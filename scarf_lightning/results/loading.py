@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "diverged", "pretrain_epochs", "finetune_epochs",
+    "fingerprint",
 )  # fmt: skip
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = (
@@ -27,8 +28,8 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics, accuracy in [0, 1]; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware;
-    ``fingerprint``.
+    metrics, accuracy in [0, 1]; ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics
+    did; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``.
 
     A record that is torn, of another schema or of another cell is left out, with a warning that names it.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from pytorch_lightning import Callback
 from rich.console import Console
 
@@ -11,11 +12,12 @@ from ..console.progress import StackProgress
 from ..data.table import Table
 from ..data.trials import prepare_trials
 from ..engine.early_stopping import TrialStopping
+from ..engine.exactness import Promise
 from ..engine.fitting import Fit
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
 from ..methods import Outcome, Supervision
-from ..metrics import classification_metrics
+from ..metrics import METRICS, classification_metrics
 from ..randomness import Streams
 from ..results import PretrainingStore, StackRecord
 from .environment import environment
@@ -30,6 +32,8 @@ def train_stack(
     pretrained: PretrainingStore,
     hardware: Hardware,
     console: Console | None,
+    *,
+    company: Sequence[int] | None = None,
 ) -> StackRecord:
     """Pre-train where the cell says so, train the method, measure on the test rows.
 
@@ -37,11 +41,13 @@ def train_stack(
         config: the cell's configuration.
         parts: what it names.
         table: its data.
-        trials: the stack's.
+        trials: those to keep.
         pretrained: where pre-trainings are kept.
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
+        company: the trials to train at once, these among them; None for these alone.
     """
+    together = list(trials if company is None else company)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         return [StackProgress(phase, stopping, max_epochs, console)] if console else []
@@ -51,21 +57,28 @@ def train_stack(
         data = prepare_trials(table, chosen, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
         return Stack.make(table, data, streams, parts.network, config.network, hardware, watch)
 
-    stack, pretext, pretraining = stack_of(trials), parts.pretext, None
+    stack, pretext, pretraining = stack_of(together), parts.pretext, None
     if pretext is not None:
         pretraining = pretrain(
-            trials,
+            together,
             pretrained,
-            lambda missing: (stack if missing == trials else stack_of(missing)).pretrain(config.pretrain, pretext),
+            lambda missing: (stack if missing == together else stack_of(missing)).pretrain(config.pretrain, pretext),
+            together=hardware.promise is Promise.FIXED,
         )
+    if parts.method.trains_each_alone and list(trials) != together:
+        pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
+        stack = stack_of(trials)
     encoder = pretraining.part("encoder") if pretraining else None
     outcome = parts.method.run(stack, Supervision(config.finetune, encoder))
+    kept = [stack.data.trials.index(trial) for trial in trials]
+    rows = _rows(stack, pretraining, outcome, config)
+    weights = _weights(outcome.fit) if config.keep_weights else None
     return StackRecord(
-        rows=_rows(stack, pretraining, outcome, config),
-        curves=_curves(pretraining, outcome.fit),
-        preprocessing={name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")},
-        environment=environment(hardware, config.trainer.threads),
-        weights=_weights(outcome.fit) if config.keep_weights else None,
+        rows=[rows[position] for position in kept],
+        curves=[record for record in _curves(pretraining, outcome.fit) if record["trial"] in trials],
+        preprocessing={name: getattr(stack.data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
+        environment=environment(hardware, config.trainer.threads, len(together)),
+        weights=weights and {name: weight[kept] for name, weight in weights.items()},
     )
 
 
@@ -82,9 +95,14 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         "precision": stack.hardware.precision,
         "threads": config.trainer.threads,
     }
+    diverged = _diverged(pretraining, outcome)
     return [
-        {"trial": trial}
-        | classification_metrics(outcome.probabilities[t], labels[data.test[t]])
+        {"trial": trial, "diverged": diverged[t]}
+        | (
+            dict.fromkeys(METRICS)
+            if diverged[t]
+            else classification_metrics(outcome.probabilities[t], labels[data.test[t]])
+        )
         | _effort("pretrain", pretraining, t)
         | _effort("finetune", outcome.fit, t)
         | {"fits": outcome.fits[t], "finetune_seconds": outcome.seconds[t]}
@@ -92,6 +110,14 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         | place
         for t, trial in enumerate(data.trials)
     ]
+
+
+def _diverged(pretraining: Fit | None, outcome: Outcome) -> list[str | None]:
+    """The phase in which each trial diverged. It is predicted by the weights before, and not measured."""
+    of_pretraining = np.zeros_like(outcome.diverged) if pretraining is None else pretraining.diverged
+    of_method = outcome.diverged | ~np.isfinite(outcome.probabilities).all(axis=(1, 2))
+    phases = zip(of_pretraining, of_method, strict=True)
+    return ["pretrain" if first else "finetune" if second else None for first, second in phases]
 
 
 def _weights(finetuning: Fit | None) -> dict[str, Any] | None:

@@ -21,8 +21,8 @@ from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
-from scarf_lightning.modules.hardware import Hardware, prepare_process
-from scarf_lightning.modules.stack import Stack
+from scarf_lightning.engine.hardware import Hardware, prepare_process
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.randomness import Streams
 from scarf_lightning.settings import NetworkSettings, PretrainSettings
 from tests.reference import ReferenceTrial

@@ -162,7 +162,7 @@ def test_an_option_changes_nothing_but_its_group_and_what_it_overrides(group: st
     ("content", "defaults"),
     [
         pytest.param(lambda: yaml(CONF / "train.yaml")["finetune"], FinetuneSettings, id="finetune"),
-        pytest.param(lambda: yaml(CONF / "network" / "mlp.yaml"), NetworkSettings, id="network=mlp"),
+        pytest.param(lambda: {**yaml(CONF / "network" / "mlp.yaml"), "encoder": {}}, NetworkSettings, id="network=mlp"),
         pytest.param(lambda: yaml(CONF / "trainer" / "auto.yaml"), TrainerSettings, id="trainer=auto"),
         pytest.param(lambda: yaml(CONF / "logger" / "none.yaml"), LoggerSettings, id="logger=none"),
         pytest.param(
@@ -208,7 +208,7 @@ def test_an_option_of_a_group_can_be_set_alone() -> None:
     config = config_of("corruption=mean", "corruption.rate=0.3", "network.encoder.depth=2", "finetune.patience=null")
 
     assert config.corruption == {"name": "mean", "rate": 0.3}
-    assert config.network.encoder == NetworkSettings().encoder | {"depth": 2}
+    assert config.network.encoder == {"width": 256, "depth": 2, "final_relu": True}
     assert config.finetune.patience is None
     assert config.pretrain.patience == PretrainSettings().patience
 

@@ -136,10 +136,26 @@ def test_curves_have_a_record_an_epoch_and_trial(patients: Table) -> None:
         assert [record["train_loss"] for record in records] == [-epoch for epoch in range(n_epochs)]
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_divergence_names_trial_and_epoch(patients: Table, value: float) -> None:
-    with pytest.raises(FloatingPointError, match=r"epoch 2 of trial 11: a loss is not finite; lower the learning rate"):
-        run(patients, [falling(5), [0.5, value, 0.5, 0.5, 0.5]])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_trial_that_diverges_leaves_and_the_others_go_on(patients: Table, value: float) -> None:
+    alone, _ = run(patients, [falling(5)])
+    module, stopping = run(patients, [falling(5), [0.5, 0.4, value, 0.1, 0.1]])
+    assert stopping.diverged.tolist() == [False, True]
+    assert stopping.epochs.tolist() == [5, 3]
+    assert stopping.best_epochs.tolist() == [5, 2]
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [5, 2], "those before it diverged"
+    assert module.trials_in_each_epoch == [2, 2, 2, 1, 1]
+    assert torch.equal(module.epochs_trained, alone.epochs_trained)
+    curve = [record["validation_loss"] for record in stopping.curves if record["trial"] == 11]
+    np.testing.assert_allclose(curve, [0.5, 0.4, np.nan])
+
+
+def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
+    _, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
+    assert stopping.diverged.all()
+    assert stopping.epochs.tolist() == [1, 1]
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [0, 0], "the initial ones"
+    assert len(stopping.active) == 0
 
 
 def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:

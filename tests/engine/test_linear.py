@@ -2,8 +2,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scarf_lightning.engine.linear import StackedLinear
 from torch import Tensor, nn
+
+from scarf_lightning.engine.linear import StackedLinear
+from tests.promises import assert_same_numbers
 
 
 def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -66,10 +68,10 @@ def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: 
         own_x = x.detach()[kept].requires_grad_()
         own = some(own_x)
         (own * probe[kept]).sum().backward()
-        assert torch.equal(own, out[kept])
-        assert torch.equal(own_x.grad, x.grad[kept])
-        assert torch.equal(some.weight.grad, layer.weight.grad[kept])
-        assert torch.equal(some.bias.grad, layer.bias.grad[kept])
+        assert_same_numbers(own, out[kept])
+        assert_same_numbers(own_x.grad, x.grad[kept])
+        assert_same_numbers(some.weight.grad, layer.weight.grad[kept])
+        assert_same_numbers(some.bias.grad, layer.bias.grad[kept])
 
 
 def test_weight_and_bias_are_those_of_the_layers() -> None:
@@ -101,4 +103,5 @@ def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_o
         (out * probe[kept]).sum().backward()
         t = kept.index(4)
         found.append([out[t], own.grad[t], layer.weight.grad[t], layer.bias.grad[t]])
-    assert all(torch.equal(alone, among) for alone, among in zip(*found, strict=True))
+    for alone, among in zip(*found, strict=True):
+        assert_same_numbers(alone, among)

@@ -32,6 +32,7 @@ from scarf_lightning.methods.cotrain import Cotrain
 from scarf_lightning.methods.scarf_augment import ScarfAugment
 from scarf_lightning.pretexts import Pretext
 from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.promises import assert_same_numbers
 from tests.stacks import MakeStack, task
 
 TASKS = {
@@ -53,7 +54,7 @@ QUICK = PretrainSettings(max_epochs=6, batch_size=46, patience=1)
 
 def assert_trial_is_the_same(alone: Fit, among: Fit, position: int) -> None:
     for name, weight in alone.weights.items():
-        assert torch.equal(weight[0], among.weights[name][position]), name
+        assert_same_numbers(weight[0], among.weights[name][position])
     assert alone.epochs[0] == among.epochs[position]
     curve = [record for record in among.curves if record["trial"] == alone.curves[0]["trial"]]
     assert alone.curves == curve

@@ -12,6 +12,7 @@ from scarf_lightning.engine.lifting import per_trial
 from scarf_lightning.losses import ContrastiveLoss
 from scarf_lightning.losses.align_uniform import AlignUniform, alignment, uniformity
 from tests.losses.random_views import SHAPES, lengths, one_trial_at_a_time, rotation, views
+from tests.promises import assert_same_numbers
 
 
 def unit(z: np.ndarray) -> np.ndarray:
@@ -122,7 +123,7 @@ def test_a_stack_is_a_loop_over_trials(n_trials: int, n_rows: int, dtype: torch.
     def values(*stacked: Tensor) -> Tensor:
         return per_trial(loss, *stacked)
 
-    assert torch.equal(values(*inputs), one_trial_at_a_time(values, *inputs))
+    assert_same_numbers(values(*inputs), one_trial_at_a_time(values, *inputs))
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 5])

@@ -14,6 +14,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Method, Outcome, Supervision
 from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
 
 METHODS: dict[str, Any] = options("method")
@@ -45,9 +46,9 @@ def test_those_that_are_never_pretrained() -> None:
 def test_a_trial_comes_out_alike_in_any_company(patients: Table, make_stack: MakeStack, name: str) -> None:
     among = run(name, make_stack(patients, range(4), regime=Semi25()))
     alone = run(name, make_stack(patients, [2], regime=Semi25()))
-    assert np.array_equal(alone.probabilities[0], among.probabilities[2])
+    assert_same_numbers(alone.probabilities[0], among.probabilities[2], precision="32-true", rounding=1e-2)
     assert alone.fits[0] == among.fits[2]
-    if alone.fit is not None and among.fit is not None:
+    if is_exact() and alone.fit is not None and among.fit is not None:
         assert alone.fit.epochs[0] == among.fit.epochs[2]
 
 
