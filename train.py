@@ -94,8 +94,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
         for start in range(0, len(missing), size):
             stack = missing[start : start + size]
             record = train_stack(config, parts, table, stack, pretrained, hardware, console if cell.is_alone else None)
-            claim.check()
-            store.add(record)
+            store.add(record, claim)
     return True
 
 

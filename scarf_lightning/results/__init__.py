@@ -7,10 +7,12 @@ from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, load
 from .one_cell import StoredCell, StoredTrial, load_cell, load_trial
 from .pretrained import PretrainedTrial, PretrainingStore
-from .store import CellStore, StackRecord, read_cell
+from .records import DamagedRecordError
+from .store import CellStore, StackRecord, read_cell, stack_curves, stack_environment
 
 __all__ = [
     "CellStore",
+    "DamagedRecordError",
     "Failure",
     "KnownData",
     "LostClaimError",
@@ -34,4 +36,6 @@ __all__ = [
     "pretraining_identity",
     "read_cell",
     "read_failure",
+    "stack_curves",
+    "stack_environment",
 ]

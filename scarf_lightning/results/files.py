@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -12,10 +12,10 @@ HOUR = 3600.0
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
-    Left by an exception, it is removed and ``target`` does not appear.
+    Left by an exception, it is removed and ``target`` does not appear; ``before``, called last, may raise one too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = beside(target)
@@ -25,6 +25,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
         for path in folder.iterdir():
             _sync(path)
         _sync(folder)
+        if before is not None:
+            before()
         folder.rename(target)
     except BaseException:
         with suppress(FileNotFoundError):  # stopped when it had its name already
@@ -62,10 +64,15 @@ def remove_older(folder: Path, pattern: str, than: float) -> None:
     for path in folder.glob(pattern):
         with suppress(FileNotFoundError):  # finished, or removed by another
             if path.stat().st_mtime < than:
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
+                remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sync(path: Path) -> None:

@@ -49,10 +49,10 @@ def _look(cell: Cell, now: float) -> Surveyed:
     if store is None:
         failure = read_failure(cell.results, cell.key)
         return Surveyed(cell, State.FAILED if failure else State.WAITING, [], failure)
-    stored = read_cell(store.folder)
+    stored = read_cell(store.folder, weights=cell.config.keep_weights)
     wanted = range(cell.config.trials)
     rows = [stored.rows[trial] for trial in wanted if trial in stored.rows]
-    if len(rows) == len(wanted) and stored.described and not stored.damaged:
+    if len(rows) == len(wanted) and stored.description is not None and not stored.damaged:
         return Surveyed(cell, State.FINISHED, rows)
     if is_claimed(store.folder, now):
         return Surveyed(cell, State.RUNNING, rows)

@@ -24,12 +24,12 @@ def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train) -> Fi
         return train(trials)
     kept = store.load(trials)
     if len(kept) < len(trials):
-        with store.claim():
+        with store.claim() as claim:
             kept = store.load(trials)
             missing = [trial for trial in trials if trial not in kept]
             if missing:
                 trained = _by_trial(train(missing), missing)
-                store.add(trained)
+                store.add(trained, claim)
                 kept |= {each.trial: each for each in trained}
     return Fit.join([_as_fit(kept[trial]) for trial in trials])
 
