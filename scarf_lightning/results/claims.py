@@ -4,9 +4,8 @@ While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name 
 
 - It is made beside its place and renamed there, which fails while a claim is there: one process wins.
 - The holder touches it as long as it lives; its age is judged by the clock that stamps the folder's files.
-- One that is too old, or stamped by a clock that was wrong, or whose process is known to be dead, is taken over by
-  renaming the file. The name is the holder's own, so of several processes one succeeds, and a claim made in the meantime
-  is never hit.
+- One that is too old, or stamped in the future, or whose process is known to be dead, is taken over by renaming the
+  file. The name is the holder's own, so of several processes one succeeds, and one made in the meantime is never hit.
 - A file that no process of ours put there, such as a file manager's, is judged by its age alone.
 """
 
@@ -105,6 +104,13 @@ def claim_when_free(folder: Path) -> Iterator[Claim]:
                 yield held
                 return
         time.sleep(LOOK_EVERY)
+
+
+def give_back(folder: Path) -> None:
+    """Remove a claim that nobody holds any more, such as that of a job which was killed."""
+    if (folder / FOLDER).exists():
+        with claim(folder):  # takes it over, and releases it
+            pass
 
 
 def is_claimed(folder: Path, now: float) -> bool:

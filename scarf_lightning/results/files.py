@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
+from ..errors import UsageError
+
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
 
@@ -47,6 +49,26 @@ def write_whole(target: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
         raise
     _sync(target.parent)
+
+
+def check_folder(results: Path, *, writable: bool) -> None:
+    """Make sure that results can be in this folder, which need not exist; ``writable`` makes it, too.
+
+    Raises:
+        UsageError: it is a file, or lies in one, or nothing can be written to it.
+    """
+    there = next(path for path in (results, *results.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
+    if writable:
+        probe = beside(results / "probe")
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UsageError(f"paths.results={results} cannot be written to: {reason}; name another folder.") from error
 
 
 def beside(target: Path) -> Path:

@@ -75,7 +75,7 @@ class StackRecord:
 
 @dataclass
 class Stored:
-    """What a cell's folder holds: what it says it is, rows by trial, the tables of contents of its whole stacks, and what
+    """What a cell's folder holds: what it says it is, rows by trial, the tables of contents of whole stacks, and what
     cannot be used of it and why."""
 
     description: Row | None = None
