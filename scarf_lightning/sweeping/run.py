@@ -50,7 +50,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
     for results in {cell.results for cell in cells}:
-        check_folder(results, writable=False)
+        check_folder(results, writable=options.force)
     if options.plan:
         _show_plan(survey(cells), request)
         return 0

@@ -68,5 +68,5 @@ def _time(results: Path) -> float:
     """
     try:
         return folder_time(results) if results.exists() else 0.0
-    except PermissionError:
+    except OSError:
         return time.time()
