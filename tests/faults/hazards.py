@@ -99,10 +99,9 @@ def kill(process: int) -> None:
 def killed(launcher: str, kills: int, folder: Path, draw: random.Random) -> Round:
     """Of the processes that run a sweep together, kill one after the other; the next one takes its place."""
     done, results, log = Round(launcher), folder / "results", folder / "log"
-    startup = 0.2 if launcher == "basic" else 2.0
     running = [sweep(results, launcher, log=log) for _ in range(TOGETHER)]
     while done.kills < kills and n_records(results) < N_STACKS:
-        time.sleep(startup * (done.kills % TOGETHER == 0) + draw.uniform(0, 3.0))
+        at_work(results, draw)
         done.moments.append(n_records(results))
         victim = running.pop(0)
         kill(victim)
@@ -119,7 +118,7 @@ def asleep(launcher: str, sleeps: int, folder: Path, draw: random.Random) -> Rou
     done, results, log = Round(launcher), folder / "results", folder / "log"
     running = [sweep(results, launcher, log=log, short_timeout=True) for _ in range(TOGETHER)]
     while done.sleeps < sleeps and n_records(results) < N_STACKS:
-        time.sleep(draw.uniform(0.5, 2.0))
+        at_work(results, draw)
         done.moments.append(n_records(results))
         sleeper = draw.choice(running)
         os.killpg(sleeper, signal.SIGSTOP)
@@ -130,6 +129,14 @@ def asleep(launcher: str, sleeps: int, folder: Path, draw: random.Random) -> Rou
         if (status := wait(each)) != 0:
             done.wrong.append(f"a process that was woken ended with {status}")
     return ended(done, folder)
+
+
+def at_work(results: Path, draw: random.Random) -> None:
+    """Wait until another stack is finished, and then for a random moment."""
+    finished, deadline = n_records(results), time.monotonic() + PATIENCE
+    while n_records(results) == finished < N_STACKS and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(draw.uniform(0, 0.5))
 
 
 def wait(process: int) -> int | None:
