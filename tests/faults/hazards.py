@@ -51,7 +51,7 @@ PATIENCE = 300.0
 class Round:
     """What was done to a sweep, and what came of it.
 
-    ``moments`` are the numbers of finished stacks when a process was disturbed, ``status`` is how the last process ended.
+    ``moments`` are the numbers of finished stacks when a process was disturbed; ``status`` is how the last one ended.
     """
 
     launcher: str

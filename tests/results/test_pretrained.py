@@ -142,7 +142,6 @@ class TestDamage:
         with pytest.warns(UserWarning, match=rf"trials/0000 is left out: {name} is (damaged|torn)"):
             assert store.load([0]) == {}
         with pytest.warns(UserWarning, match="trials/0000 is set aside in"), store.claim() as claim:
-            assert store.missing([0]) == [0]
             store.add([some_pretrained(0)], claim)
         same(store.load([0])[0], some_pretrained(0))
 
