@@ -127,8 +127,9 @@ class CellStore:
         """Set aside what is damaged, under the cell's claim; a sentence on each."""
         said = []
         for path, reason in read_cell(self.folder, weights=True).damaged.items():
-            config = [self.folder / CONFIG] if path.name == DESCRIPTION else []  # the two are written together
-            said.append(self._set_aside([path, *(each for each in config if each.exists())], reason))
+            config = self.folder / CONFIG  # written before the description and moved before it, so never left behind
+            both = path.name == DESCRIPTION and config.exists()
+            said.append(self._set_aside([config, path] if both else [path], reason))
         return said
 
     def clear(self, reason: str) -> str:

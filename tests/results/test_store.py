@@ -346,7 +346,7 @@ class TestMending:
         describe(trained)
 
         name = trained.fingerprint
-        assert aside(trained) == {f"{name}/cell.json, {name}/config.yaml": "config.yaml is damaged"}
+        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": "config.yaml is damaged"}
         assert trained.mend() == []
         assert trained.missing(range(3)) == []
 
@@ -405,7 +405,7 @@ class TestMending:
 
         name = trained.fingerprint
         assert aside(trained) == {
-            f"{name}/cell.json, {name}/config.yaml": "it has schema 1, and this version reads 2",
+            f"{name}/config.yaml, {name}/cell.json": "it has schema 1, and this version reads 2",
             f"{name}/stacks/{stack.name}": "it has no schema",
         }
 
@@ -428,7 +428,7 @@ class TestMending:
         describe(trained)
 
         name = trained.fingerprint
-        assert aside(trained) == {f"{name}/cell.json, {name}/config.yaml": reason}
+        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": reason}
         assert json.loads(path.read_text()) == described
         assert trained.missing(range(3)) == []
 
