@@ -95,8 +95,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             stack = [trial for trial in company if trial in missing]
             shown = console if cell.is_alone else None
             record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
-            claim.check()
-            store.add(record)
+            store.add(record, claim)
     return True
 
 

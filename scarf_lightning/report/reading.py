@@ -1,18 +1,18 @@
 """The cells that a report is of, and what the store has of them."""
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from ..errors import UsageError
-from ..results import axis_columns, read_cell
+from ..results import DamagedRecordError, axis_columns, read_cell, stack_curves, stack_environment
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 NOT_AXES = ("cell", "dataset_id", "fingerprint", "asked", "finished", "failure", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
@@ -119,8 +119,8 @@ def cells_of_folder(results: Path) -> tuple[list[Asked], dict[Path, str]]:
     trials = 0
     for path in sorted(results.glob("*/cell.json")):
         stored = read_cell(path.parent)
-        if stored.described:
-            described.append((path.parent, json.loads(path.read_text(encoding="utf-8"))))
+        if stored.description is not None:
+            described.append((path.parent, stored.description))
             trials = max(trials, *(trial + 1 for trial in stored.rows), 0)
         else:
             damaged |= stored.damaged
@@ -141,10 +141,8 @@ def read_curves(material: Material, cells: Iterable[int]) -> pd.DataFrame:
     frames = []
     for cell in cells:
         trials = material.rows.loc[material.rows["cell"] == cell, "trial"]
-        for stack in sorted(material.folders[cell].glob("stacks/*/curves.parquet")) if len(trials) else []:
-            if stack.parent not in material.damaged:
-                frame = pd.read_parquet(stack).assign(cell=cell)
-                frames.append(frame[frame["trial"].isin(trials)])
+        for frame in _of_stacks(material, material.folders[cell], stack_curves) if len(trials) else ():
+            frames.append(frame[frame["trial"].isin(trials)].assign(cell=cell))
     if not frames:
         return pd.DataFrame(columns=list(CURVE))
     return pd.concat(frames).reindex(columns=list(CURVE)).drop_duplicates(["cell", "phase", "trial", "epoch"])
@@ -154,12 +152,19 @@ def environments(material: Material) -> Counter[tuple[tuple[str, str], ...]]:
     """The versions and hardware that the cells' stacks were trained with, and how many stacks with each."""
     found: Counter[tuple[tuple[str, str], ...]] = Counter()
     for folder in material.folders.values():
-        for path in folder.glob("stacks/*/environment.json"):
-            if path.parent not in material.damaged:
-                values = json.loads(path.read_text(encoding="utf-8"))
-                versions = values.pop("packages", {})
-                found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
+        for values in _of_stacks(material, folder, stack_environment):
+            versions = values.pop("packages", {})
+            found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
     return found
+
+
+def _of_stacks(material: Material, cell: Path, read: Callable[[Path, Row], T]) -> Iterator[T]:
+    """What this reads of each whole stack of a cell; one that turns out to be damaged is noted."""
+    for stack, contents in read_cell(cell).stacks.items():
+        try:
+            yield read(stack, contents)
+        except DamagedRecordError as error:
+            material.damaged[stack] = str(error)
 
 
 def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:

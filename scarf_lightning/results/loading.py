@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .records import DamagedRecordError
-from .store import Row, Stored, read_cell, read_description
+from .store import DESCRIPTION, Row, Stored, read_cell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +30,18 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     metrics, accuracy in [0, 1]; ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics
     did; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``.
 
-    A record that is torn, of another schema or of another cell is left out, with a warning that names it.
+    A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 
     Raises:
         UsageError: no such folder, or no results in it.
     """
     folder = Path(folder)
     rows: list[Row] = []
-    for path in sorted(folder.glob("*/cell.json")):
+    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
         stored = read_with_warnings(path.parent)
-        try:
-            cell = read_description(path.parent)
-        except DamagedRecordError:
-            continue  # named above
+        cell = stored.description
+        if cell is None:
+            continue
         labels = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
         axes = labels | axis_columns(cell["identity"])
         rows += [axes | row for _, row in sorted(stored.rows.items())]
@@ -52,9 +50,9 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     return as_table(rows, FIRST_COLUMNS)
 
 
-def read_with_warnings(cell: Path) -> Stored:
-    """What a cell's folder holds; a warning names each record that cannot be used."""
-    stored = read_cell(cell)
+def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
+    """What a cell's folder holds, see `read_cell`; a warning names each record that cannot be used."""
+    stored = read_cell(cell, weights=weights)
     for damaged, reason in stored.damaged.items():
         warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=3)
     return stored

@@ -27,7 +27,7 @@ def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, to
     kept = store.load(trials)
     diverged: set[int] = set()
     if len(kept) < len(trials):
-        with store.claim():
+        with store.claim() as claim:
             kept = store.load(trials)
             missing = [trial for trial in trials if trial not in kept]
             if missing:
@@ -37,7 +37,7 @@ def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, to
                     trial for trial, gone in zip(chosen, fit.diverged, strict=True) if gone and trial in missing
                 }
                 trained = [each for each in _by_trial(fit, chosen) if each.trial in missing]
-                store.add([each for each in trained if each.trial not in diverged])
+                store.add([each for each in trained if each.trial not in diverged], claim)
                 kept |= {each.trial: each for each in trained}
     return Fit.join([_as_fit(kept[trial], trial in diverged) for trial in trials])
 

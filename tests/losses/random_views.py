@@ -44,7 +44,8 @@ def one_trial_at_a_time(lifted: Callable[..., Tensor], *stacked: Tensor) -> Tens
 
 
 def assert_a_stack_is_a_loop_over_trials(loss: Callable[..., Tensor], *stacked: Tensor) -> None:
-    """Bit for bit where the kernels are exact, so is each trial's gradient; and what a trial gets is the plain loss of its own rows."""
+    """Each trial and its gradient are the same, bit for bit where the kernels are exact; and what a trial gets is the
+    plain loss of its own rows."""
 
     def values(*inputs: Tensor) -> Tensor:
         return per_trial(loss, *inputs)
