@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from ..settings import at_least, share
 from .base import Network
+from .batch_norm import BatchNorm
 from .columns import Columns
 from .dropout import Dropout
 
@@ -19,7 +20,7 @@ class ResNetBlock(nn.Module):
 
     def __init__(self, width: int, hidden: int, *, hidden_dropout: float, residual_dropout: float) -> None:
         super().__init__()
-        self.norm = nn.BatchNorm1d(width)
+        self.norm = BatchNorm(width)
         self.widen, self.narrow = nn.Linear(width, hidden), nn.Linear(hidden, width)
         self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
 
@@ -57,11 +58,7 @@ class ResNet(Network):
         hidden_dropout = self.hidden_dropout if dropout is None else dropout
         hidden = int(self.width * self.hidden_factor)
         blocks = [
-            ResNetBlock(
-                self.width, hidden, hidden_dropout=hidden_dropout, residual_dropout=self.residual_dropout
-            )
+            ResNetBlock(self.width, hidden, hidden_dropout=hidden_dropout, residual_dropout=self.residual_dropout)
             for _ in range(self.depth)
         ]
-        return nn.Sequential(
-            nn.Linear(columns.n_encoded, self.width), *blocks, nn.BatchNorm1d(self.width), nn.ReLU()
-        )
+        return nn.Sequential(nn.Linear(columns.n_encoded, self.width), *blocks, BatchNorm(self.width), nn.ReLU())
