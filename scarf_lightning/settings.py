@@ -99,7 +99,7 @@ class NetworkSettings:
     """Which network f is and its options, the heads g and h, and how the parameters of linear layers start."""
 
     name: str = "mlp"
-    encoder: dict[str, Any] = field(default_factory=lambda: {"width": 256, "depth": 4, "final_relu": True})
+    encoder: dict[str, Any] = field(default_factory=dict)
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
     head: LayerSettings = field(default_factory=LayerSettings)
     weight_init: str = "glorot_uniform"
