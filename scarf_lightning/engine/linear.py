@@ -48,7 +48,7 @@ class VmappedLinear(nn.Module):
         out = (rows @ weight)[..., :n_out]
         if self.bias is not None:
             out = out + self.bias
-        return out.unflatten(0, x.shape[:-1])
+        return out.reshape(*x.shape[:-1], n_out)
 
 
 def _without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:

@@ -36,7 +36,7 @@ class FeatureTokenizer(nn.Module):
             numbers = x[:, self.numeric] if self.categorical else x
             parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))
         if self.categorical:
-            weights = self.category_weight.split([part.stop - part.start for part in self.categorical])
+            weights = torch.split(self.category_weight, [part.stop - part.start for part in self.categorical])
             tokens = [_times(x[:, part], weight) for part, weight in zip(self.categorical, weights, strict=True)]
             parts.append(torch.stack(tokens, dim=1) + self.category_bias)
         return torch.cat(parts, dim=1)

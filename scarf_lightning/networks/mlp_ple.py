@@ -1,6 +1,7 @@
 """The paper's network on piecewise linear embeddings of the numeric features (Gorishniy et al. 2022, section 3.2)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,16 +34,22 @@ class PiecewiseLinear(nn.Module):
         super().__init__()
         for name in ("start", "size", "lowest", "highest"):
             self.register_buffer(name, torch.empty(n_features, bins))
-        self._set(torch.tensor([0.0, 1.0]).expand(n_features, 2))
+        self._set([torch.tensor([0.0, 1.0])] * n_features)
 
     @torch.no_grad()
     def fit(self, x: Tensor) -> None:
         """Set the bins to quantiles of numbers ``(n, F)``."""
-        x = x.to(self.start)
-        shares = torch.linspace(0, 1, self.start.shape[1] + 1).to(x)
-        self._set([column.quantile(shares).unique() for column in x.unbind(dim=1)])
+        # Places between rows are counted in whole numbers: a rounded one would make a bin of no width of its own.
+        bins = self.start.shape[1]
+        place = torch.arange(bins + 1, device=x.device) * (len(x) - 1)
+        below = place // bins
+        above = (below + 1).clamp_max(len(x) - 1)
+        ordered = x.to(self.start).sort(dim=0).values
+        share = ((place % bins).to(ordered) / bins).unsqueeze(-1)
+        edges = torch.lerp(ordered[below], ordered[above], share)
+        self._set([torch.unique(feature) for feature in edges.T])
 
-    def _set(self, edges: "list[Tensor] | Tensor") -> None:
+    def _set(self, edges: Sequence[Tensor]) -> None:
         self.start.zero_()
         self.size.fill_(math.inf)  # of bins that a feature does not have: whatever is divided by it is 0
         self.lowest.zero_()
@@ -92,6 +99,7 @@ class MLPPLE(Network):
         return WithNumericEmbeddings(columns, embedding, mlp)
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
-        for part in module.modules():
-            if isinstance(part, WithNumericEmbeddings):
-                part.embedding[0].fit(rows[:, part.numeric])
+        assert isinstance(module, WithNumericEmbeddings)
+        for part in module.embedding.children():
+            if isinstance(part, PiecewiseLinear):
+                part.fit(rows[:, module.numeric])

@@ -1,3 +1,6 @@
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -37,6 +40,14 @@ def encode(x: float, edges: np.ndarray, n_bins: int) -> list[float]:
         else:
             out[t - 1] = (x - edges[t - 1]) / (edges[t] - edges[t - 1])
     return out
+
+
+def quantile(ordered: list[float], share: Fraction) -> float:
+    """By linear interpolation between the two rows around it."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + float(place - below) * (ordered[above] - ordered[below])
 
 
 @given(

@@ -70,7 +70,11 @@ def test_the_mlp_is_the_papers_and_takes_the_method_dropout() -> None:
 
 @pytest.mark.parametrize(
     ("options", "name"),
-    [({"frequencies": 0}, "frequencies"), ({"frequency_scale": 0.0}, "frequency_scale"), ({"embedding": 1}, "embedding")],
+    [
+        ({"frequencies": 0}, "frequencies"),
+        ({"frequency_scale": 0.0}, "frequency_scale"),
+        ({"embedding": 1}, "embedding"),
+    ],
 )
 def test_bad_options_are_refused_by_name(options: dict[str, float], name: str) -> None:
     with pytest.raises(ValueError, match=name):
