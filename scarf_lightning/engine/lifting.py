@@ -60,7 +60,8 @@ class Vmapped(nn.Module):
     """T networks of any kind, by `torch.vmap`.
 
     Args:
-        networks: built alike; they may draw random numbers by `Dropout` only.
+        networks: built alike; they may draw random numbers by `Dropout` only. Batch normalisation is by `BatchNorm`:
+            the built-in one trains too, but rounds by how many trials there are.
     """
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:

@@ -31,7 +31,7 @@ class StackedLinear(nn.Module):
         return torch.baddbmm(bias, x, weight)
 
 
-class VmappedLinear(nn.Module):
+class VmappedLinear(nn.Linear):
     """The linear layer of one trial inside `torch.vmap`, with the parameters of the `torch.nn.Linear` it stands for.
 
     **Shape.** Input ``(..., n_in)``, output ``(..., n_out)``. All axes but the last become rows of one product:
@@ -39,11 +39,11 @@ class VmappedLinear(nn.Module):
     """
 
     def __init__(self, layer: nn.Linear) -> None:
-        super().__init__()
+        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
         self.weight, self.bias = layer.weight, layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        n_out = self.weight.shape[0]
+        n_out = self.out_features
         rows, weight = _without_ones(x.flatten(0, -2), self.weight.T)
         out = (rows @ weight)[..., :n_out]
         if self.bias is not None:
