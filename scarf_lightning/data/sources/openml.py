@@ -59,8 +59,9 @@ class OpenMLSource(Source):
         """Read the dataset, without any connection where the cache has it.
 
         Raises:
-            UsageError: it is not in the cache and cannot be had from OpenML, or the cached copy is damaged, or it has
-                no default target or cannot be used for classification.
+            UsageError: it is not in the cache and cannot be had from OpenML; or the cached copy is damaged, is not the
+                file that its description gives the checksum of, or has another number of rows than its qualities
+                say; or it has no default target or cannot be used for classification.
         """
         from ..table import Table
 
@@ -88,7 +89,8 @@ class OpenMLSource(Source):
         )
 
     def _read(self, scratch: Path) -> "Downloaded":
-        from .openml_client import DamagedError, UnreachableError, read_dataset
+        from .openml_client import UnreachableError, read_dataset
+        from .openml_integrity import DamagedError, check_files, published_rows
 
         root, folder = self._locations()
         environment = {}
@@ -101,7 +103,12 @@ class OpenMLSource(Source):
         if not _client_settings().exists():
             environment["XDG_CONFIG_HOME"] = str(scratch)
         try:
-            return read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
+            check_files(copied)
+            read = read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
+            published = published_rows(folder / "qualities.xml")
+            if published not in (None, len(read.frame)):
+                raise DamagedError(f"they have {len(read.frame)} rows, and {published} by qualities.xml")
+            return read
         except UnreachableError as error:
             state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
             raise UsageError(
@@ -110,7 +117,8 @@ class OpenMLSource(Source):
             ) from error
         except DamagedError as error:
             raise UsageError(
-                f"the data of OpenML dataset {self.dataset_id} cannot be read; delete {folder} to download them again."
+                f"the data of OpenML dataset {self.dataset_id} cannot be read ({error}); delete {folder} to download "
+                "them again."
             ) from error
 
     def _locations(self) -> tuple[Path, Path]:
