@@ -14,6 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
+from scarf_lightning.escaping import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +157,7 @@ def run() -> int:
     except (UsageError, HydraException) as error:
         if wants_traceback:
             raise
-        sys.stderr.write(f"{error if isinstance(error, UsageError) else explain(error)}\n")
+        sys.stderr.write(f"{escaped(str(error) if isinstance(error, UsageError) else explain(error))}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")

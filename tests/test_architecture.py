@@ -14,16 +14,16 @@ import scarf_lightning
 PACKAGE = Path(scarf_lightning.__file__).parent
 LONGEST_MODULE = 300
 
-LOW = {"corruption", "losses", "nn", "data", "metrics", "randomness", "settings", "errors"}
+LOW = {"corruption", "losses", "nn", "data", "metrics", "randomness", "settings", "errors", "escaping"}
 MAY_USE = {
     **dict.fromkeys(LOW, LOW),
     "modules": LOW,
     "methods": LOW | {"modules", "results"},
     "results": {"config", "errors"},
-    "sweeping": {"config", "results", "console", "data.sources", "errors"},
+    "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},
     "console": LOW | {"modules"},
     "training": LOW | {"config", "results", "console", "modules", "methods"},
-    "report": {"config", "results", "sweeping", "errors"},
+    "report": {"config", "results", "sweeping", "errors", "escaping"},
     "loggers": {"config", "results", "errors"},
     "inspection": LOW | {"config", "results", "modules"},
 }
@@ -33,7 +33,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
 KNOW_LIGHTNING = {"data", "modules", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors", "escaping"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

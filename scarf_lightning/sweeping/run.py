@@ -18,6 +18,7 @@ from rich.table import Table
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UsageError
+from ..escaping import escaped
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
 from .cost import CostModel
@@ -69,7 +70,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
     for problem in problems:
-        print(problem, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
+        print(escaped(problem), file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
     return 1 if problems else 0
 
 

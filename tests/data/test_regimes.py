@@ -63,6 +63,13 @@ def test_noise30_redraws_exactly_three_labels_in_ten() -> None:
         assert (seen != 0).sum() == 300
 
 
+@pytest.mark.parametrize(("n", "labelled", "redrawn"), [(9, 2, 3), (11, 3, 3), (3, 1, 1), (2, 1, 1)])
+def test_shares_of_rows_are_rounded(n: int, labelled: int, redrawn: int) -> None:
+    labels = np.zeros(n, dtype=np.int64)
+    assert len(Semi25().apply(labels, 10**9, STREAMS, 0)[0]) == labelled
+    assert (Noise30().apply(labels, 10**9, STREAMS, 0)[1] != 0).sum() == redrawn
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_noise30_makes_fewer_labels_wrong_for_the_true_class_is_drawn_too(n_classes: int) -> None:
     n = 100_000

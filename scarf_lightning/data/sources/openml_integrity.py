@@ -51,7 +51,7 @@ def published_rows(qualities: Path) -> int | None:
 
 
 def _content(file: Path, root: str) -> dict[str, Any]:
-    import xmltodict
+    import xmltodict  # type: ignore[import-untyped]
 
     try:
         content = xmltodict.parse(file.read_bytes(), force_list=("oml:quality",)).get(root)
