@@ -53,6 +53,8 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     Heavy packages are imported here, where they are needed.
     """
     from scarf_lightning.config import build_parts
+    from scarf_lightning.config.combinations import check_labels
+    from scarf_lightning.console.reading import reading_report
     from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.results import (
         CellStore,
@@ -70,7 +72,12 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
+    is_first = last.source != cell.source
     table = last.load(cell.source)
+    if is_first:
+        for line in reading_report(table):
+            console.print(line, soft_wrap=isinstance(line, str))
+    check_labels(config, table.n_unlabelled)
     note_data(results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes))
     store = CellStore(results, identity(config, table.hash))
     pretrained = PretrainingStore(results, pretraining_identity(config, table.hash), config.cache.max_gb)
@@ -89,9 +96,10 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             classes=table.classes,
             overrides=cell.overrides,
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
+            reading=table.report(),
         )
         missing = store.missing(range(config.trials))
-        size = hardware.stack_size(config.trainer.trials_per_stack)
+        size = 1 if parts.splitting.is_ragged else hardware.stack_size(config.trainer.trials_per_stack)
         for start in range(0, len(missing), size):
             stack = missing[start : start + size]
             record = train_stack(config, parts, table, stack, pretrained, hardware, console if cell.is_alone else None)

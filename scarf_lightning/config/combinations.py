@@ -14,6 +14,8 @@ NEVER_PRETRAINED = ("scarf_augment", "xgboost")
 
 NEED_UNLABELLED_ROWS = ("self_train", "tri_train")
 
+HIDE_LABELS = ("semi25", "few")
+
 NO_NETWORK = "xgboost"
 
 
@@ -29,6 +31,11 @@ def is_augmented(config: Config) -> bool:
     return config.method.get("name") == "scarf_augment"
 
 
+def may_have_unlabelled_rows(config: Config) -> bool:
+    """Whether some training rows have no label, as far as that can be known before the data are loaded."""
+    return config.regime.get("name") in HIDE_LABELS or config.dataset.source == "csv"
+
+
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together.
 
@@ -41,9 +48,23 @@ def check_combination(config: Config) -> None:
         raise UsageError(f"pretrain.name={pretrain} is unknown; the options are: {known}.")
     if is_pretrained(config) and method in NEVER_PRETRAINED:
         raise UsageError(f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none.")
-    if method in NEED_UNLABELLED_ROWS and config.regime.get("name") != "semi25":
+    if method in NEED_UNLABELLED_ROWS and not may_have_unlabelled_rows(config):
         regime = config.regime.get("name")
         raise UsageError(f"method={method} does not go with regime={regime}: it needs unlabelled rows; use semi25.")
+
+
+def check_labels(config: Config, n_unlabelled: int) -> None:
+    """Refuse a method that needs unlabelled rows where the data, once loaded, have none and the regime makes none.
+
+    Raises:
+        UsageError: which method, and what to do.
+    """
+    method, regime = config.method.get("name"), config.regime.get("name")
+    if method in NEED_UNLABELLED_ROWS and regime not in HIDE_LABELS and not n_unlabelled:
+        raise UsageError(
+            f"method={method} needs unlabelled rows, and every row of {config.dataset.path} has a label; use "
+            "regime=semi25 or few, or dataset.unlabelled=FILE."
+        )
 
 
 def unused_options(config: Config) -> set[str]:
@@ -87,6 +108,8 @@ def canonical(config: Config) -> dict[str, Any]:
         "finetune", "network", "seed",
     )  # fmt: skip
     chosen = {name: everything[name] for name in scientific}
+    if config.split["name"] != "random":  # the paper's; what it goes by is in the data's hash
+        chosen["split"] = {"name": config.split["name"]}
     for option in unused_options(config):
         *groups, last = option.split(".")
         node = chosen

@@ -12,6 +12,7 @@ from .schema import PRETEXT_TASKS, Choice, Config
 if TYPE_CHECKING:
     from ..data.regimes import Regime
     from ..data.scaling import Scaling
+    from ..data.splits import Splitting
     from ..methods import Method
     from ..modules.variants import Cotrained
     from ..modules.views import Augmentation, PretextTask
@@ -22,6 +23,7 @@ class Parts:
     """What a cell is made of; None stands for what it does without."""
 
     regime: "Regime"
+    splitting: "Splitting"
     scaling: "Scaling"
     method: "Method"
     pretext: "PretextTask | None"
@@ -49,6 +51,7 @@ def build_parts(config: Config) -> Parts:
         cotraining = Cotrained(_task(config, "cotrain.", chosen.task, chosen.corruption, chosen.loss), chosen.weight)
     return Parts(
         regime=build("regime", config.regime),
+        splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         method=build("method", config.method),
         pretext=pretext,

@@ -41,7 +41,7 @@ class Cell:
 
     @cached_property
     def source(self) -> Source:
-        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml)
+        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml, split=self.config.split)
 
     @cached_property
     def key(self) -> str:

@@ -4,6 +4,7 @@ import configparser
 import logging
 import os
 import platform
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from urllib.parse import urlparse
 from uuid import uuid4
 
 from ...errors import UsageError
+from ..split_columns import SplitBy, split_values
 from .base import Source
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class OpenMLSource(Source):
         dataset_id: the number in https://www.openml.org/d/N.
         dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
+        split: what a split goes by, which is no feature.
     """
 
     name: ClassVar[str] = "openml"
@@ -46,10 +49,14 @@ class OpenMLSource(Source):
     dataset_id: int
     dataset_name: str | None = None
     cache: Path | None = None
+    split: SplitBy | None = None
 
     @property
     def key(self) -> str:
-        return f"openml-{self.dataset_id}"
+        parted = (
+            "" if self.split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{self.split.kind}-{self.split.column}")
+        )
+        return f"openml-{self.dataset_id}{parted}"
 
     def files(self) -> tuple[Path, ...]:
         description, data = self._cached()
@@ -66,6 +73,7 @@ class OpenMLSource(Source):
         from ..table import Table
 
         root, folder = self._locations()
+        source = f"openml:{self.dataset_id}"
         cached = {file.name for file in self._cached() if file}
         with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
             copy = Path(scratch, folder.relative_to(root))
@@ -78,15 +86,27 @@ class OpenMLSource(Source):
         if read.target not in read.frame.columns:  # ignored columns are gone from it
             problem = f"target {read.target!r} among the columns that count" if read.target else "target"
             raise UsageError(f"OpenML dataset {self.dataset_id} has no default {problem}, so it cannot be classified.")
-        is_target = read.frame.columns == read.target
+        is_feature = (read.frame.columns != read.target) & (read.frame.columns != self._split_column(read))
         return Table.from_frame(
-            read.frame.loc[:, ~is_target],
+            read.frame.loc[:, is_feature],
             read.frame[read.target],
-            categorical=[known for known, drop in zip(read.categorical, is_target, strict=True) if not drop],
+            categorical=[known for known, is_kept in zip(read.categorical, is_feature, strict=True) if is_kept],
             name=self.dataset_name or read.name,
-            source=f"openml:{self.dataset_id}",
+            source=source,
             dataset_id=self.dataset_id,
+            split_by=split_values(self.split, read.frame[self.split.column], source) if self.split else None,
         )
+
+    def _split_column(self, read: "Downloaded") -> str | None:
+        if self.split is None:
+            return None
+        features = [str(name) for name in read.frame.columns if name != read.target]
+        if self.split.column not in features:
+            raise UsageError(
+                f"split.column names {self.split.column!r}, which is no feature of OpenML dataset {self.dataset_id}; "
+                f"they are: {', '.join(features)}."
+            )
+        return self.split.column
 
     def _read(self, scratch: Path) -> "Downloaded":
         from .openml_client import UnreachableError, read_dataset
