@@ -15,6 +15,7 @@ from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 from rich.table import Table
 
+from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UsageError
@@ -154,6 +155,10 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
         console.print(f"{request.sweep.title}{paper}")
     for sentence in sentences(plan):
         console.print(sentence, soft_wrap=True, markup=False)
+    for source in {each.cell.source.key: each.cell.source for each in surveyed}.values():
+        if source.is_found_out:
+            for line in reading_report(source.load()):
+                console.print(line, soft_wrap=isinstance(line, str))
     rows = largest(plan, n=10)
     if len(rows) > 1:
         table = Table("longest first", box=None)

@@ -110,7 +110,7 @@ def read_columns(
 
 def _numbers(column: "pd.Series[Any]", *, is_forced: bool = False, done: str = "as they are") -> Read:
     known = column.dropna()
-    if constant := _constant(known):
+    if not is_forced and (constant := _constant(known)):
         return constant
     if not is_forced and _counts_rows(str(column.name), known):
         return Read("id", "left out: a value a row")
@@ -224,8 +224,7 @@ def _dates(times: "pd.Series[Any]") -> Read:
 
 
 def _categories(column: "pd.Series[Any]", notes: Sequence[str] = ()) -> Read:
-    done = f"{column.nunique()} categories"
-    return _constant(column.dropna()) or Read("categories", done, [(column, True)], list(notes))
+    return Read("categories", f"{column.nunique()} categories", [(column, True)], list(notes))
 
 
 def _constant(known: "pd.Series[Any]") -> Read | None:

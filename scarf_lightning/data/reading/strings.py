@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-N_HASHES = 10
+N_HASHES = 16
 """How many numbers stand for a string."""
 
 

@@ -55,21 +55,23 @@ class FileSource(Source):
         target: the column that holds the classes.
         categorical: columns to read as categories whatever they hold.
         numeric: columns to read as numbers.
+        dataset_name: shown in tables and charts; None takes the file's name without its ending.
         drop: columns to leave out.
         dates: columns to read as dates or times of day.
         separator, decimal, encoding: of a text file; None takes what is seen in it.
         is_classes: the target's values are classes, however much they look like a quantity.
         unlabelled: a file of more rows, without labels.
         split: what a split goes by, which is no feature.
-        dataset_name: shown in tables and charts; None takes the file's name without its ending.
     """
 
     name: ClassVar[str] = "csv"
+    is_found_out: ClassVar[bool] = True
 
     path: Path
     target: str
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
+    dataset_name: str | None = None
     drop: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     separator: str | None = None
@@ -78,7 +80,6 @@ class FileSource(Source):
     is_classes: bool = False
     unlabelled: Path | None = None
     split: SplitBy | None = None
-    dataset_name: str | None = None
 
     @property
     def key(self) -> str:
@@ -119,7 +120,7 @@ class FileSource(Source):
         import pandas as pd
 
         from ..reading import ReadingOptions, leaks, read_columns, read_target
-        from ..table import Table
+        from ..table import FEWEST_ROWS, Table
 
         self.check()
         frame, part = self._frame()
@@ -132,6 +133,9 @@ class FileSource(Source):
         options = ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.decimal)
         features = frame.drop(columns=list({self.target, self._split_column} - {None}))
         read, readings, found, positions = read_columns(features, options)
+        if readings and not read and len(frame) >= FEWEST_ROWS:
+            why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in readings[:MOST_NAMES])
+            raise UsageError(f"{self.path} has no column with a value in it to learn from: {why}.")
         table = Table.from_frame(
             pd.concat([column for column, _ in read], axis=1) if read else pd.DataFrame(index=frame.index),
             target,
