@@ -132,12 +132,9 @@ class Time(Splitting):
 
 
 @dataclass
-class Column(Splitting):
-    """A column says of each row whether it is for train, validation or test, in every trial; rows without a label train
-    unless it says otherwise, and then they are not used."""
-
-    name: ClassVar[str] = "column"
-    column: str | None = None
+class Given(Splitting):
+    """The data say of each row whether it is for train, validation or test, in every trial; rows without a label train
+    unless they say otherwise, and then they are not used."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
@@ -145,7 +142,15 @@ class Column(Splitting):
 
 
 @dataclass
-class Files(Column):
+class Column(Given):
+    """A column says it."""
+
+    name: ClassVar[str] = "column"
+    column: str | None = None
+
+
+@dataclass
+class Files(Given):
     """Validation and test rows are those of two files of one's own, training rows those of ``dataset.path``."""
 
     name: ClassVar[str] = "files"

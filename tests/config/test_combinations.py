@@ -279,12 +279,16 @@ class TestUnused:
 
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
-        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf")
+        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "split=stratified")
 
         fields_of_cell = canonical(config)
 
         assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
         assert fields_of_cell == {name: asdict(config)[name] for name in fields_of_cell}
+
+    def test_the_papers_split_is_no_field_and_what_others_go_by_is_in_the_datas_hash(self) -> None:
+        assert "split" not in canonical(config_of())
+        assert canonical(config_of("split=group", "split.column=who"))["split"] == {"name": "group"}
 
     @pytest.mark.parametrize("method", names("method"))
     @pytest.mark.parametrize("pretrain", names("pretrain"))

@@ -65,6 +65,7 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"],
         "overrides": [],
+        "reading": {},
     }
 
 

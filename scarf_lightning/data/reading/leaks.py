@@ -11,7 +11,7 @@ SUSPICIOUS = 0.98
 """Balanced accuracy on held-out rows above which a column predicts the target almost alone."""
 
 MOST_ROWS = 5000
-FEWEST_HELD_OUT = 30
+FEWEST_HELD_OUT = 20
 
 
 def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]) -> list[str]:
