@@ -53,7 +53,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     Heavy packages are imported here, where they are needed.
     """
     from scarf_lightning.config import build_parts
-    from scarf_lightning.config.combinations import check_labels
+    from scarf_lightning.config.combinations import check_labels, on_data, on_empty_selections
     from scarf_lightning.console.reading import reading_report
     from scarf_lightning.modules.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.results import (
@@ -68,7 +68,6 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     from scarf_lightning.training import train_stack
 
     config, results = cell.config, cell.results
-    parts = build_parts(config)
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
@@ -78,7 +77,13 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
         for line in reading_report(table):
             console.print(line, soft_wrap=isinstance(line, str))
     check_labels(config, table.n_unlabelled)
-    note_data(results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes))
+    config = on_data(config, len(table.columns), table.n_encoded)
+    parts, on_selections = build_parts(config), on_empty_selections(cell.config, config)
+    for sentence in on_selections:
+        console.print(sentence, soft_wrap=True)
+    note_data(
+        results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes, table.n_encoded)
+    )
     store = CellStore(results, identity(config, table.hash))
     pretrained = PretrainingStore(results, pretraining_identity(config, table.hash), config.cache.max_gb)
 
@@ -96,7 +101,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             classes=table.classes,
             overrides=cell.overrides,
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
-            reading=table.report(),
+            reading=table.report(on_selections),
         )
         missing = store.missing(range(config.trials))
         size = 1 if parts.splitting.is_ragged else hardware.stack_size(config.trainer.trials_per_stack)

@@ -1,14 +1,22 @@
 """Which choices go together, and which of a configuration's options a cell does not use."""
 
-from dataclasses import asdict, fields
+import math
+from dataclasses import asdict, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from ..errors import UsageError
 from ..settings import PretrainSettings
-from .schema import PRETEXT_TASKS, Config
+from .schema import PRETEXT_TASKS, Choice, Config
 
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
+
+OF_RAW_COLUMNS = ("marginal", "single_row")
+"""Corruptions that count features before the one-hot encoding; the others count encoded ones."""
+
+ALWAYS_SELECTS = "bernoulli"
+"""The selection that corrupts a feature of a row, whatever the rate."""
 
 NEVER_PRETRAINED = ("scarf_augment", "xgboost")
 
@@ -95,6 +103,47 @@ def unused_options(config: Config) -> set[str]:
     elif not tasks:
         unused.add("network.pretrain_head")
     return unused
+
+
+def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
+    """The configuration that a cell amounts to on data of this width: a corruption that selects nothing is none.
+
+    Args:
+        config: the cell's.
+        n_columns: M, raw columns of the table.
+        n_encoded: columns after the one-hot encoding.
+    """
+    if config.selection.get("name") == ALWAYS_SELECTS:
+        return config
+
+    def amounts_to(corruption: Choice) -> Choice:
+        width = n_columns if corruption.get("name") in OF_RAW_COLUMNS else n_encoded
+        selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
+        return corruption if selects else {"name": "none"}
+
+    cotrain = replace(config.cotrain, corruption=amounts_to(config.cotrain.corruption))
+    return replace(config, corruption=amounts_to(config.corruption), cotrain=cotrain)
+
+
+def on_empty_selections(config: Config, amounting: Config) -> list[str]:
+    """A sentence on each corruption of a cell that selects nothing on its data.
+
+    Args:
+        config: the cell's.
+        amounting: what `on_data` makes of it.
+    """
+    unused = unused_options(config)
+    said = []
+    for option, asked, used in (
+        ("corruption", config.corruption, amounting.corruption),
+        ("cotrain.corruption", config.cotrain.corruption, amounting.cotrain.corruption),
+    ):
+        if asked != used and option.partition(".")[0] not in unused:
+            said.append(
+                f"{option}.rate={asked[SELECTIVE]:g} selects no feature of this table: it is trained, and counts, as "
+                f"{option}=none."
+            )
+    return said
 
 
 def canonical(config: Config) -> dict[str, Any]:

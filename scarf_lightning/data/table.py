@@ -128,13 +128,14 @@ class Table:
             raise UsageError(f"column {infinite[0]!r} of {source} holds an infinite value; mark it as missing.")
         return cls(name, dataset_id, source, tuple(columns), matrix, labels.astype(np.int64), classes, split_by)
 
-    def report(self) -> dict[str, Any]:
-        """How it was read, for a record: rows with and without a label, ``columns`` and ``notes`` of a user's file."""
+    def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
+        """How it was read, for a record: rows with and without a label, ``columns`` and ``notes`` of a user's file, and
+        other notes on what was made of it."""
         return {
             "n_labelled": self.n_rows - self.n_unlabelled,
             "n_unlabelled": self.n_unlabelled,
             "columns": [asdict(reading) for reading in self.reading],
-            "notes": list(self.notes),
+            "notes": [*self.notes, *notes],
         }
 
     @property
@@ -154,6 +155,11 @@ class Table:
     def n_categories(self) -> list[int]:
         """For each column how many categories it has, 0 for a numeric one."""
         return [len(column.categories or ()) for column in self.columns]
+
+    @property
+    def n_encoded(self) -> int:
+        """Columns after one-hot encoding."""
+        return sum(n or 1 for n in self.n_categories)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
+from scarf_lightning.config.combinations import OF_RAW_COLUMNS, on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import COTRAIN_TASKS, PRETEXT_TASKS, ViewsSettings
 from scarf_lightning.errors import UsageError
+from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.settings import PretrainSettings
 from tests.composing import cells_of, config_of, goes_together, names
 
@@ -419,3 +421,43 @@ class TestXGBoost:
             "xgboost",
             "control",
         ]
+
+
+class TestEmptySelections:
+    def test_the_corruptions_of_raw_columns_are_those_that_say_so(self) -> None:
+        raw = {name for name, cls in options("corruption").items() if cls.space == "raw" and hasattr(cls, "rate")}
+        assert set(OF_RAW_COLUMNS) == raw
+
+    @pytest.mark.parametrize("selection", names("selection"))
+    @pytest.mark.parametrize("name", [name for name in names("corruption") if name != "none"])
+    @pytest.mark.parametrize(
+        ("rate", "n_columns", "n_encoded"), [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]
+    )
+    def test_none_is_what_selects_no_feature(
+        self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int
+    ) -> None:
+        chosen = default_choice("corruption", name)
+        if "rate" not in chosen:
+            return
+        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
+        space = options("corruption")[name].space
+        width = n_columns if space == "raw" else n_encoded
+        mask = options("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+
+        amounting = on_data(config, n_columns, n_encoded)
+
+        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+        if mask.any():
+            assert canonical(amounting) == canonical(config)
+            assert on_empty_selections(config, amounting) == []
+        else:
+            assert canonical(amounting) == canonical(replace(config, corruption={"name": "none"}))
+            (sentence,) = on_empty_selections(config, amounting)
+            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+
+    def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
+        config = config_of("pretrain=none")
+        assert on_empty_selections(config, on_data(config, 1, 1)) == []
+        cotrained = config_of("method=cotrain", "pretrain=none")
+        (sentence,) = on_empty_selections(cotrained, on_data(cotrained, 1, 1))
+        assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")

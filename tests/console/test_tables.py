@@ -206,3 +206,12 @@ def test_a_cell_without_rows_did_not_finish() -> None:
 
     assert table[1] == ["0", "0", "not finished", "", "", "", ""]
     assert table[2] == ["1", "1", "0.5000", "", "12", "7", "1.8"]
+
+
+def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
+    rows = [row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)]
+    table = grid(cell_table(rows))
+    assert ["labelled training rows (median)", "35", "", "2"] in table
+    assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
+    full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
+    assert not any("labelled" in line[0] for line in full)

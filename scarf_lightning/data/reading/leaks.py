@@ -25,7 +25,8 @@ def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]
     labelled = np.flatnonzero(table.labels >= 0)
     rows = np.random.default_rng(0).permutation(labelled)[:MOST_ROWS]  # any rows; the numbers of no cell depend on it
     fitted, held_out = np.split(rows, [int(0.7 * len(rows))])
-    if len(held_out) < FEWEST_HELD_OUT or len(np.unique(table.labels[fitted])) < 2:
+    n_classes = len(np.unique(table.labels[fitted]))
+    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_classes <= len(fitted) / 2:
         return []
     found = []
     for name, made in zip(names, positions, strict=True):

@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import UsageError
+from ..table import FEWEST_ROWS
 from .columns import as_text, is_numeric
 from .numbers import are_codes, as_numbers
 
@@ -27,7 +28,7 @@ def read_target(target: "pd.Series[Any]", path: str, *, is_classes: bool, decima
         decimal: see `as_numbers`.
 
     Raises:
-        UsageError: it looks like a quantity, or holds a NUL character.
+        UsageError: it looks like a quantity or like names, or holds a NUL character.
     """
     if is_numeric(target):
         labels, notes = target, []
@@ -38,7 +39,17 @@ def read_target(target: "pd.Series[Any]", path: str, *, is_classes: bool, decima
         notes = [f"Target {target.name!r}: {note}." for note in found]
     if not is_classes:
         _refuse_quantity(labels, path, decimal)
+        _refuse_names(labels, path)
     return labels, notes
+
+
+def _refuse_names(labels: "pd.Series[Any]", path: str) -> None:
+    n_distinct, n_known = labels.nunique(), labels.count()
+    if n_distinct > n_known / 2 and n_known >= FEWEST_ROWS:
+        raise UsageError(
+            f"target {labels.name!r} of {path} has {n_distinct} different values in {n_known} rows, which looks like "
+            "names and not like classes; choose another target, or set dataset.target_kind=classes."
+        )
 
 
 def _refuse_quantity(labels: "pd.Series[Any]", path: str, decimal: str | None) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from ..table import Table
+    from ..table import ColumnReading, Table
     from .text_format import TextFormat
 
 ENDING = re.compile(r"\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet|pq)$", re.IGNORECASE)
@@ -145,7 +145,7 @@ class FileSource(Source):
             split_by=split_by,
         )
         notes = [*self._on_format(), *notes, *found, *leaks(table, list(map(str, features.columns)), positions)]
-        return replace(table, reading=tuple(readings), notes=tuple(notes))
+        return replace(table, reading=(*readings, *self._on_split(frame)), notes=tuple(notes))
 
     @property
     def _split_column(self) -> str | None:
@@ -185,6 +185,15 @@ class FileSource(Source):
             parts.append(np.full(len(frame), {"split.validation": 1.0, "split.test": 2.0}.get(option, 0.0)))
         whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         return whole, np.concatenate(parts) if self.split and self.split.files else None
+
+    def _on_split(self, frame: "pd.DataFrame") -> "list[ColumnReading]":
+        from ..table import ColumnReading
+
+        if not self.split or not self.split.column:
+            return []
+        column = frame[self.split.column]
+        done = f"left out: split={self.split.kind} goes by it"
+        return [ColumnReading(self.split.column, "not looked at", int(column.isna().sum()), column.nunique(), done)]
 
     def _on_format(self) -> list[str]:
         from .file_formats import is_parquet
