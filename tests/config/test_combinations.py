@@ -281,7 +281,9 @@ class TestUnused:
 
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
-        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "split=stratified")
+        config = config_of(
+            "seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf", "split=stratified"
+        )
 
         fields_of_cell = canonical(config)
 

@@ -144,7 +144,13 @@ class FileSource(Source):
             source=str(self.path),
             split_by=split_by,
         )
-        notes = [*self._on_format(), *notes, *found, *leaks(table, list(map(str, features.columns)), positions)]
+        notes = [
+            *self._on_format(),
+            *self._on_labels(target),
+            *notes,
+            *found,
+            *leaks(table, list(map(str, features.columns)), positions),
+        ]
         return replace(table, reading=(*readings, *self._on_split(frame)), notes=tuple(notes))
 
     @property
@@ -185,6 +191,15 @@ class FileSource(Source):
             parts.append(np.full(len(frame), {"split.validation": 1.0, "split.test": 2.0}.get(option, 0.0)))
         whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
         return whole, np.concatenate(parts) if self.split and self.split.files else None
+
+    def _on_labels(self, target: "pd.Series[Any]") -> list[str]:
+        from .file_formats import spelled_missing
+
+        said = spelled_missing(self.path, self._format(self.path), self.target) if target.isna().any() else []
+        if not said:
+            return []
+        spelled = _listed(said)
+        return [f"Target {self.target!r}: {spelled} stands for no label here; if it is a class, give it another name."]
 
     def _on_split(self, frame: "pd.DataFrame") -> "list[ColumnReading]":
         from ..table import ColumnReading

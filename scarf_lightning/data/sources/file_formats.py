@@ -73,6 +73,18 @@ def read_frame(path: Path, text: TextFormat) -> pd.DataFrame:
     return frame.set_axis(read_names(path, text), axis=1)
 
 
+def spelled_missing(path: Path, text: TextFormat, column: str) -> list[str]:
+    """What a column of a text file says where it is read as missing, beside nothing: ``NA``, ``None`` and the like."""
+    if is_parquet(path):
+        return []
+    with _refusing(path):
+        position = [read_names(path, text).index(column)]
+        options = text.options() | {"index_col": False, "usecols": position, "dtype": str}
+        read = pd.read_csv(path, **options).iloc[:, 0]
+        said = pd.read_csv(path, **options, keep_default_na=False).iloc[:, 0]
+    return sorted(set(said[read.isna()]) - {""})
+
+
 def format_of(path: Path, *, separator: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
     """See `text_format`; of a Parquet file nothing need be known.
 

@@ -569,6 +569,12 @@ class TestDirtyTable:
         assert table.classes == ("no", "yes")
         assert table.notes[0].startswith("Target 'level': blanks around its values are cut off")
 
+    def test_a_class_that_reads_as_missing_is_named(self, tmp_path: Path) -> None:
+        table = loaded(text(_lines("y", "a", "b", "None", "", n=40))(tmp_path), "y")
+        assert table.n_unlabelled == 20
+        assert "Target 'y': 'None' stands for no label here; if it is a class, give it another name." in table.notes
+        assert not loaded(text(_lines("y", "a", "b", "", n=40))(tmp_path), "y").notes
+
     def test_classes_that_numbers_would_merge(self, tmp_path: Path) -> None:
         assert loaded(text(_lines("y", "007", "7"))(tmp_path), "y").classes == ("007", "7")
         large = ("9007199254740992", "9007199254740993", "")
