@@ -60,7 +60,7 @@ class Few(Regime):
     """
 
     name: ClassVar[str] = "few"
-    labels: float = 100
+    labels: float = 20
 
     def __post_init__(self) -> None:
         if not (0 < self.labels < 1 or (self.labels >= 1 and self.labels == int(self.labels))):

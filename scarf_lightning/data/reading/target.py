@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import UsageError
-from ..table import FEWEST_ROWS
-from .columns import as_text, is_numeric
+from .columns import FEWEST_FOR_IDS, as_text, is_numeric
 from .numbers import are_codes, as_numbers
 
 MOST_FRACTIONS = 20
@@ -45,7 +44,7 @@ def read_target(target: "pd.Series[Any]", path: str, *, is_classes: bool, decima
 
 def _refuse_names(labels: "pd.Series[Any]", path: str) -> None:
     n_distinct, n_known = labels.nunique(), labels.count()
-    if n_distinct > n_known / 2 and n_known >= FEWEST_ROWS:
+    if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
         raise UsageError(
             f"target {labels.name!r} of {path} has {n_distinct} different values in {n_known} rows, which looks like "
             "names and not like classes; choose another target, or set dataset.target_kind=classes."
