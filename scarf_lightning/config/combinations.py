@@ -91,9 +91,8 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
     needs_some = method_facts(config).variables["needs_unlabelled_rows"]
     if needs_some and not hides_labels(config) and not n_unlabelled:
         raise UsageError(
-            frozen = f"finetune.freeze={config.finetune.freeze}"
-            raise UsageError(f"{frozen} does not go with method={name}, which trains f.")
-            "regime=semi25 or few, or dataset.unlabelled=FILE."
+            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a label; "
+            "use regime=semi25 or few, or dataset.unlabelled=FILE."
         )
 
 
