@@ -91,7 +91,7 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
     needs_some = method_facts(config).variables["needs_unlabelled_rows"]
     if needs_some and not hides_labels(config) and not n_unlabelled:
         raise UsageError(
-            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a label; "
+            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has one; "
             "use regime=semi25 or few, or dataset.unlabelled=FILE."
         )
 
