@@ -10,12 +10,12 @@ import torch
 from scarf_lightning.config import Config, build_parts
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS
 from scarf_lightning.modules.hardware import Hardware, choose_device
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import train_stack
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 
 
 def hardware_of(config: Config) -> Hardware:
@@ -54,7 +54,7 @@ def no_cache(config: Config, table: Table) -> PretrainingStore:
 def check(record: StackRecord, config: Config, table: Table) -> None:
     """Two finished trials, with numbers for everything that is measured."""
     assert [row["trial"] for row in record.rows] == list(range(TRIALS))
-    values = np.array([[row[metric] for metric in METRICS] for row in record.rows], dtype=float)
+    values = np.array([[row[metric.name] for metric in METRICS] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
     networks = {"finetune": config.method["name"] != "xgboost", "pretrain": config.pretrain.name != "none"}
     phases = [phase for phase, trains_one in networks.items() if trains_one]

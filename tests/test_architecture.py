@@ -19,12 +19,12 @@ MAY_USE = {
     **dict.fromkeys(LOW, LOW),
     "modules": LOW,
     "methods": LOW | {"modules", "results"},
-    "results": {"config", "errors"},
+    "results": {"config", "metrics", "errors"},
     "sweeping": {"config", "results", "console", "data.sources", "errors"},
     "console": LOW | {"modules"},
     "training": LOW | {"config", "results", "console", "modules", "methods"},
-    "report": {"config", "results", "sweeping", "errors"},
-    "loggers": {"config", "results", "errors"},
+    "report": {"config", "results", "sweeping", "metrics", "errors"},
+    "loggers": {"config", "results", "metrics", "errors"},
     "inspection": LOW | {"config", "results", "modules"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
@@ -33,7 +33,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
 KNOW_LIGHTNING = {"data", "modules", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "settings", "errors"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

@@ -8,24 +8,16 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..metrics import METRICS, Metric, metrics
+
 Row = dict[str, Any]
 
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+CHOSEN = METRICS[0]
+"""What a line a cell shows."""
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
     "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain.task",
 )  # fmt: skip
-
-
-def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and half-width of its 95 % interval by Student's t; NaN half-width for fewer than two values."""
-    from scipy.special import stdtrit
-
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, math.nan
-    quantile = float(stdtrit(len(values) - 1, 0.975))
-    return mean, quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
 def cell_table(rows: Sequence[Row]) -> Table:
@@ -33,12 +25,10 @@ def cell_table(rows: Sequence[Row]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
-    for metric in METRICS:
-        values = [row[metric] for row in rows if row[metric] is not None]
+    for metric in metrics():
+        values = _defined(rows, metric)
         if values:
-            mean, half = confidence_interval(values)
-            interval = "" if math.isnan(half) else f"{mean - half:.4f} to {mean + half:.4f}"
-            table.add_row(metric.replace("_", " "), f"{mean:.4f}", interval, str(len(values)))
+            table.add_row(metric.label, *_mean_and_interval(values, metric), str(len(values)))
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
@@ -66,7 +56,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in shown:
         table.add_column(column)
-    for heading in ("trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
+    for heading in ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
         table.add_column(heading, justify="right")
     for axes, rows in cells:
         table.add_row(*("" if axes.get(column) is None else str(axes[column]) for column in shown), *_outcome(rows))
@@ -74,7 +64,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
-    """A line a setting: the mean of the datasets' mean accuracies, for sweeps too long for a line a cell.
+    """A line a setting: the mean of the datasets' means, for sweeps too long for a line a cell.
 
     Args:
         cells: as for `sweep_table`.
@@ -85,10 +75,10 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
         setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
         settings.setdefault(setting, []).append(rows)
     table = Table(*shown, box=box.SIMPLE_HEAD)
-    for heading in ("datasets finished", "of", "mean accuracy"):
+    for heading in ("datasets finished", "of", f"mean {CHOSEN.label}"):
         table.add_column(heading, justify="right")
     for setting, of_datasets in settings.items():
-        means = [np.mean([row["accuracy"] for row in rows]) for rows in of_datasets if rows]
+        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, CHOSEN))]
         table.add_row(*setting, str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
     return table
 
@@ -110,10 +100,21 @@ def _shown(cells: Sequence[Row]) -> list[str]:
 def _outcome(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return ["0", "not finished", "", "", "", ""]
-    mean, half = confidence_interval([row["accuracy"] for row in rows])
     epochs = []
     for phase in ("pretrain", "finetune"):
         values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
-    return [str(len(rows)), f"{mean:.4f}", "" if math.isnan(half) else f"±{half:.4f}", *epochs, f"{seconds:.1f}"]
+    return [str(len(rows)), *_mean_and_interval(_defined(rows, CHOSEN), CHOSEN), *epochs, f"{seconds:.1f}"]
+
+
+def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
+    """A metric of the trials that have it: it may not be defined, or be younger than the row."""
+    return [row[metric.name] for row in rows if row.get(metric.name) is not None]
+
+
+def _mean_and_interval(values: Sequence[float], metric: Metric) -> tuple[str, str]:
+    if not values:
+        return "", ""
+    mean, low, high = metric.interval(values)
+    return f"{mean:.4f}", "" if math.isnan(low) else f"{low:.4f} to {high:.4f}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..metrics import METRICS, metrics
 from .records import DamagedRecordError
 from .store import Row, Stored, read_cell, read_description
 
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
 FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "trial", *(metric.name for metric in METRICS), "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
+SECONDS = ("pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = (
     "dataset_id", "trial", "pretrain_epochs", "pretrain_best_epoch", "finetune_epochs", "finetune_best_epoch", "fits",
 )  # fmt: skip
@@ -27,8 +28,8 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics, accuracy in [0, 1]; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware;
-    ``fingerprint``.
+    metrics of `scarf_lightning.metrics`, NaN in rows older than they are; epochs and seconds of each phase; ``fits``,
+    how many; split sizes; hardware; ``fingerprint``.
 
     A record that is torn, of another schema or of another cell is left out, with a warning that names it.
 
@@ -71,7 +72,7 @@ def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
 def _dtype(column: str, values: list[Any]) -> Any:
     """Whole numbers and truth values stay what they are where some rows have none; NaN stands for a missing number."""
     types = {int} if column in WHOLE_NUMBERS else {type(value) for value in values if value is not None}
-    if column in METRICS or float in types:
+    if column in SECONDS or float in types or any(column == metric.name for metric in metrics()):
         return "float64"
     return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(types), object)
 
