@@ -24,7 +24,12 @@ BASES = {
 
 def options(axis: str) -> dict[str, type[Any]]:
     """The classes that an axis can name, by name."""
-    module_name, _, class_name = BASES[axis].partition(":")
+    return registered(BASES[axis])
+
+
+def registered(base: str) -> dict[str, type[Any]]:
+    """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first."""
+    module_name, _, class_name = base.partition(":")
     module = importlib.import_module(module_name)
     for found in pkgutil.iter_modules(getattr(module, "__path__", [])):
         importlib.import_module(f"{module_name}.{found.name}")
@@ -41,8 +46,16 @@ def build(axis: str, choice: Mapping[str, Any], path: str = "") -> Any:
     name = choice.get("name")
     if name not in known:
         raise UsageError(f"{path}{axis}.name={name} is unknown; the options are: {', '.join(sorted(known))}.")
-    given = OmegaConf.create({key: value for key, value in choice.items() if key != "name"})
-    return typed(known[name], given, path + axis)
+    return checked(known[name], {key: value for key, value in choice.items() if key != "name"}, path + axis)
+
+
+def checked(schema: type[Any], values: Mapping[str, Any], path: str) -> Any:
+    """An object of a dataclass from its options.
+
+    Raises:
+        UsageError: as `typed`.
+    """
+    return typed(schema, OmegaConf.create(dict(values)), path)
 
 
 def _concrete_subclasses(base: type[Any]) -> list[type[Any]]:

@@ -4,8 +4,8 @@ from .claims import LostClaimError, folder_time, is_claimed
 from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
 from .identity import fingerprint, identity, pretraining_identity
-from .loading import axis_columns, load
-from .one_cell import StoredCell, StoredTrial, load_cell, load_trial
+from .loading import axis_columns, described_cells, load
+from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
 from .pretrained import PretrainedTrial, PretrainingStore
 from .store import CellStore, StackRecord, read_cell
 
@@ -20,6 +20,7 @@ __all__ = [
     "StoredCell",
     "StoredTrial",
     "axis_columns",
+    "described_cells",
     "fingerprint",
     "folder_time",
     "forget_failure",
@@ -33,5 +34,7 @@ __all__ = [
     "note_data",
     "pretraining_identity",
     "read_cell",
+    "read_curves",
+    "read_environments",
     "read_failure",
 ]

@@ -1,7 +1,7 @@
 """The store as a table."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,13 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     return as_table(rows, FIRST_COLUMNS)
+
+
+def described_cells(folder: Path) -> Iterator[tuple[Path, Row | None, Stored]]:
+    """The cells in a folder: where each is, its description, None where that is damaged, and what it holds."""
+    for path in sorted(folder.glob("*/cell.json")):
+        stored = read_cell(path.parent)
+        yield path.parent, read_description(path.parent) if stored.described else None, stored
 
 
 def read_with_warnings(cell: Path) -> Stored:

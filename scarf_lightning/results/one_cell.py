@@ -1,5 +1,6 @@
 """One cell of the store, and one trial of it."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
 from .records import read_record, record_folders
-from .store import CONTENTS, PREPROCESSING, WEIGHTS, Row, Stored, read_description
+from .store import CONTENTS, ENVIRONMENT, PREPROCESSING, WEIGHTS, Row, Stored, read_description
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,21 +57,32 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description is damaged.
     """
-    import pandas as pd
 
     cell = Path(results) / fingerprint
     stored = _described(cell)
-    frames = [pd.read_parquet(stack / "curves.parquet") for stack in _whole(cell, stored)]
-    frames = [frame for frame in frames if len(frame)]  # no network, no curve
-    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
     rows = [row for _, row in sorted(stored.rows.items())]
     return StoredCell(
         fingerprint,
         config=yaml.safe_load((cell / "config.yaml").read_text(encoding="utf-8")),
         description=read_description(cell),
         trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
-        curves=curves.drop_duplicates(list(CURVE), ignore_index=True),
+        curves=read_curves(cell, stored.damaged),
     )
+
+
+def read_curves(cell: Path, damaged: Mapping[Path, str]) -> "pd.DataFrame":
+    """The curves in a cell's folder but for the stacks that are ``damaged``, as in `StoredCell`."""
+    import pandas as pd
+
+    frames = [pd.read_parquet(stack / "curves.parquet") for stack in _whole(cell, damaged)]
+    frames = [frame for frame in frames if len(frame)]  # no network, no curve
+    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
+    return curves.drop_duplicates(list(CURVE), ignore_index=True)
+
+
+def read_environments(cell: Path, damaged: Mapping[Path, str]) -> list[dict[str, Any]]:
+    """Versions and hardware that each stack of a cell was trained with, but for those that are ``damaged``."""
+    return [json.loads((stack / ENVIRONMENT).read_text(encoding="utf-8")) for stack in _whole(cell, damaged)]
 
 
 def load_trial(fingerprint: str, trial: int, results: str | Path = "results") -> StoredTrial:
@@ -83,7 +95,7 @@ def load_trial(fingerprint: str, trial: int, results: str | Path = "results") ->
 
     cell = Path(results) / fingerprint
     stored = _described(cell)
-    for stack in _whole(cell, stored):
+    for stack in _whole(cell, stored.damaged):
         for position, row in enumerate(read_record(stack, CONTENTS, fingerprint)["trials"]):
             if row["trial"] == trial:
                 weights = stack / WEIGHTS
@@ -106,6 +118,6 @@ def _described(cell: Path) -> Stored:
     return stored
 
 
-def _whole(cell: Path, stored: Stored) -> Iterator[Path]:
+def _whole(cell: Path, damaged: Mapping[Path, str]) -> Iterator[Path]:
     """The stacks that can be used."""
-    return (stack for stack in record_folders(cell / "stacks") if stack not in stored.damaged)
+    return (stack for stack in record_folders(cell / "stacks") if stack not in damaged)

@@ -34,6 +34,7 @@ Row = dict[str, Any]
 CONTENTS = "trials.json"
 PREPROCESSING = "preprocessing.safetensors"
 WEIGHTS = "weights.safetensors"
+ENVIRONMENT = "environment.json"
 
 
 @dataclass(frozen=True)
@@ -161,9 +162,7 @@ class CellStore:
             for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
                 if arrays is not None:
                     save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / file)
-            (folder / "environment.json").write_text(
-                json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8"
-            )
+            (folder / ENVIRONMENT).write_text(json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8")
 
     def _set_aside(self, paths: Sequence[Path], reason: str) -> str:
         return set_aside(self.results, paths, reason)

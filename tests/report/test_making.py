@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import Material, cells_of_folder, read_material
-from scarf_lightning.report.sections import Paragraph, Section
-from tests.report.material import HOSTILE, compared
+from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.blocks import Paragraph, Section
+from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
 
@@ -43,9 +43,9 @@ class Elements(HTMLParser):
         return [attributes[name] or "" for found, attributes in self.found if found == tag and name in attributes]
 
 
-def report_of(material: Material, drawings: list[dict[str, Any]], *, title: str = "A title") -> Report:
+def report_of(results: CellResults, drawings: list[dict[str, Any]], *, title: str = "A title") -> Report:
     return make_report(
-        material, drawings, Options(), title=title, paper="Table 1", defaults={}, command="python report.py"
+        results, drawings, Options(), title=title, paper="Table 1", defaults={}, command="python report.py"
     )
 
 
@@ -54,8 +54,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of a store in which one dataset has a hostile name."""
     folder = tmp_path_factory.mktemp("written")
     fill_store(folder / "results", datasets=3, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
-    material = read_material(cells_of_folder(folder / "results")[0])
-    write_report(report_of(material, default_drawings(material), title=HOSTILE), folder / "report")
+    results = read_results(cells_of_folder(folder / "results")[0])
+    write_report(report_of(results, default_drawings(results), title=HOSTILE), folder / "report")
     return folder / "report"
 
 
@@ -102,18 +102,18 @@ def test_a_hostile_name_is_nothing_but_text(written: Path) -> None:
 
 
 def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:
-    material = read_material(cells_of_folder(written.parent / "results")[0])
+    results = read_results(cells_of_folder(written.parent / "results")[0])
 
-    write_report(report_of(material, default_drawings(material), title=HOSTILE), tmp_path)
+    write_report(report_of(results, default_drawings(results), title=HOSTILE), tmp_path)
 
     assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
 
 
 def test_it_ends_with_where_it_comes_from(written: Path) -> None:
-    material = read_material(cells_of_folder(written.parent / "results")[0])
+    results = read_results(cells_of_folder(written.parent / "results")[0])
     text = " ".join(Elements((written / "index.html").read_text(encoding="utf-8")).text)
 
-    assert all(fingerprint in text for fingerprint in material.cells["fingerprint"])
+    assert all(fingerprint in text for fingerprint in results.cells["fingerprint"])
     assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+: python report\.py", text)
     environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
     assert environment["packages"]["torch"] in text
@@ -131,13 +131,13 @@ def test_a_half_finished_sweep_says_what_is_missing() -> None:
 
 
 def test_damage_is_said_at_the_top_and_listed_at_the_end() -> None:
-    material = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
-    material.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    results.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
 
-    report = report_of(material, [])
+    report = report_of(results, [])
 
     assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
-    assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
+    assert "damaged" in [getattr(block, "name", "") for block in report.blocks[-1].blocks]
 
 
 def test_where_nothing_is_finished_there_is_no_report() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.reading import Asked, cells_of_folder, environments, read_curves, read_material
+from scarf_lightning.report.reading import WantedCell, cells_of_folder, environments, curves_of, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import OF_WDBC, some_config, some_record
 
@@ -17,31 +17,31 @@ def leave(results: Path, trials: range, *, data: str = "0" * 64, name: str = "wd
     return store
 
 
-def asked(store: CellStore | None, trials: int = 3) -> Asked:
+def asked(store: CellStore | None, trials: int = 3) -> WantedCell:
     axes = {"dataset": "wdbc", "pretrain": "scarf"}
-    return Asked(axes, 1510, None if store is None else store.folder, trials)
+    return WantedCell(axes, 1510, None if store is None else store.folder, trials)
 
 
 def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
-    material = read_material([asked(leave(tmp_path, range(5)))])
+    results = read_results([asked(leave(tmp_path, range(5)))])
 
-    assert material.rows["trial"].tolist() == [0, 1, 2]
-    assert material.rows["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
-    assert material.rows["finetune_epochs"].tolist() == [7, 7, 7]
-    assert material.cells[["asked", "finished"]].to_numpy().tolist() == [[3, 3]]
-    assert material.unfinished.empty
+    assert results.trials["trial"].tolist() == [0, 1, 2]
+    assert results.trials["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
+    assert results.trials["finetune_epochs"].tolist() == [7, 7, 7]
+    assert results.cells[["asked", "finished"]].to_numpy().tolist() == [[3, 3]]
+    assert results.unfinished.empty
 
 
 def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:
     some = leave(tmp_path, range(2))
     none = leave(tmp_path, range(0), pretrain="none")
 
-    material = read_material([asked(some), asked(none), asked(None)])
+    results = read_results([asked(some), asked(none), asked(None)])
 
-    assert material.cells["finished"].tolist() == [2, 0, 0]
-    assert material.unfinished.index.tolist() == [0, 1, 2]
-    assert material.cells["fingerprint"].tolist() == [some.fingerprint, none.fingerprint, None]
-    assert material.axes == ["dataset", "pretrain"]
+    assert results.cells["finished"].tolist() == [2, 0, 0]
+    assert results.unfinished.index.tolist() == [0, 1, 2]
+    assert results.cells["fingerprint"].tolist() == [some.fingerprint, none.fingerprint, None]
+    assert results.axes == ["dataset", "pretrain"]
 
 
 def test_damaged_records_are_named_and_left_out(tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_damaged_records_are_named_and_left_out(tmp_path: Path) -> None:
     torn = next(store.folder.glob("stacks/0002-*"))
     (torn / "curves.parquet").write_bytes(b"torn")
 
-    material = read_material([asked(store)], {Path("known"): "so it is"})
+    results = read_results([asked(store)], {Path("known"): "so it is"})
 
-    assert material.damaged == {Path("known"): "so it is", torn: "curves.parquet is torn"}
-    assert material.rows["trial"].tolist() == [0, 1]
-    assert set(read_curves(material, [0])["trial"]) == {0, 1}
-    assert sum(environments(material).values()) == 1
+    assert results.damaged == {Path("known"): "so it is", torn: "curves.parquet is torn"}
+    assert results.trials["trial"].tolist() == [0, 1]
+    assert set(curves_of(results, [0])["trial"]) == {0, 1}
+    assert sum(environments(results).values()) == 1
 
 
 def test_a_folder_asks_for_all_it_has_in_the_papers_order(tmp_path: Path) -> None:
@@ -101,19 +101,19 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
 
 
 def test_curves_are_those_of_the_wanted_trials(tmp_path: Path) -> None:
-    material = read_material([asked(leave(tmp_path, range(3)), trials=2), asked(None)])
+    results = read_results([asked(leave(tmp_path, range(3)), trials=2), asked(None)])
 
-    curves = read_curves(material, [0])
+    curves = curves_of(results, [0])
 
     assert curves[["phase", "trial", "epoch"]].drop_duplicates().shape[0] == 2 * 2 * 2
     assert set(curves["cell"]) == {0}
-    assert read_curves(read_material([asked(None)]), [0]).empty
+    assert curves_of(read_results([asked(None)]), [0]).empty
 
 
 def test_environments_are_counted(tmp_path: Path) -> None:
     store = leave(tmp_path, range(2))
     store.add(some_record([2]))
 
-    found = environments(read_material([asked(store)]))
+    found = environments(read_results([asked(store)]))
 
     assert found == {(("python", "3.11"), ("torch", "2")): 2}

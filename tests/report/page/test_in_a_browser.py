@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import cells_of_folder, read_material
+from scarf_lightning.report.reading import cells_of_folder, read_results
 from tests.report.store import fill_store
 
 pytestmark = pytest.mark.browser
@@ -79,10 +79,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report's page that looks at itself."""
     folder = tmp_path_factory.mktemp("page")
     fill_store(folder / "results", datasets=4, trials=3, pretrains=("none", "scarf", "scarf_ae"))
-    material = read_material(cells_of_folder(folder / "results")[0])
+    results = read_results(cells_of_folder(folder / "results")[0])
     report = make_report(
-        material,
-        default_drawings(material),
+        results,
+        default_drawings(results),
         Options(),
         title="A title",
         paper=None,

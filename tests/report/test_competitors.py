@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.selecting import distinguishing, grid_over_reference, labels, scored, select
-from tests.report.material import material_of
+from scarf_lightning.report.competitors import distinguishing, grid_over_reference, labels, scored, select
+from tests.report.cell_results import results_of
 
 RATE = "corruption.rate"
 
@@ -14,7 +14,7 @@ def cell(dataset: str, pretrain: str, **columns: Any) -> dict[str, Any]:
     return {"dataset": dataset, "pretrain": pretrain, "method": "control", "regime": "full"} | columns
 
 
-MATERIAL = material_of(
+MATERIAL = results_of(
     [
         (cell("iris", "none"), [0.8, 0.9]),
         (cell("iris", "scarf", corruption="marginal", **{RATE: 0.3}), [0.8, 0.9]),
@@ -69,7 +69,7 @@ def test_cells_are_called_by_what_they_use() -> None:
 
 
 def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
-    material = material_of(
+    results = results_of(
         [
             (cell("iris", "none"), [1]),
             (cell("iris", "scarf", loss="infonce", **{"pretrain.batch_size": 128}), [1]),
@@ -78,8 +78,8 @@ def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
         ]
     )
 
-    assert distinguishing(material.cells, material.axes) == ["pretrain", "loss"]
-    assert distinguishing(material.cells, material.axes, beyond=["loss"]) == []
+    assert distinguishing(results.cells, results.axes) == ["pretrain", "loss"]
+    assert distinguishing(results.cells, results.axes, beyond=["loss"]) == []
 
 
 def test_scores_count_cells_that_have_none() -> None:
@@ -101,7 +101,7 @@ def test_scores_need_a_finished_trial_and_a_known_column() -> None:
 
 
 def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
-    cells = material_of(
+    cells = results_of(
         [
             (cell("iris", "none"), [1]),
             (cell("iris", "scarf"), [1]),

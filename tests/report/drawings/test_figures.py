@@ -21,9 +21,9 @@ from scarf_lightning.report.figures import (
     sensitivity_line,
     stability_lines,
 )
-from scarf_lightning.report.figures.style import COLOURS, GREY
+from scarf_lightning.report.style import COLOURS, GREY
 from scarf_lightning.report.statistics import WinMatrix, gain_table
-from tests.report.material import HOSTILE
+from tests.report.cell_results import HOSTILE
 
 NAMES = ["none", "scarf", "scarf_ae"]
 

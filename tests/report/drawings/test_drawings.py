@@ -11,14 +11,14 @@ from scipy import stats
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.drawings import KINDS, check_drawings, draw_all
-from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings.sensitivity import relative_to_best
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import Material, cells_of_folder, read_material
-from scarf_lightning.report.sections import Block, Paragraph, Picture
+from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.blocks import Block, Paragraph, Picture
 from scarf_lightning.report.tables import Table
 from tests.composing import ROOT
-from tests.report.material import compared, material_of
+from tests.report.cell_results import compared, results_of
 from tests.report.store import fill_store
 
 SMALLEST: dict[str, dict[str, Any]] = {
@@ -34,8 +34,8 @@ SMALLEST: dict[str, dict[str, Any]] = {
 """The least that each kind needs."""
 
 
-def blocks_of(material: Material, kind: str, options: Options | None = None, **keys: Any) -> list[Block]:
-    (section,) = draw_all(material, [{"draw": kind, "title": "A title", **keys}], options or Options())
+def blocks_of(results: CellResults, kind: str, options: Options | None = None, **keys: Any) -> list[Block]:
+    (section,) = draw_all(results, [{"draw": kind, "title": "A title", **keys}], options or Options())
     return section.blocks
 
 
@@ -53,11 +53,11 @@ def said(blocks: Sequence[Block]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Material, pd.DataFrame]:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.DataFrame]:
     """Four datasets, three pre-trainings, four trials, in a store; and the accuracies in it."""
     results = tmp_path_factory.mktemp("results")
     values = fill_store(results, datasets=4, trials=4, pretrains=("none", "scarf", "scarf_ae"))
-    return read_material(cells_of_folder(results)[0]), values
+    return read_results(cells_of_folder(results)[0]), values
 
 
 def test_every_kind_has_its_smallest_drawing_here() -> None:
@@ -65,7 +65,7 @@ def test_every_kind_has_its_smallest_drawing_here() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"sensitivity"}))
-def test_every_kind_is_drawn(kind: str, stored: tuple[Material, pd.DataFrame]) -> None:
+def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]) -> None:
     blocks = blocks_of(stored[0], kind, **SMALLEST[kind])
 
     assert [text for text in said(blocks) if "Not drawn" in text] == []
@@ -115,7 +115,7 @@ def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: st
     assert re.fullmatch(r"sweeps/mine\.yaml, drawing 2 of report ?" + sentence, str(refused.value))
 
 
-def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[Material, pd.DataFrame]) -> None:
+def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[CellResults, pd.DataFrame]) -> None:
     wrong = {"draw": "win_matrix", "title": "Wrong", "compare": "losss"}
     right = {"draw": "win_matrix", "title": "Right", "compare": "pretrain"}
 
@@ -126,8 +126,8 @@ def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[
     assert isinstance(second.blocks[0], Picture)
 
 
-def test_the_win_matrix_counts_welchs_wins(stored: tuple[Material, pd.DataFrame]) -> None:
-    material, values = stored
+def test_the_win_matrix_counts_welchs_wins(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, values = stored
     samples = {key: part["accuracy"].to_numpy() for key, part in values.groupby(["pretrain", "dataset_id"])}
     wins = losses = 0
     for dataset in values["dataset_id"].unique():
@@ -136,22 +136,22 @@ def test_the_win_matrix_counts_welchs_wins(stored: tuple[Material, pd.DataFrame]
         losses += result.pvalue < 0.05 and result.statistic < 0
     assert wins > 0
 
-    picture = blocks_of(material, "win_matrix", compare="pretrain")[0]
+    picture = blocks_of(results, "win_matrix", compare="pretrain")[0]
 
     assert isinstance(picture, Picture)
     (axes,) = picture.figure.axes
     assert f"{wins}/{wins + losses}" in [t.get_text() for t in axes.texts if t.get_position() == (0, 1)]
-    surviving = table_named(blocks_of(material, "win_matrix", compare="pretrain"), "surviving-wins")
+    surviving = table_named(blocks_of(results, "win_matrix", compare="pretrain"), "surviving-wins")
     row = dict(zip(surviving.columns, entries(surviving)[0], strict=True))
     assert (row["competitor"], row["reference"], row["welch"]) == ("none", "scarf", f"{losses}–{wins}")
 
 
-def test_ranks_are_those_of_the_means(stored: tuple[Material, pd.DataFrame]) -> None:
-    material, values = stored
+def test_ranks_are_those_of_the_means(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, values = stored
     means = values.pivot_table(index="dataset_id", columns="pretrain", values="accuracy")
     ranks = means.rank(axis=1, ascending=False)
 
-    blocks = blocks_of(material, "win_matrix", compare="pretrain")
+    blocks = blocks_of(results, "win_matrix", compare="pretrain")
 
     shown = {row[0]: row[1] for row in entries(table_named(blocks, "-ranks"))}
     assert shown == {name: f"{rank:.2f}" for name, rank in ranks.mean().items()}
@@ -162,7 +162,7 @@ def test_ranks_are_those_of_the_means(stored: tuple[Material, pd.DataFrame]) -> 
     )
 
 
-def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[Material, pd.DataFrame]) -> None:
+def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[CellResults, pd.DataFrame]) -> None:
     blocks = blocks_of(stored[0], "win_matrix", Options(nemenyi=True), compare="pretrain")
     (diagram,) = [b for b in blocks if isinstance(b, Picture) and b.name.endswith("-ranks")]
 
@@ -171,11 +171,11 @@ def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[Material, pd.
 
 
 def test_accuracies_have_standard_errors_and_the_best_is_bold() -> None:
-    material = compared(
+    results = compared(
         {"iris": {"none": [0.5, 0.7], "scarf": [0.8]}, "wine": {"none": [0.9, 0.9], "scarf": [0.6, 0.5]}}
     )
 
-    table = table_named(blocks_of(material, "accuracy_table", columns="pretrain"), "accuracy_table")
+    table = table_named(blocks_of(results, "accuracy_table", columns="pretrain"), "accuracy_table")
 
     assert table.columns == ("dataset", "none", "scarf")
     assert entries(table) == [["iris", "60.00 ± 10.00", "80.00 (1)"], ["wine", "90.00 ± 0.00", "55.00 ± 5.00"]]
@@ -184,34 +184,34 @@ def test_accuracies_have_standard_errors_and_the_best_is_bold() -> None:
 
 
 def test_epochs_are_means_over_trials() -> None:
-    material = compared({"iris": {"none": [0.5, 0.7, 0.6], "scarf": [0.8, 0.9, 0.7]}})
+    results = compared({"iris": {"none": [0.5, 0.7, 0.6], "scarf": [0.8, 0.9, 0.7]}})
 
-    table = table_named(blocks_of(material, "epochs_table", columns="pretrain"), "epochs_table")
+    table = table_named(blocks_of(results, "epochs_table", columns="pretrain"), "epochs_table")
 
     assert entries(table) == [["iris", "11.00 ± 0.58", "11.00 ± 0.58"]]
     assert not any(entry.best for row in table.rows for entry in row)
 
 
 def test_gains_are_shown_filtered_beside_all() -> None:
-    material = compared(
+    results = compared(
         {
             "sure": {"none": [0.50, 0.51, 0.49], "scarf": [0.60, 0.61, 0.59]},  # + 20 %
             "unsure": {"none": [0.40, 0.60, 0.50], "scarf": [0.50, 0.65, 0.35]},  # 0 %
         }
     )
 
-    table = table_named(blocks_of(material, "gain_table", **SMALLEST["gain_table"]), "gain_table")
+    table = table_named(blocks_of(results, "gain_table", **SMALLEST["gain_table"]), "gain_table")
 
     assert table.columns == ("regime + method", "scarf, p < 0.20", "scarf, all")
     assert entries(table) == [["full + control", "+20.00 (1)", "+10.00 (2)"]]
 
 
 def test_effects_are_the_probability_and_the_gain_with_intervals() -> None:
-    material = compared(
+    results = compared(
         {"iris": {"none": [0.5, 0.5], "scarf": [0.6, 0.6]}, "wine": {"none": [0.5, 0.5], "scarf": [0.5, 0.5]}}
     )
 
-    blocks = blocks_of(material, "wins_over_reference", **SMALLEST["wins_over_reference"])
+    blocks = blocks_of(results, "wins_over_reference", **SMALLEST["wins_over_reference"])
 
     (row,) = entries(table_named(blocks, "-effects"))
     assert row[:4] == ["full + control + scarf", "full + control + none", "0.750", "0.750 to 0.750"]
@@ -221,20 +221,20 @@ def test_effects_are_the_probability_and_the_gain_with_intervals() -> None:
 
 def test_what_is_missing_is_counted_and_named() -> None:
     nan = float("nan")
-    material = compared(
+    results = compared(
         {"iris": {"none": [0.5, 0.6, 0.7], "scarf": [0.6, 0.7, nan]}, "wine": {"none": [0.5, 0.6, 0.7], "scarf": []}}
     )
 
-    blocks = blocks_of(material, "win_matrix", compare="pretrain")
+    blocks = blocks_of(results, "win_matrix", compare="pretrain")
     assert said(blocks)[0] == (
         "2 cells of this drawing with fewer trials than the fullest: "
         "iris scarf (2 of 3 trials), wine scarf (0 of 3 trials)."
     )
     assert "1 dataset not ranked, for want of a competitor: wine (scarf)." in said(blocks)
     assert "1 gain not known yet, of 2: wine full + control + scarf." in said(
-        blocks_of(material, "gain_table", **SMALLEST["gain_table"])
+        blocks_of(results, "gain_table", **SMALLEST["gain_table"])
     )
-    assert said(blocks_of(material, "accuracy_table", columns="pretrain")) == ["1 cell without a trial: wine scarf."]
+    assert said(blocks_of(results, "accuracy_table", columns="pretrain")) == ["1 cell without a trial: wine scarf."]
 
 
 def test_a_competitor_without_any_trial_is_named_and_the_others_are_drawn() -> None:
@@ -247,7 +247,7 @@ def test_a_competitor_without_any_trial_is_named_and_the_others_are_drawn() -> N
 
 def test_two_settings_under_one_name_are_refused() -> None:
     cell = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
-    material = material_of(
+    results = results_of(
         [
             (cell | {"corruption.rate": 0.3}, [0.5]),
             (cell | {"corruption.rate": 0.6}, [0.5]),
@@ -255,7 +255,7 @@ def test_two_settings_under_one_name_are_refused() -> None:
         ]
     )
 
-    (sentence,) = said(blocks_of(material, "win_matrix", compare="pretrain"))
+    (sentence,) = said(blocks_of(results, "win_matrix", compare="pretrain"))
 
     assert sentence.startswith("Not drawn: Competitor scarf has two values for trial 0 on dataset iris; ")
 
@@ -275,18 +275,18 @@ def test_sensitivity_is_relative_to_each_datasets_best() -> None:
 def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
     usual = {"regime": "full", "pretrain": "scarf", "method": "control"}
     cells = [("iris", 0.3, [0.5]), ("iris", 0.6, [0.6]), ("wine", 0.3, [0.5]), ("wine", 0.6, [])]
-    material = material_of([(usual | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
+    results = results_of([(usual | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
 
-    blocks = blocks_of(material, "sensitivity", x="corruption.rate")
+    blocks = blocks_of(results, "sensitivity", x="corruption.rate")
 
     assert said(blocks) == ["Without trials of every corruption.rate, and left out: wine."]
     assert [row[:2] for row in entries(table_named(blocks, "sensitivity"))] == [["0.3", "83.33"], ["0.6", "100.00"]]
-    assert said(blocks_of(material, "sensitivity", x="method")) == [
+    assert said(blocks_of(results, "sensitivity", x="method")) == [
         "Not drawn: method has values that are not numbers: control."
     ]
 
 
-def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[Material, pd.DataFrame]) -> None:
+def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults, pd.DataFrame]) -> None:
     drawings = default_drawings(stored[0])
 
     check_drawings(drawings, "defaults")
@@ -303,7 +303,7 @@ def test_regimes_are_not_compared_with_each_other_by_default() -> None:
     usual = {"dataset": "iris", "method": "control"}
     cells = [(usual | {"regime": r, "pretrain": p}, [0.5, 0.6]) for r in ("full", "semi25") for p in ("none", "scarf")]
 
-    drawings = default_drawings(material_of(cells))
+    drawings = default_drawings(results_of(cells))
 
     matrices = [d for d in drawings if d["draw"] == "win_matrix"]
     assert [(d["title"], d["where"]) for d in matrices] == [
@@ -316,9 +316,9 @@ def test_regimes_are_not_compared_with_each_other_by_default() -> None:
 
 def test_an_option_with_numbers_has_its_sensitivity_by_default() -> None:
     usual = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
-    material = material_of([(usual | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
+    results = results_of([(usual | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
 
-    drawn = [(d["draw"], d.get("x")) for d in default_drawings(material)]
+    drawn = [(d["draw"], d.get("x")) for d in default_drawings(results)]
 
     assert drawn == [
         ("win_matrix", None),

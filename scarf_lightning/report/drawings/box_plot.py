@@ -1,13 +1,58 @@
 """Box plots of relative improvement over a reference (the paper's section 4)."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import COLUMN, GREY, PAGE, colour, jitter, new_figure, short, styled
+from ..blocks import Block, Picture
+from ..competitors import reference_in_words
+from ..options import Options
+from ..reading import CellResults
+from ..statistics import gain_table
+from ..style import COLUMN, GREY, PAGE, colour, jitter, new_figure, short, styled
+from ..words import columns_in_words
+from .base import Drawing
+from .gain_table import FILTER, average_table, averages_in_words, gains_over
 
 BESIDE = 0.19
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxPlot(Drawing):
+    """Each competitor's improvement on each dataset.
+
+    Args:
+        compare: columns whose values are the competitors.
+        reference: the values of ``compare`` that are improved upon.
+        panels: columns whose values have a panel each.
+    """
+
+    name = "box_plot"
+    compare: list[str]
+    reference: str
+    panels: list[str]
+
+    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+        gains, notes = gains_over(results, self.cells(results), self.panels, self.compare, self.reference, options)
+        if gains["gain"].isna().all():
+            return notes
+        averages = gain_table(gains)
+        reference = reference_in_words(self.compare, self.reference)
+        return [
+            Picture(
+                name,
+                box_plots(gains, reference=reference, column_title=columns_in_words(self.compare)),
+                alt=f"Box plots of relative improvement over {reference}. {averages_in_words(averages)}",
+                caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
+                f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
+                "datasets. Triangles lie beyond the axis.",
+            ),
+            *notes,
+            average_table(averages, f"{name}-gains", self.panels, self.compare, options),
+        ]
 
 
 @styled()

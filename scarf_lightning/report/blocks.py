@@ -24,6 +24,11 @@ class Picture:
     alt: str
     caption: str
 
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return round(96 * float(self.figure.get_size_inches()[0]))
+
 
 Block = Paragraph | Picture | Table
 
@@ -43,6 +48,6 @@ def named(items: list[str], longest: int = 8) -> str:
     return shown if len(items) <= longest else f"{shown} and {len(items) - longest} more"
 
 
-def counted(n: int, thing: str) -> str:
+def counted(n: float, thing: str) -> str:
     """``1 cell``, ``2 cells``."""
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+    return f"1 {thing}" if n == 1 else f"{round(n, 6)} {thing}s"

@@ -4,24 +4,25 @@ from typing import Any
 
 import pandas as pd
 
-from ..reading import Material
-from ..selecting import distinguishing, labels
+from .competitors import distinguishing, labels
+from .drawings import Drawing, read_drawings
+from .reading import CellResults
 
 CONTEXT = ("regime", "scaling", "fit_on", "seed")
 """Columns of which each value has a drawing of its own: nothing is compared across them."""
 LARGEST_MATRIX = 20
 
 
-def default_drawings(material: Material) -> list[dict[str, Any]]:
+def default_drawings(results: CellResults) -> list[Drawing]:
     """Matrices, tables and curves that suit the cells."""
-    cells = material.cells
-    different = distinguishing(cells, material.axes)
+    cells = results.cells
+    different = distinguishing(cells, results.axes)
     contexts = [column for column in CONTEXT if column in different]
     compared = [column for column in different if column not in contexts] or ["pretrain", "method"]
-    drawings: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for where, named in _contexts(cells, contexts):
-        drawings += _of_context(cells, compared, where, named)
-    return drawings + _over_none(cells, different) + _curves(material)
+        entries += _of_context(cells, compared, where, named)
+    return read_drawings(entries + _over_none(cells, different) + _curves(results), "defaults")
 
 
 def _contexts(cells: pd.DataFrame, columns: list[str]) -> list[tuple[dict[str, Any], str]]:
@@ -38,16 +39,14 @@ def _of_context(cells: pd.DataFrame, compared: list[str], where: dict[str, Any],
     for column, value in where.items():
         chosen = chosen[[each == value for each in chosen[column]]]
     competitors = labels(chosen, compared).nunique()
-    drawings = []
+    entries: list[dict[str, Any]] = []
     if 1 < competitors <= LARGEST_MATRIX:
-        drawings.append({"draw": "win_matrix", "title": f"All against each other{named}", "compare": compared})
-    drawings.append({"draw": "accuracy_table", "title": f"Accuracy, percent{named}", "columns": compared})
+        entries.append({"draw": "win_matrix", "title": f"All against each other{named}", "compare": compared})
+    entries.append({"draw": "metric_table", "title": f"Every dataset{named}", "columns": compared})
     numeric = [c for c in compared if all(isinstance(v, int | float) for v in chosen[c].dropna())]
     if len(compared) == len(numeric) == 1:
-        drawings.append(
-            {"draw": "sensitivity", "title": f"Accuracy relative to the best setting{named}", "x": compared[0]}
-        )
-    return [drawing | ({"where": where} if where else {}) for drawing in drawings]
+        entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{named}", "x": compared[0]})
+    return [entry | ({"where": where} if where else {}) for entry in entries]
 
 
 def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
@@ -67,8 +66,8 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
     ]
 
 
-def _curves(material: Material) -> list[dict[str, Any]]:
-    if (material.cells["pretrain"] == "none").all():
+def _curves(results: CellResults) -> list[dict[str, Any]]:
+    if (results.cells["pretrain"] == "none").all():
         return []
-    first = material.cells.loc[material.cells["finished"] > 0, "dataset"].iloc[0]
+    first = results.cells.loc[results.cells["finished"] > 0, "dataset"].iloc[0]
     return [{"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": {"dataset": first}}]

@@ -3,9 +3,9 @@ import io
 import pandas as pd
 import pytest
 
-from scarf_lightning.report.tables import Shown, Table, number, shown, table, to_csv, to_latex, to_markdown
+from scarf_lightning.report.tables import Entry, Table, number, shown, table, to_csv, to_latex, to_markdown
 from scarf_lightning.report.tables.formats import latex, markdown
-from tests.report.material import HOSTILE
+from tests.report.cell_results import HOSTILE
 
 DATA = pd.DataFrame({"competitor": ["scarf_ae", "none"], "mean_rank": [1.23456, None], "best_on": [3, 0]})
 
@@ -26,7 +26,7 @@ def test_csv_holds_the_data_in_full() -> None:
 
 
 def test_markdown_is_a_pipe_table_under_its_caption() -> None:
-    rows = ((Shown("a|b", "a|b"), Shown("1.0", 1.0, best=True)),)
+    rows = ((Entry("a|b", "a|b"), Entry("1.0", 1.0, best=True)),)
 
     text = to_markdown(Table("t", "Two_words", ("name", "value"), rows, DATA))
 
@@ -34,7 +34,7 @@ def test_markdown_is_a_pipe_table_under_its_caption() -> None:
 
 
 def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
-    rows = ((Shown("d_1", "d_1"), Shown("95.61 ± 0.52", 95.61, best=True), Shown("−1", -1.0)),)
+    rows = ((Entry("d_1", "d_1"), Entry("95.61 ± 0.52", 95.61, best=True), Entry("−1", -1.0)),)
 
     lines = to_latex(Table("accuracy", "In %", ("dataset", "a & b", "c"), rows, DATA)).splitlines()
 
@@ -97,7 +97,7 @@ def test_numbers_have_a_minus_sign_and_no_negative_zero(value: float, format: st
 
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
 def test_what_is_missing_is_a_dash_and_sorts_last(value: object) -> None:
-    assert shown(value, ".2f") == Shown("–", None)
+    assert shown(value, ".2f") == Entry("–", None)
 
 
 def test_truth_values_are_words() -> None:

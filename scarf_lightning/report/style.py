@@ -1,11 +1,15 @@
 """How all figures look: a paper's widths and sizes of letters, colours that the colour-blind tell apart."""
 
+import re
 from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote, unquote
 
 import matplotlib
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -40,6 +44,8 @@ STYLE: Any = {
 """A dollar sign is a dollar sign: names of datasets come from users. The salt makes equal figures equal files."""
 
 DPI = 200
+TIP = "tip:"
+"""What the ids of parts that say something begin with."""
 
 
 def styled() -> Callable[[F], F]:
@@ -65,6 +71,19 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         figure.set_layout_engine("none")
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         figure.savefig(folder / f"{name}.png", dpi=DPI)
+
+
+def tip(artist: Artist, words: str) -> None:
+    """Let a part of a figure say this where a mouse rests on it; `as_inline` makes it so."""
+    artist.set_gid(TIP + quote(words))
+
+
+def as_inline(svg: str) -> str:
+    """An SVG file as a part of a page: without prologue and ids that other figures have too, with its tips."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
+    return re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg)
 
 
 def short(name: object, longest: int = 32) -> str:
