@@ -107,7 +107,11 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         contexts, compared = [], contexts
     if not compared:
         return pd.DataFrame(columns=["cell", "reference", "context", "name", "reference_name"])
-    unusual = pd.concat([cells[c].ne(results.usual.get(c)) for c in compared], axis=1).sum(axis=1)
+    settings = cells[compared].to_dict("index")
+    unusual = pd.Series(
+        [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
+        index=cells.index,
+    )
     names = labels(cells, compared, results.usual)
     shared = labels(cells, contexts, results.usual) if contexts else pd.Series("", index=cells.index)
     pairs: list[tuple[Any, ...]] = []

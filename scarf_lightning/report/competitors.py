@@ -78,7 +78,8 @@ def labels(cells: pd.DataFrame, columns: Sequence[str], usual: Mapping[str, Any]
     for setting in dict.fromkeys(settings):
         values = dict(zip(columns, setting, strict=True))
         telling = {c: v for c, v in values.items() if c in ALWAYS_TOLD or v is None or v != (usual or {}).get(c)}
-        names[setting] = in_words(telling if any(v is not None for v in telling.values()) else values)
+        told = telling if any(v is not None for v in telling.values()) else values
+        names[setting] = in_words(told, alone=len(columns) == 1)
     alike = {name for name in names.values() if list(names.values()).count(name) > 1}
     for setting, name in names.items():
         if name in alike:
@@ -191,7 +192,7 @@ def grid_over_reference(
 
 def reference_in_words(columns: Sequence[str], reference: str) -> str:
     """What a figure calls the reference."""
-    return in_words({columns[0]: reference}) if len(columns) == 1 or " + " not in reference else reference
+    return in_words({columns[0]: reference}, alone=True) if len(columns) == 1 or " + " not in reference else reference
 
 
 def _joined(setting: tuple[Any, ...]) -> str:

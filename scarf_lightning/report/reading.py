@@ -156,11 +156,11 @@ def narrowed(cells: Sequence[WantedCell], conditions: Sequence[str]) -> list[Wan
         column, sign, values = condition.partition("=")
         if not sign or column not in known:
             raise UsageError(f"{condition} does not narrow these results; give one of {', '.join(known)} a value.")
-        left = [cell for cell in cells if str(cell.axes.get(column, "null")) in values.split(",")]
-        if not left:
-            there = ", ".join(dict.fromkeys(str(cell.axes.get(column, "null")) for cell in cells))
-            raise UsageError(f"No cell has {condition}; {column} has: {there}.")
-        cells = left
+        there = [str(cell.axes.get(column, "null")) for cell in cells]
+        for value in values.split(","):
+            if value not in there:
+                raise UsageError(f"No cell has {column}={value}; {column} has: {', '.join(dict.fromkeys(there))}.")
+        cells = [cell for cell, its in zip(cells, there, strict=True) if its in values.split(",")]
     return list(cells)
 
 

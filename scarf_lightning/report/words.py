@@ -57,9 +57,14 @@ def value_in_words(column: str, value: Any, *, alone: bool = False) -> str:
     return text.replace("_", " ") if alone else f"{text.replace('_', ' ')} {column.replace('_', ' ')}"
 
 
-def in_words(values: Mapping[str, Any]) -> str:
-    """What something is called by these columns, without those that it does not use, which are None."""
+def in_words(values: Mapping[str, Any], *, alone: bool = False) -> str:
+    """What something is called by these columns, without those that it does not use, which are None.
+
+    Args:
+        values: by column.
+        alone: the one value stands under the name of its column.
+    """
     used = {column: value for column, value in values.items() if value is not None}
     if not used:
         return f"{columns_in_words(list(values))} not used"
-    return ", ".join(value_in_words(column, value, alone=len(values) == 1) for column, value in used.items())
+    return ", ".join(value_in_words(column, value, alone=alone) for column, value in used.items())

@@ -11,7 +11,7 @@ mean: normally, or in *rows* with the heavy tails of Student's t with three degr
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ DATASETS = (2, 6, 18, 69)
 SPREAD = 0.02
 """Standard deviation of the differences of trials in *normal*, and the scale of those of datasets."""
 ROWS = 569
+BOUNDS = (0.3, 0.6, 0.9 - 1e-9, 1.0)
+"""Of predicted chances; from 0.9 on it is said that the trials settle it."""
 CORRELATION = TEST_TO_TRAIN / (1 + TEST_TO_TRAIN)
 
 
@@ -65,50 +67,52 @@ def welch_wins(values: Floats) -> tuple[int, int]:
     return int((significant & (test.statistic > 0)).sum()), int((significant & (test.statistic < 0)).sum())
 
 
-def one_dataset(random: np.random.Generator, world: str, truth: float, n: int, draws: int) -> Iterator[list[object]]:
-    for _ in range(draws):
-        values = of_table(random, world, truth, SIZES[-1])
-        differences = values[0] - values[1]
-        verdict = judge_trials(differences[:n])
-        later = judge_trials(differences[: verdict.settled_by]) if verdict.settled_by else None
-        yield [verdict, later, sum(welch_wins(values[None, :, :n]))]
+def one_dataset(random: np.random.Generator, world: str, truth: float, n: int) -> tuple[Verdict, Verdict | None, float]:
+    """The verdict on n trials, the one on as many as it asks for, and the datasets that Welch's test decides."""
+    values = of_table(random, world, truth, SIZES[-1])
+    differences = values[0] - values[1]
+    verdict = judge_trials(differences[:n])
+    later = judge_trials(differences[: verdict.more]) if verdict.more else None
+    return verdict, later, sum(welch_wins(values[None, :, :n]))
 
 
-def many_datasets(random: np.random.Generator, world: str, truth: float, n: int, draws: int) -> Iterator[list[object]]:
-    for _ in range(draws):
-        values = of_tables(random, world, truth, SIZES[-1], 5)
-        differences = values[:, 0] - values[:, 1]
-        verdict = judge_datasets(differences[:n])
-        later = judge_datasets(differences[: verdict.settled_by]) if verdict.settled_by else None
-        yield [verdict, later, sum(welch_wins(values[:n])) / n]
+def many_datasets(
+    random: np.random.Generator, world: str, truth: float, n: int
+) -> tuple[Verdict, Verdict | None, float]:
+    """As `one_dataset`, of n datasets with five trials each."""
+    values = of_tables(random, world, truth, SIZES[-1], 5)
+    differences = values[:, 0] - values[:, 1]
+    verdict = judge_datasets(differences[:n])
+    later = judge_datasets(differences[: verdict.more]) if verdict.more else None
+    return verdict, later, sum(welch_wins(values[:n])) / n
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=400, help="of each setting")
+    parser.add_argument("--draws", type=int, default=400, help="of each setting; of many datasets a quarter")
     draws = parser.parse_args().draws
     random = np.random.default_rng(0)
     print(f"{draws} draws of each; region of practical equivalence ±{100 * ROPE:g} points. Percent of verdicts:")
-    print(f"{'':32}  {'  '.join(ANSWERS)}  Welch's wins and losses  asks  settled of those")
-    asked: Counter[str] = Counter()
-    settled: Counter[str] = Counter()
-    for simulate, what, sizes in ((one_dataset, "trials", TRIALS), (many_datasets, "datasets", DATASETS)):
-        for world in WORLDS:
-            for n in sizes:
-                for truth in TRUTHS:
-                    found = list(simulate(random, world, truth, n, draws))
-                    answers = Counter(verdict.answer for verdict, _, _ in found)
-                    later = [each for _, each, _ in found if each is not None]
-                    done = sum(each.answer != "cannot tell yet" for each in later)
-                    asked[what] += len(later)
-                    settled[what] += done
-                    shares = "  ".join(f"{100 * answers[a] / draws:{len(a)}.1f}" for a in ANSWERS)
-                    welch = 100 * np.mean([each for _, _, each in found])
-                    part = f"{100 * done / len(later):.0f}" if later else ""
-                    name = f"{world}, {n} {what}, +{100 * truth:g} points"
-                    print(f"{name:32}  {shares}  {welch:23.1f}  {len(later):4}  {part:>4}", flush=True)
-    for what in asked:
-        print(f"Asked for {what} {asked[what]} times, settled by them {100 * settled[what] / asked[what]:.1f} %")
+    print(f"{'':34}{'  '.join(ANSWERS)}  Welch decides")
+    for simulate, what, sizes, n_draws in (
+        (one_dataset, "trials", TRIALS, draws),
+        (many_datasets, "datasets", DATASETS, draws // 4),
+    ):
+        predicted: dict[float, list[bool]] = {}
+        for world, n, truth in product(WORLDS, sizes, TRUTHS):
+            found = [simulate(random, world, truth, n) for _ in range(n_draws)]
+            answers = Counter(verdict.answer for verdict, _, _ in found)
+            for verdict, later, _ in found:
+                if later is not None:
+                    settled = later.answer != "cannot tell yet"
+                    predicted.setdefault(min(bound for bound in BOUNDS if verdict.chance <= bound), []).append(settled)
+            shares = "  ".join(f"{100 * answers[answer] / n_draws:{len(answer)}.1f}" for answer in ANSWERS)
+            decided = 100 * np.mean([each for _, _, each in found])
+            name = f"{world}, {n} {what}, +{100 * truth:g} points"
+            print(f"{name:34}{shares}  {decided:13.1f}", flush=True)
+        for bound in sorted(predicted):
+            n_asked, share = len(predicted[bound]), 100 * np.mean(predicted[bound])
+            print(f"More {what}, chance predicted up to {bound:g}: {n_asked} times, settled {share:.1f} %", flush=True)
 
 
 if __name__ == "__main__":

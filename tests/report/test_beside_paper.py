@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.report.beside_paper import Competitor, paper_cells, paper_section, published_competitors
+from scarf_lightning.report.blocks import Picture, Section
 from scarf_lightning.report.paper import UNSCALED_IN_PAPER, published_accuracy
 from scarf_lightning.report.reading import CellResults, Row, cells_of_folder, read_results
-from scarf_lightning.report.blocks import Picture, Section
 from scarf_lightning.report.tables import Table
 from scarf_lightning.results import CellStore, axis_columns, identity
 from tests.cells import OF_WDBC, some_record

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.reading import WantedCell, cells_of_folder, environments, curves_of, read_results
+from scarf_lightning.report.reading import WantedCell, cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import OF_WDBC, some_config, some_record
 
@@ -28,7 +28,7 @@ def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
     assert results.trials["trial"].tolist() == [0, 1, 2]
     assert results.trials["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
     assert results.trials["finetune_epochs"].tolist() == [7, 7, 7]
-    assert results.cells[["asked", "finished"]].to_numpy().tolist() == [[3, 3]]
+    assert results.cells[["wanted", "finished"]].to_numpy().tolist() == [[3, 3]]
     assert results.unfinished.empty
 
 

@@ -1,10 +1,23 @@
 import io
+import shutil
+import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from scarf_lightning.report.tables import Entry, Table, number, shown, table, to_csv, to_latex, to_markdown
-from scarf_lightning.report.tables.formats import latex, markdown
+from scarf_lightning.report.tables import (
+    Entry,
+    Table,
+    entry,
+    latex,
+    markdown,
+    number,
+    table,
+    to_csv,
+    to_latex,
+    to_markdown,
+)
 from tests.report.cell_results import HOSTILE
 
 DATA = pd.DataFrame({"competitor": ["scarf_ae", "none"], "mean_rank": [1.23456, None], "best_on": [3, 0]})
@@ -38,7 +51,7 @@ def test_latex_has_the_rules_of_booktabs_and_bold_bests() -> None:
 
     lines = to_latex(Table("accuracy", "In %", ("dataset", "a & b", "c"), rows, DATA)).splitlines()
 
-    assert lines[0] == r"% needs \usepackage{booktabs}"
+    assert lines[0] == r"% needs \usepackage{booktabs,graphicx}"
     assert lines[3:5] == [r"\caption{In \%}", r"\label{tab:accuracy}"]
     assert lines[5:11] == [
         r"\begin{tabular}{lrr}",
@@ -71,6 +84,40 @@ def test_markdown_sees_nothing_but_text() -> None:
     assert markdown("a|b *c* <i> `d` e_f \\ \n g") == r"a\|b \*c\* &lt;i&gt; \`d\` e\_f \\   g"
 
 
+def test_a_latex_table_fits_the_text_and_the_page() -> None:
+    wide = pd.DataFrame({f"a column with a long heading, {n}": range(100) for n in range(6)})
+
+    lines = to_latex(table("long", "In %", wide)).splitlines()
+
+    assert lines.count(r"\begin{table}") == lines.count(r"\end{table}") == 3
+    assert lines.count(r"\resizebox{\textwidth}{!}{%") == lines.count("}") == 3
+    assert lines.count(r"\label{tab:long}") == 1
+    assert [line for line in lines if "caption" in line] == [
+        r"\caption{In \%}",
+        r"\caption{In \%, continued}",
+        r"\caption{In \%, continued}",
+    ]
+    assert sum(line.endswith(r"\\") for line in lines) == 100 + 3
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(tmp_path: Path) -> None:
+    made = table(
+        "t", HOSTILE.replace("\u2028", " "), pd.DataFrame({"name, ±": [HOSTILE.replace("\u2028", " ")], "value": [-1]})
+    )
+    document = [r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}", to_latex(made)]
+    (tmp_path / "t.tex").write_text("\n".join([*document, r"\end{document}"]), encoding="utf-8")
+
+    ran = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_a_hostile_name_breaks_no_table() -> None:
     made = table("t", HOSTILE, pd.DataFrame({HOSTILE: [HOSTILE], "value": [1]}))
 
@@ -97,8 +144,8 @@ def test_numbers_have_a_minus_sign_and_no_negative_zero(value: float, format: st
 
 @pytest.mark.parametrize("value", [None, float("nan"), pd.NA])
 def test_what_is_missing_is_a_dash_and_sorts_last(value: object) -> None:
-    assert shown(value, ".2f") == Entry("–", None)
+    assert entry(value, ".2f") == Entry("–", None)
 
 
 def test_truth_values_are_words() -> None:
-    assert [shown(value).text for value in (True, False)] == ["yes", "no"]
+    assert [entry(value).text for value in (True, False)] == ["yes", "no"]

@@ -103,5 +103,8 @@ def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
         if not given.get(name):
             known = ", ".join(each.name for each in fields(kind))
             raise UsageError(f"{kind.name} needs {name}; its keys are: draw, {known}.")
+    for name in lists & set(given):
+        if not isinstance(given[name], list) or not all(isinstance(column, str) for column in given[name]):
+            raise UsageError(f"{name} must name a column, or a list of columns, not {given[name]}.")
     drawing: Drawing = checked(kind, given, kind.name)
     return drawing

@@ -126,6 +126,9 @@ def minima(matrix: WinMatrix) -> str:
 def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: Options, name: str) -> Table:
     """Wins and losses of each pair by every test, without and with Holm's correction."""
     survivors = surviving_wins(scores, pairs, alpha=options.alpha)
+    order = {pair: place for place, pair in enumerate(pairs)}
+    places = [order[pair] for pair in zip(survivors["competitor"], survivors["reference"], strict=True)]
+    survivors = survivors.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
     outcome = survivors["wins"].astype(str) + "–" + survivors["losses"].astype(str)
     by = survivors["test"] + survivors["adjusted"].map({True: ", Holm", False: ""})
     wide = survivors.assign(outcome=outcome, by=by).pivot_table(

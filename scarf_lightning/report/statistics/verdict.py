@@ -34,7 +34,8 @@ SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
 """Numbers of trials, or of datasets, that may be asked for."""
 ENOUGH = 0.9
 """The predicted chance of an answer from which a number of trials or datasets is said to settle it."""
-DRAWS = 1000
+DRAWS, FUTURES = 1000, 200
+"""Of futures, of trials and of datasets."""
 
 
 @dataclass(frozen=True)
@@ -187,17 +188,22 @@ def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: f
 
 def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
     """As `_settling_trials`, of datasets; they are drawn from those at hand, weighted by Rubin's Bayesian bootstrap."""
-    if len(means) < FEWEST:
+    n = len(means)
+    if n < FEWEST:
         return None, math.nan
     random = np.random.default_rng(0)
 
     def chance(size: int) -> float:
-        weights = random.dirichlet(np.ones(len(means)), DRAWS // 5)
-        futures = [np.append(means, random.choice(means, size - len(means), p=each)) for each in weights]
-        low, high = np.transpose([_signed_rank_interval(_walsh(each), size) for each in futures])
-        return _settled(low, high, size, rope)
+        weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
+        drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
+        futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
+        first, second = np.triu_indices(size)
+        averages = (futures[:, first] + futures[:, second]) / 2
+        rank = _rank_of_interval(size)
+        ends = np.partition(averages, (rank - 1, averages.shape[1] - rank), axis=1)
+        return _settled(ends[:, rank - 1], ends[:, -rank], size, rope)
 
-    return _least(chance, max(len(means), FEWEST_DATASETS - 1))
+    return _least(chance, max(n, FEWEST_DATASETS - 1))
 
 
 def _least(chance: Callable[[int], float], n: int) -> tuple[int | None, float]:
@@ -217,10 +223,13 @@ def _walsh(values: Floats) -> Floats:
 
 def _signed_rank_interval(averages: Floats, n: int) -> tuple[float, float]:
     """Ends of the interval of Wilcoxon's signed-rank test: Walsh averages; NaN for too few values."""
-    below = int(np.searchsorted(_signed_rank_cdf(n), (1 - LEVEL) / 2, side="right"))
-    if below == 0:
-        return math.nan, math.nan
-    return float(averages[below - 1]), float(averages[-below])
+    rank = _rank_of_interval(n)
+    return (float(averages[rank - 1]), float(averages[-rank])) if rank else (math.nan, math.nan)
+
+
+def _rank_of_interval(n: int) -> int:
+    """Which Walsh average, counted from either end, is an end of the interval; 0 where there is none."""
+    return int(np.searchsorted(_signed_rank_cdf(n), (1 - LEVEL) / 2, side="right"))
 
 
 @cache

@@ -10,19 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
-from scarf_lightning.report.figures import (
-    agreement_scatter,
-    box_plots,
-    critical_difference,
-    gain_dots,
-    heat_map,
-    loss_curves,
-    save,
-    sensitivity_line,
-    stability_lines,
-)
-from scarf_lightning.report.style import COLOURS, GREY
+from scarf_lightning.report.beside_paper import agreement_scatter
+from scarf_lightning.report.drawings.box_plot import box_plots
+from scarf_lightning.report.drawings.gain_table import gain_dots
+from scarf_lightning.report.drawings.loss_curves import loss_curves
+from scarf_lightning.report.drawings.ranks import critical_difference, stability_lines
+from scarf_lightning.report.drawings.sensitivity import sensitivity_line
+from scarf_lightning.report.drawings.win_matrix import heat_map
 from scarf_lightning.report.statistics import WinMatrix, gain_table
+from scarf_lightning.report.style import COLOURS, GREY, save
 from tests.report.cell_results import HOSTILE
 
 NAMES = ["none", "scarf", "scarf_ae"]
@@ -179,7 +175,7 @@ def test_stability_has_a_panel_for_what_was_drawn() -> None:
 def test_the_sensitivity_line_suits_its_values(x: list[float], scale: str) -> None:
     relative = pd.DataFrame({"x": x, "mean": [98.0, 100.0, 97.0], "low": np.nan, "high": np.nan})
 
-    (axes,) = sensitivity_line(relative, x_title="corruption.rate").axes
+    (axes,) = sensitivity_line(relative, x_title="corruption.rate", y_title="accuracy").axes
 
     assert axes.get_xscale() == scale
     assert list(np.asarray(axes.lines[0].get_ydata())) == [98, 100, 97]
