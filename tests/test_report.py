@@ -46,7 +46,9 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert not imported & (HEAVY | {"matplotlib.pyplot"})
     assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("None of 5 comparisons on wdbc has an answer yet; the best so far is SCARF, rate 0.")
+    assert lines[0].startswith(
+        "None of 5 comparisons with no pre-training on wdbc has an answer yet; the best so far is SCARF, rate 0."
+    )
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
     assert re.match(r".*, 12 of 42 trials; missing: wdbc, .* and 7 more\.$", missing)
     assert lines[-1] == f"The report is {half_finished / 'reports' / 'quick' / 'index.html'}"
@@ -61,7 +63,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     html = (half_finished / "page" / "index.html").read_text(encoding="utf-8")
     (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
     assert first == ran.stdout.splitlines()[0]
-    assert first.endswith(", +40.00 points of accuracy over no pre-training.")
+    assert first.endswith(", +40.00 points of accuracy.")
     assert "go on to 10: python train.py sweeps=quick regime=full method=control trials=10" in ran.stdout
 
 

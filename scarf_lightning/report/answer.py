@@ -15,13 +15,14 @@ from .comparisons import Comparison, compare_all
 from .competitors import distinguishing, labels
 from .options import Options
 from .reading import CellResults
-from .statistics.verdict import ANSWERS, ENOUGH, FEWEST_DATASETS, Verdict
+from .statistics.verdict import ANSWERS, ENOUGH, FEWEST_DATASETS, FEWEST_FOR_SAME, Verdict
 from .style import COLOURS, GREY, PAGE, new_figure, short, styled, tip
 from .tables import NOTHING, Entry, Table, entry, number, table
 
 COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
 MOST_ROWS = 20
 REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
+PAPERS_DATASETS = "dataset=glob(cc18-*)"
 HOPELESS = 0.3
 """Predicted chance of an answer below which more of the same is not advised."""
 
@@ -32,7 +33,7 @@ def answer_section(results: CellResults, options: Options, commands: Commands) -
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
     blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
-    drawn = [each for each in comparisons if not math.isnan(each.verdict.low)][:MOST_ROWS]
+    drawn = [each for each in comparisons if not math.isnan(each.verdict.difference)][:MOST_ROWS]
     if drawn:
         blocks.append(_picture(drawn, results, options))
     blocks.append(_table(comparisons, results, options))
@@ -43,6 +44,7 @@ def answer_section(results: CellResults, options: Options, commands: Commands) -
 def headline(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> str:
     """The answer in one sentence, or two."""
     where = _where(comparisons, results)
+    with_ = f"with {_references(comparisons)} {where}"
     if len(comparisons) == 1:
         (only,) = comparisons
         verb = {
@@ -65,11 +67,11 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: O
     if open_ == len(comparisons):
         best = comparisons[0]
         return (
-            f"None of {len(comparisons)} comparisons {where} has an answer yet; the best so far is {best.label}, "
-            f"{effect(best, options.measure)} over {best.reference}."
+            f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
+            f"{effect(best, options.measure)}."
         )
     rest = f"; {open_} cannot be told yet" if open_ else ""
-    return f"Of {len(comparisons)} comparisons {where}, {', '.join(parts)}{rest}."
+    return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
 
 
 def effect(comparison: Comparison, metric: Metric, *, short: bool = False) -> str:
@@ -92,29 +94,30 @@ def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> 
     """How many trials or datasets would bring an answer where there is none, and the command."""
     open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet"]
     found = []
-    groups: dict[tuple[int, str], list[Comparison]] = {}
+    groups: dict[tuple[str, str], list[Comparison]] = {}
     for each in open_:
         groups.setdefault(_advice(each), []).append(each)
-    for (trials, advice), those in sorted(groups.items(), key=lambda item: -len(item[1])):
+    for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1])):
         who = named([each.label for each in those], 3)
-        command = f" {commands(those[0], trials)}" if trials else ""
+        command = f": {commands(those[0], change)}" if change else "."
         found.append(f"{who}: {advice}{command}")
     return found
 
 
-def _advice(comparison: Comparison) -> tuple[int, str]:
-    """Trials to ask for, 0 for none, and what to say before the command."""
+def _advice(comparison: Comparison) -> tuple[str, str]:
+    """What to ask for, empty for nothing, and what to say before the command."""
     verdict = comparison.verdict
     likely = "very likely settle it" if verdict.chance >= ENOUGH else f"settle it with a chance of {_percent(verdict)}"
     if verdict.datasets > 1:
-        more = FEWEST_DATASETS if verdict.more is None else verdict.more
-        return 0, f"needs {more} datasets or more." if verdict.more is None else f"{more} datasets would {likely}."
+        more = verdict.more or (FEWEST_DATASETS if verdict.datasets < FEWEST_DATASETS else FEWEST_FOR_SAME)
+        said = f"{more} datasets would {likely}" if verdict.more else f"an answer needs {more} datasets or more"
+        return PAPERS_DATASETS if more <= 69 else "", said
     if verdict.more is None:
         more = 10 if verdict.trials < 10 else 2 * verdict.trials
-        return more, f"too few trials to say; go on to {more}:"
+        return f"trials={more}", f"too few trials to say; go on to {more}"
     if verdict.chance < HOPELESS:
-        return 0, "more trials would hardly settle it, for splits of one dataset overlap; other datasets would."
-    return verdict.more, f"{verdict.more} trials would {likely}:"
+        return "", "more trials would hardly settle it, for splits of one dataset overlap; other datasets would"
+    return f"trials={verdict.more}", f"{verdict.more} trials would {likely}"
 
 
 def _percent(verdict: Verdict) -> str:
@@ -152,8 +155,9 @@ def _picture(comparisons: Sequence[Comparison], results: CellResults, options: O
         effects_figure(comparisons, metric, options.rope),
         alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
         caption=f"Improvement in {metric.label} over {_references(comparisons)}, with its 95 % interval ({kind}). The "
-        f"band holds differences of no practical consequence, up to {_unsigned(options.rope, metric)}: an interval "
-        "beyond it helps or hurts, one within it makes no practical difference.",
+        f"band holds differences of no practical consequence, up to {_unsigned(options.rope, metric)}: what lies "
+        "beyond it with a probability of 95 %, its interval free of zero, helps or hurts; an interval within it makes "
+        "no practical difference.",
     )
 
 
@@ -209,16 +213,19 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Opt
     unit = "datasets" if many else "trials"
     points = ", points" if metric.scale == 100 else ""
     columns = (
-        "", metric.heading, "95 % interval", unit, f"improvement{points}", "its 95 % interval", f"{unit} won",
-        "P(better)", "verdict", "Welch's test",
+        "competitor", "verdict", metric.heading, "95 % interval", unit, f"improvement{points}", "its 95 % interval",
+        f"{unit} won", "P(better)", "Welch, won–lost" if many else "Welch",
     )  # fmt: skip
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
         f"improvement over {_references(comparisons)}, the probability that there is one, and the paper's own "
         f"procedure: Welch's t-test at {options.alpha:g}"
     )
-    data = pd.DataFrame([line[2] for line in lines])
-    return Table("summary", caption, columns, tuple(line[1] for line in lines), data)
+    shown = [place for place, heading in enumerate(columns) if not (many and heading == "95 % interval")]
+    rows = tuple(tuple(line[1][place] for place in shown) for line in lines)
+    return Table(
+        "summary", caption, tuple(columns[place] for place in shown), rows, pd.DataFrame([line[2] for line in lines])
+    )
 
 
 def _line(
@@ -239,11 +246,11 @@ def _line(
     data: dict[str, object] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": len(values)}
     if comparison is None:
         blank = Entry(NOTHING, None)
-        return mean, (*entries, *[blank] * 4, Entry("reference", "reference"), Entry(NOTHING, "")), data
+        return mean, (entries[0], Entry("reference", "reference"), *entries[1:], *[blank] * 4, Entry(NOTHING, "")), data
     verdict = comparison.verdict
     units = verdict.datasets if verdict.datasets > 1 else verdict.trials
     wins, losses, undecided = comparison.welch
-    welch = f"{wins} won, {losses} lost, {undecided} neither"
+    welch = f"{wins}–{losses}"
     if verdict.datasets == 1:
         welch = "win" if wins else "loss" if losses else "neither"
     known = not math.isnan(verdict.low)
@@ -252,9 +259,9 @@ def _line(
         Entry(interval_of(comparison, metric) if known else NOTHING, verdict.low if known else None),
         Entry(f"{verdict.won} of {units}", verdict.won / units),
         entry(verdict.better, ".2f"),
-        Entry(verdict.answer, verdict.answer),
         Entry(welch, welch),
     ]
+    entries.insert(1, Entry(verdict.answer, verdict.answer))
     data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
     data |= {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
     return mean, tuple(entries), data

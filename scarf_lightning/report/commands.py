@@ -7,15 +7,14 @@ from pathlib import Path
 from .comparisons import Comparison
 from .reading import CellResults
 
-Commands = Callable[[Comparison, int], str]
-"""The command that trains a comparison's cells to so many trials."""
-NOT_OF_A_CELL = ("trials", "sweeps", "plan", "force", "paths.results")
+Commands = Callable[[Comparison, str], str]
+"""The command that trains a comparison's cells with this in place of what was asked: ``trials=30``."""
+NOT_OF_A_CELL = ("sweeps", "plan", "force", "paths.results")
 
 
 def by_sweep(overrides: Sequence[str]) -> Commands:
     """The sweep again, with more trials."""
-    kept = [override for override in overrides if override.partition("=")[0] != "trials"]
-    return lambda comparison, trials: _command([*kept, f"trials={trials}"])
+    return lambda comparison, change: _command([*_without(overrides, change), change])
 
 
 def by_cells(results: CellResults, folder: Path) -> Commands:
@@ -23,10 +22,11 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
 
     overrides = results.cells["overrides"].to_dict()
 
-    def command(comparison: Comparison, trials: int) -> str:
-        ends = [f"trials={trials}"] + ([] if folder == Path("results") else [f"paths.results={folder}"])
+    def command(comparison: Comparison, change: str) -> str:
+        ends = [change] + ([] if folder == Path("results") else [f"paths.results={folder}"])
         pair = comparison.pairs[0]
-        asked = [[each for each in overrides[cell] if _key(each) not in NOT_OF_A_CELL] for cell in pair]
+        kept = [[each for each in overrides[cell] if _key(each) not in NOT_OF_A_CELL] for cell in pair]
+        asked = [_without(each, change) for each in kept]
         first, second = (set(each) for each in asked)
         keys = {_key(override) for override in first ^ second}
         if len(keys) == 1 and (key := keys.pop()) in results.axes:
@@ -35,6 +35,11 @@ def by_cells(results: CellResults, folder: Path) -> Commands:
         return " && ".join(_command([*each, *ends]) for each in asked)
 
     return command
+
+
+def _without(overrides: Sequence[str], change: str) -> list[str]:
+    """The overrides but those of the same axis as the change, and its options."""
+    return [each for each in overrides if _key(each).partition(".")[0] != _key(change)]
 
 
 def _key(override: str) -> str:

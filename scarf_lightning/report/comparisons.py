@@ -129,10 +129,10 @@ def against_usual(results: CellResults) -> pd.DataFrame:
 
 def _names(cells: pd.DataFrame, columns: list[str], usual: dict[str, Any]) -> "pd.Series[str]":
     """Pre-trainings, with the options in which cells of the same one differ."""
-    named = [
-        labels(same, ["pretrain", *distinguishing(same, columns)], usual if len(same) == 1 else {})
-        for _, same in cells.groupby("pretrain", sort=False)
-    ]
+    named = []
+    for _, same in cells.groupby("pretrain", sort=False):
+        own = distinguishing(same, columns)
+        named.append(labels(same, ["pretrain", *own], usual if len(own) > 1 else {}))
     return pd.concat(named)
 
 

@@ -31,6 +31,11 @@ class Competitors:
     names: list[str]
     empty: list[str]
 
+    @property
+    def wanted(self) -> set[tuple[str, str]]:
+        """Dataset and name of each cell: in a folder of all sorts not every competitor meets every dataset."""
+        return set(zip(self.scores["dataset"], self.scores["competitor"], strict=True))
+
 
 def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
     """The cells whose columns have these values.

@@ -117,7 +117,7 @@ def read_results(
 
 
 def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
-    """All cells in a folder, each with as many trials wanted as the fullest has; and descriptions that cannot be read.
+    """All cells in a folder, each with the trials that it was asked for or has; and descriptions that cannot be read.
 
     Data of one name and different content are told apart by their hash.
 
@@ -126,13 +126,13 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
     """
     described: list[tuple[Path, Row]] = []
     damaged: dict[Path, str] = {}
-    trials = 0
+    trials: dict[Path, int] = {}
     for folder, description, stored in described_cells(results):
         if description is None:
             damaged |= stored.damaged
         else:
             described.append((folder, description))
-            trials = max(trials, *(trial + 1 for trial in stored.rows), 0)
+            trials[folder] = max([*(trial + 1 for trial in stored.rows), _asked_for(description["overrides"])])
     if not described:
         raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
     contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}
@@ -141,7 +141,7 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
     for folder, cell in sorted(described, key=_place):
         name, data = cell["dataset"], cell["identity"]["data"]
         axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | axis_columns(cell["identity"])
-        wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials, overrides=tuple(cell["overrides"])))
+        wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"])))
     return wanted, damaged
 
 
@@ -184,6 +184,12 @@ def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
             versions = values.pop("packages", {})
             found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
     return found
+
+
+def _asked_for(overrides: Sequence[str]) -> int:
+    """The number of trials that a command line asks for; 0 where it leaves that to the configuration."""
+    given = [value for key, _, value in (override.partition("=") for override in overrides) if key == "trials"]
+    return int(given[-1]) if given and given[-1].isdigit() else 0
 
 
 def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:

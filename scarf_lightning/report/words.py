@@ -25,6 +25,8 @@ VALUES = {
     },
     "fit_on": {"all": "fitted on all rows", "train": "fitted on training rows"},
 }
+MOST_COLUMNS = 3
+"""That are named together."""
 OWNERS = {"pretrain": "pre-training", "finetune": "fine-tuning", "regime": "labels"}
 """Columns and the owners of options that are not called what they are."""
 
@@ -36,7 +38,7 @@ def column_in_words(column: str) -> str:
 
 
 def columns_in_words(columns: Sequence[str]) -> str:
-    return ", ".join(map(column_in_words, columns))
+    return ", ".join(map(column_in_words, columns)) if len(columns) <= MOST_COLUMNS else "setting"
 
 
 def value_in_words(column: str, value: Any, *, alone: bool = False) -> str:

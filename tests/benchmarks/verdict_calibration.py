@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from scarf_lightning.report.statistics import TEST_TO_TRAIN
-from scarf_lightning.report.statistics.verdict import ANSWERS, ROPE, SIZES, judge_datasets, judge_trials
+from scarf_lightning.report.statistics.verdict import ANSWERS, ROPE, SIZES, Verdict, judge_datasets, judge_trials
 
 Floats = NDArray[np.float64]
+
+Simulated = tuple[Verdict, Verdict | None, float]
 
 WORLDS = ("normal", "rows")
 TRUTHS = (0.0, 0.005, 0.02, 0.05, 0.15)
@@ -67,7 +69,7 @@ def welch_wins(values: Floats) -> tuple[int, int]:
     return int((significant & (test.statistic > 0)).sum()), int((significant & (test.statistic < 0)).sum())
 
 
-def one_dataset(random: np.random.Generator, world: str, truth: float, n: int) -> tuple[Verdict, Verdict | None, float]:
+def one_dataset(random: np.random.Generator, world: str, truth: float, n: int) -> Simulated:
     """The verdict on n trials, the one on as many as it asks for, and the datasets that Welch's test decides."""
     values = of_table(random, world, truth, SIZES[-1])
     differences = values[0] - values[1]
@@ -76,9 +78,7 @@ def one_dataset(random: np.random.Generator, world: str, truth: float, n: int) -
     return verdict, later, sum(welch_wins(values[None, :, :n]))
 
 
-def many_datasets(
-    random: np.random.Generator, world: str, truth: float, n: int
-) -> tuple[Verdict, Verdict | None, float]:
+def many_datasets(random: np.random.Generator, world: str, truth: float, n: int) -> Simulated:
     """As `one_dataset`, of n datasets with five trials each."""
     values = of_tables(random, world, truth, SIZES[-1], 5)
     differences = values[:, 0] - values[:, 1]

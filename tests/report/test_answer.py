@@ -52,10 +52,10 @@ def test_one_comparison_is_answered_in_one_sentence() -> None:
 
 
 def test_what_cannot_be_told_says_what_would_settle_it() -> None:
-    headline, settle = said(compared({"iris": {"none": SPREAD, "scarf": OTHER}}))
+    headline, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
 
-    assert headline.startswith("It cannot be told yet whether SCARF helps on iris: −1.75 points of accuracy (−")
-    assert "better in 2 of 4 trials" in headline
+    assert headline.startswith("It cannot be told yet whether SCARF helps on iris: −1.40 points of accuracy (−")
+    assert "better in 2 of 5 trials" in headline
     assert (
         settle == "SCARF: more trials would hardly settle it, for splits of one dataset overlap; other datasets would."
     )
@@ -76,7 +76,7 @@ def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
 
     headline, *_ = said(results)
 
-    assert headline == "Of 2 comparisons on iris, 1 helps (SCARF +30.00); 1 cannot be told yet."
+    assert headline == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00); 1 cannot be told yet."
     assert [row[0] for row in entries(table_of(results))] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
@@ -89,7 +89,17 @@ def test_over_datasets_it_says_on_how_many() -> None:
     assert headline.startswith("SCARF helps over 8 datasets: +")
     assert headline.endswith("over no pre-training, better on 8 of 8 datasets.")
     row = entries(table_of(results))[0]
-    assert row[-1] == "8 won, 0 lost, 0 neither"
+    assert row[-1] == "8–0"
+
+
+def test_few_datasets_ask_for_more_of_them() -> None:
+    values = {f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}
+
+    _, settle = said(compared(values))
+
+    assert settle == (
+        "SCARF: an answer needs 6 datasets or more: python train.py sweeps=mine trials=4 'dataset=glob(cc18-*)'"
+    )
 
 
 def test_along_one_axis_the_usual_option_is_the_reference() -> None:
@@ -99,7 +109,7 @@ def test_along_one_axis_the_usual_option_is_the_reference() -> None:
         [0, 1, "mean", "marginal"],
         [2, 1, "no corruption", "marginal"],
     ]
-    assert said(results)[0].startswith("Of 2 comparisons on iris, 1 hurts (mean −29.75)")
+    assert said(results)[0].startswith("Of 2 comparisons with marginal on iris, 1 hurts (mean −29.75)")
 
 
 def test_two_axes_are_named_by_what_is_unusual() -> None:
@@ -170,7 +180,7 @@ def test_every_metric_is_answered_in_its_own_direction(metric: Metric) -> None:
     assert said(results, options)[0].startswith("SCARF helps on iris: +")
     first, second = entries(table_of(results, options))
     assert (first[0], second[0]) == ("SCARF", "no pre-training")
-    assert first[1] == f"{metric.scale * np.mean(better):{metric.digits}}"
+    assert first[1:3] == ["helps", f"{metric.scale * np.mean(better):{metric.digits}}"]
     (only,) = compare_all(results, options)
     width = metric.bounds[1] - metric.bounds[0]
     assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width
@@ -205,10 +215,10 @@ def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
     results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
     (only,) = compare_all(results, Options())
 
-    assert by_cells(results, Path("elsewhere"))(only, 20) == (
+    assert by_cells(results, Path("elsewhere"))(only, "trials=20") == (
         "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"
     )
     results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
-    assert by_cells(results, Path("results"))(only, 20) == (
+    assert by_cells(results, Path("results"))(only, "trials=20") == (
         "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
     )

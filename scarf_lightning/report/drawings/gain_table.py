@@ -99,6 +99,7 @@ def gains_over(
     missing = [
         f"{dataset} {competitor}"
         for dataset, competitor in gains.loc[gains["gain"].isna(), ["dataset", "competitor"]].itertuples(index=False)
+        if (dataset, competitor) in found.wanted
     ]
     notes: list[Block] = []
     if missing:

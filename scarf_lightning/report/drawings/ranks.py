@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ...errors import UsageError
 from ..blocks import Block, Paragraph, Picture, counted, named
 from ..competitors import Competitors
 from ..options import Options
@@ -30,7 +31,10 @@ LINE = 0.2
 
 def rank_blocks(found: Competitors, options: Options, name: str) -> list[Block]:
     """Mean ranks with Friedman's test, the critical-difference diagram, pairwise tests, and stability."""
-    ranking = rank_competitors(found.scores, found.names)
+    try:
+        ranking = rank_competitors(found.scores, found.names)
+    except UsageError as error:
+        return [Paragraph(f"Not ranked: {error}")]
     blocks: list[Block] = []
     if ranking.left_out:
         lacking = [f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()]

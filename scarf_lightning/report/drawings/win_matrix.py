@@ -151,6 +151,7 @@ def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
     cells = [
         f"{dataset} {competitor} ({trials} of {expected} trials)"
         for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False)
+        if (dataset, competitor) in found.wanted
     ]
     if cells:
         text = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest: {named(cells)}."

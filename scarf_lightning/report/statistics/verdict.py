@@ -14,6 +14,7 @@ from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from .scores import Floats, mean_of
@@ -26,6 +27,8 @@ LEVEL = 0.95
 ROPE = 0.01
 FEWEST = 3
 """Trials of one dataset below which nothing is claimed."""
+FEWEST_TO_PREDICT = 5
+"""Trials from whose spread the future can be told; fewer may agree by luck. Of datasets it takes ten."""
 FEWEST_DATASETS = 6
 """Below it the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
 FEWEST_FOR_SAME = 10
@@ -43,8 +46,9 @@ class Verdict:
     """What is known of a difference; all differences are improvements, on the metric's own scale.
 
     Attributes:
-        answer: *helps* where the interval lies above the region of practical equivalence, *hurts* where it lies below,
-            *no practical difference* where it lies in it, and *cannot tell yet*.
+        answer: *helps* where the interval is free of zero and the improvement lies above the region of practical
+            equivalence with a probability of 95 %; *hurts* likewise; *no practical difference* where the interval lies
+            in the region; else *cannot tell yet*.
         difference: the mean over trials, or the Hodges-Lehmann estimate over datasets.
         low, high: its 95 % interval; NaN where there are too few trials or datasets for one.
         better: probability that there is an improvement at all.
@@ -101,9 +105,8 @@ def judge_trials(
     if n < FEWEST:
         nothing = (math.nan,) * 6
         return Verdict("cannot tell yet", mean, *nothing, won, lost, n, int(n > 0))
-    variance = differences.var(ddof=1)
-    low, high = (float(end) for end in _student_interval(mean, variance, n, test_to_train))
-    answer = _answer(low, high, n, rope)
+    variance = float(differences.var(ddof=1))
+    ends = _student_ends(np.array([mean]), np.array([variance]), n, test_to_train)
     error = math.sqrt(variance * (1 / n + test_to_train))
 
     def above(x: float) -> float:
@@ -111,10 +114,10 @@ def judge_trials(
             return 0.5 if mean == x else float(mean > x)
         return float(stdtr(n - 1, (mean - x) / error))
 
-    unsettled = answer == "cannot tell yet"
-    ask = _settling_trials(mean, variance, n, rope, test_to_train) if unsettled else (None, math.nan)
-    ends = max(low, -width), min(high, width)
-    return Verdict(answer, mean, *ends, *_parts(above, rope), won, lost, n, 1, *ask)
+    answer = ANSWERS[_answers(*ends, n, rope)[0]]
+    ask = _settling_trials(mean, variance, n, rope, test_to_train) if answer == "cannot tell yet" else (None, math.nan)
+    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
+    return Verdict(answer, mean, low, high, *_parts(above, rope), won, lost, n, 1, *ask)
 
 
 def judge_datasets(differences: Floats, *, rope: float = ROPE, width: float = math.inf) -> Verdict:
@@ -122,20 +125,20 @@ def judge_datasets(differences: Floats, *, rope: float = ROPE, width: float = ma
     means = mean_of(differences)
     n = len(means)
     trials = int(np.isfinite(differences).sum(axis=1).min())
-    averages = _walsh(means)
-    low, high = _signed_rank_interval(averages, n)
-    answer = _answer(low, high, n, rope)
+    averages = _walsh(means[None])
+    ends = _signed_rank_ends(averages, n)
 
     def above(x: float) -> float:
         rank_sum, cdf = (averages > x).sum() + (averages == x).sum() / 2, _signed_rank_cdf(n)
         less = cdf[math.ceil(rank_sum) - 1] if rank_sum else 0.0
         return float(less + cdf[math.floor(rank_sum)]) / 2  # mid-p, so that both directions are treated alike
 
+    answer = ANSWERS[_answers(*ends, n, rope)[0]]
     ask = _settling_datasets(means, rope) if answer == "cannot tell yet" else (None, math.nan)
-    ends = max(low, -width), min(high, width)
+    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
     won, lost = int((means > 0).sum()), int((means < 0).sum())
     estimate = float(np.median(averages))
-    return Verdict(answer, estimate, *ends, *_parts(above, rope), won, lost, trials, n, *ask)
+    return Verdict(answer, estimate, low, high, *_parts(above, rope), won, lost, trials, n, *ask)
 
 
 def _parts(above: Callable[[float], float], rope: float) -> tuple[float, float, float, float]:
@@ -144,25 +147,34 @@ def _parts(above: Callable[[float], float], rope: float) -> tuple[float, float, 
     return above(0.0), helps, max(1 - helps - hurts, 0.0), hurts
 
 
-def _answer(low: float, high: float, n: int, rope: float) -> Answer:
-    if low > rope:
-        return "helps"
-    if high < -rope:
-        return "hurts"
-    if -rope <= low and high <= rope and n >= FEWEST_FOR_SAME:
-        return "no practical difference"
-    return "cannot tell yet"
-
-
-def _student_interval(mean: Floats | float, variance: Floats | float, n: int, ratio: float) -> tuple[Floats, Floats]:
-    half = stdtrit(n - 1, (1 + LEVEL) / 2) * np.sqrt(variance * (1 / n + ratio))
-    return np.asarray(mean - half), np.asarray(mean + half)
-
-
-def _settled(low: Floats, high: Floats, n: int, rope: float) -> float:
-    """The part of intervals ``(draws,)`` that bring an answer."""
+def _answers(
+    low: Floats, high: Floats, probable_low: Floats, probable_high: Floats, n: int, rope: float
+) -> NDArray[np.int64]:
+    """Places in `ANSWERS` of differences with these ends: of the 95 % interval, and those passed with 95 % each."""
+    helps = (low > 0) & (probable_low > rope)
+    hurts = (high < 0) & (probable_high < -rope)
     same = (-rope <= low) & (high <= rope) & (n >= FEWEST_FOR_SAME)
-    return float(((low > rope) | (high < -rope) | same).mean())
+    return np.select([helps, hurts, same], [0, 1, 2], default=3)
+
+
+def _student_ends(means: Floats, variances: Floats, n: int, ratio: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """What `_answers` takes, of n differences with these means and variances."""
+    error = np.sqrt(variances * (1 / n + ratio))
+    half, probable = (stdtrit(n - 1, p) * error for p in ((1 + LEVEL) / 2, LEVEL))
+    return means - half, means + half, means - probable, means + probable
+
+
+def _signed_rank_ends(averages: Floats, n: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """What `_answers` takes, of Walsh averages ``(draws, n (n + 1) / 2)``; NaN for too few datasets."""
+    ends = []
+    for level in ((1 - LEVEL) / 2, 1 - LEVEL):
+        rank = int(np.searchsorted(_signed_rank_cdf(n), level, side="right"))
+        if rank == 0:
+            ends += [np.full(len(averages), np.nan)] * 2
+        else:
+            ordered = np.partition(averages, (rank - 1, averages.shape[1] - rank), axis=1)
+            ends += [ordered[:, rank - 1], ordered[:, -rank]]
+    return ends[0], ends[1], ends[2], ends[3]
 
 
 def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: float) -> tuple[int | None, float]:
@@ -171,6 +183,8 @@ def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: f
     A future is drawn from the posterior of the dataset's own mean and variance under Jeffreys' prior; what its splits
     have in common stays, which is why more trials do not settle everything.
     """
+    if n < FEWEST_TO_PREDICT:
+        return None, math.nan
     random = np.random.default_rng(0)
     spread = variance * (n - 1) / random.chisquare(n - 1, DRAWS)
     center = mean + np.sqrt(spread / n) * random.standard_normal(DRAWS)
@@ -180,8 +194,8 @@ def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: f
         means = center + np.sqrt(spread / more) * random.standard_normal(DRAWS)
         squares = spread * random.chisquare(more - 1, DRAWS) if more > 1 else np.zeros(DRAWS)
         squares += (n - 1) * variance + (mean - means) ** 2 * n * more / size
-        low, high = _student_interval((n * mean + more * means) / size, squares / (size - 1), size, ratio)
-        return _settled(low, high, size, rope)
+        ends = _student_ends((n * mean + more * means) / size, squares / (size - 1), size, ratio)
+        return float((_answers(*ends, size, rope) < 3).mean())
 
     return _least(chance, n)
 
@@ -189,7 +203,7 @@ def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: f
 def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
     """As `_settling_trials`, of datasets; they are drawn from those at hand, weighted by Rubin's Bayesian bootstrap."""
     n = len(means)
-    if n < FEWEST:
+    if n < FEWEST_FOR_SAME:
         return None, math.nan
     random = np.random.default_rng(0)
 
@@ -197,13 +211,10 @@ def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
         weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
         drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
         futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
-        first, second = np.triu_indices(size)
-        averages = (futures[:, first] + futures[:, second]) / 2
-        rank = _rank_of_interval(size)
-        ends = np.partition(averages, (rank - 1, averages.shape[1] - rank), axis=1)
-        return _settled(ends[:, rank - 1], ends[:, -rank], size, rope)
+        ends = _signed_rank_ends(_walsh(futures), size)
+        return float((_answers(*ends, size, rope) < 3).mean())
 
-    return _least(chance, max(n, FEWEST_DATASETS - 1))
+    return _least(chance, n)
 
 
 def _least(chance: Callable[[int], float], n: int) -> tuple[int | None, float]:
@@ -216,20 +227,9 @@ def _least(chance: Callable[[int], float], n: int) -> tuple[int | None, float]:
 
 
 def _walsh(values: Floats) -> Floats:
-    """The means of all pairs of values, each with itself too, sorted."""
-    first, second = np.triu_indices(len(values))
-    return np.sort((values[first] + values[second]) / 2)
-
-
-def _signed_rank_interval(averages: Floats, n: int) -> tuple[float, float]:
-    """Ends of the interval of Wilcoxon's signed-rank test: Walsh averages; NaN for too few values."""
-    rank = _rank_of_interval(n)
-    return (float(averages[rank - 1]), float(averages[-rank])) if rank else (math.nan, math.nan)
-
-
-def _rank_of_interval(n: int) -> int:
-    """Which Walsh average, counted from either end, is an end of the interval; 0 where there is none."""
-    return int(np.searchsorted(_signed_rank_cdf(n), (1 - LEVEL) / 2, side="right"))
+    """The means of all pairs of values in a row, each with itself too: ``(draws, n)`` to ``(draws, n (n + 1) / 2)``."""
+    first, second = np.triu_indices(values.shape[1])
+    return np.asarray((values[:, first] + values[:, second]) / 2)
 
 
 @cache

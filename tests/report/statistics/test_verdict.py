@@ -64,6 +64,23 @@ def test_an_answer_is_where_the_interval_lies(mean: float, n: int, answer: str) 
     assert judge_trials(differences - differences.mean() + mean).answer == answer
 
 
+def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> None:
+    """Between the ends of the 90 % and the 95 % interval lies the region's end, or zero."""
+    noise = np.resize([1.0, -1.0], 10)
+    noise = noise / noise.std(ddof=1)
+    scale = math.sqrt(1 / 10 + RATIO)
+    likely, sure = (stats.t.ppf(p, 9) * scale for p in (0.95, 0.975))
+
+    def answer(mean: float, rope: float) -> str:
+        return judge_trials(mean + noise, rope=rope, test_to_train=RATIO).answer
+
+    assert answer(likely + 1.01, rope=1) == "helps"
+    assert answer(-likely - 1.01, rope=1) == "hurts"
+    assert answer(likely + 0.99, rope=1) == "cannot tell yet"
+    assert answer((likely + sure) / 2, rope=0) == "cannot tell yet"
+    assert answer(sure + 0.01, rope=0) == "helps"
+
+
 def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
     for n in range(10):
         assert judge_trials(np.zeros(n)).answer == "cannot tell yet"
@@ -98,13 +115,14 @@ def test_an_interval_stays_within_the_metrics_bounds() -> None:
 
 
 def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> None:
-    found = judge_trials(normal(1, 5, mean=0.04))
+    found = judge_trials(normal(1, 5, mean=0.03))
 
     assert found.answer == "cannot tell yet"
     assert found.more is not None
     assert found.more > 5
     assert 0 <= found.chance <= 1
-    assert judge_trials(normal(1, 5, mean=0.04)) == found
+    assert judge_trials(normal(1, 5, mean=0.03)) == found
+    assert judge_trials(normal(1, 4, mean=0.0)).more is None
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.01])
