@@ -6,21 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from ..metrics import Metric, metrics
-from .blocks import Block, Paragraph, Picture, Section, counted, named
+from .blocks import Block, Paragraph, Section, counted, named
 from .commands import Commands
 from .comparisons import Comparison, compare_all
 from .competitors import distinguishing, labels
+from .effects import effect, effects_picture, interval_of, references, signed, won
 from .options import Options
 from .reading import CellResults
 from .statistics.verdict import ANSWERS, ENOUGH, FEWEST_DATASETS, FEWEST_FOR_SAME, Verdict
-from .style import COLOURS, GREY, PAGE, new_figure, short, styled, tip
-from .tables import NOTHING, Entry, Table, entry, number, table
+from .tables import NOTHING, Entry, Table, entry, table
 
-COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
-MOST_ROWS = 20
 REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
 HOPELESS = 0.3
@@ -33,9 +30,7 @@ def answer_section(results: CellResults, options: Options, commands: Commands) -
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
     blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
-    drawn = [each for each in comparisons if not math.isnan(each.verdict.difference)][:MOST_ROWS]
-    if drawn:
-        blocks.append(_picture(drawn, results, options))
+    blocks.append(effects_picture(comparisons, options))
     blocks.append(_table(comparisons, results, options))
     blocks += [Paragraph(sentence) for sentence in what_would_settle(comparisons, commands)]
     return Section("summary", "The answer", blocks)
@@ -44,7 +39,7 @@ def answer_section(results: CellResults, options: Options, commands: Commands) -
 def headline(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> str:
     """The answer in one sentence, or two."""
     where = _where(comparisons, results)
-    with_ = f"with {_references(comparisons)} {where}"
+    with_ = f"with {references(comparisons)} {where}"
     if len(comparisons) == 1:
         (only,) = comparisons
         verb = {
@@ -53,14 +48,14 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: O
             "no practical difference": f"{only.name} makes no practical difference {where}",
             "cannot tell yet": f"It cannot be told yet whether {only.name} helps {where}",
         }[only.verdict.answer]
-        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {_won(only)}."
+        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}."
     counts = Counter(each.verdict.answer for each in comparisons)
     parts = []
     for answer in ANSWERS[:3]:
         those = [each for each in comparisons if each.verdict.answer == answer]
         those = those[::-1] if answer == "hurts" else those
         if those:
-            examples = named([f"{each.label} {effect(each, options.measure, short=True)}" for each in those], 3)
+            examples = named([f"{each.label} {effect(each, options.measure, brief=True)}" for each in those], 3)
             plural = len(those) > 1 and answer in ("helps", "hurts")
             parts.append(f"{len(those)} {answer[:-1] if plural else _verb(answer, len(those))} ({examples})")
     open_ = counts["cannot tell yet"]
@@ -72,22 +67,6 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: O
         )
     rest = f"; {open_} cannot be told yet" if open_ else ""
     return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
-
-
-def effect(comparison: Comparison, metric: Metric, *, short: bool = False) -> str:
-    """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
-    verdict = comparison.verdict
-    shown = _signed(verdict.difference, metric)
-    interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
-    if short:
-        return shown
-    unit = "points of " if metric.scale == 100 else "better "
-    return f"{shown} {unit}{metric.label}{interval}"
-
-
-def interval_of(comparison: Comparison, metric: Metric) -> str:
-    """Both ends of the 95 % interval, in points where the metric is a fraction."""
-    return f"{_signed(comparison.verdict.low, metric)} to {_signed(comparison.verdict.high, metric)}"
 
 
 def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> list[str]:
@@ -135,67 +114,6 @@ def _verb(answer: str, n: int) -> str:
     return answer
 
 
-def _won(comparison: Comparison) -> str:
-    verdict = comparison.verdict
-    if verdict.datasets > 1:
-        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
-    return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"
-
-
-def _signed(value: float, metric: Metric) -> str:
-    return number(metric.scale * value, f"+{metric.digits}")
-
-
-def _picture(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> Picture:
-    metric = options.measure
-    words = "; ".join(f"{each.label}: {effect(each, metric)}, {each.verdict.answer}" for each in comparisons)
-    kind = "corrected resampled t-test" if comparisons[0].verdict.datasets == 1 else "signed-rank test over datasets"
-    return Picture(
-        "effects",
-        effects_figure(comparisons, metric, options.rope),
-        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
-        caption=f"Improvement in {metric.label} over {_references(comparisons)}, with its 95 % interval ({kind}). The "
-        f"band holds differences of no practical consequence, up to {_unsigned(options.rope, metric)}: what lies "
-        "beyond it with a probability of 95 %, its interval free of zero, helps or hurts; an interval within it makes "
-        "no practical difference.",
-    )
-
-
-@styled()
-def effects_figure(comparisons: Sequence[Comparison], metric: Metric, rope: float) -> Figure:
-    """A line a comparison: improvement and interval, coloured by the answer, over the band of no consequence."""
-    scale = metric.scale
-    figure, (axes,) = new_figure(PAGE * 1.3, 0.6 + 0.21 * len(comparisons))
-    axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
-    axes.axvline(0, color="black", lw=0.6)
-    for y, each in enumerate(comparisons):
-        verdict = each.verdict
-        colour = COLOUR_OF[verdict.answer]
-        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour, lw=1.8)
-        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour, ms=5)
-        words = f"{each.label}: {effect(each, metric)} over {each.reference}, {_won(each)}; {verdict.answer}"
-        tip(line, words)
-        tip(point, words)
-    axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
-    axes.set_ylim(len(comparisons) - 0.5, -0.5)
-    axes.set_xlabel(f"improvement in {metric.label}{', points' if scale == 100 else ''}")
-    axes.tick_params(axis="y", length=0)
-    right = axes.twinx()
-    right.set_ylim(axes.get_ylim())
-    right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
-    right.tick_params(axis="y", length=0)
-    right.spines[:].set_visible(False)
-    return figure
-
-
-def _references(comparisons: Sequence[Comparison]) -> str:
-    return " or ".join(dict.fromkeys(each.reference for each in comparisons))
-
-
-def _unsigned(value: float, metric: Metric) -> str:
-    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
-
-
 def _table(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
     metric = options.measure
@@ -218,7 +136,7 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Opt
     )  # fmt: skip
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
-        f"improvement over {_references(comparisons)}, the probability that there is one, and the paper's own "
+        f"improvement over {references(comparisons)}, the probability that there is one, and the paper's own "
         f"procedure: Welch's t-test at {options.alpha:g}"
     )
     shown = [place for place, heading in enumerate(columns) if not (many and heading == "95 % interval")]
@@ -255,7 +173,7 @@ def _line(
         welch = "win" if wins else "loss" if losses else "neither"
     known = not math.isnan(verdict.low)
     entries += [
-        Entry(_signed(verdict.difference, metric), verdict.difference),
+        Entry(signed(verdict.difference, metric), verdict.difference),
         Entry(interval_of(comparison, metric) if known else NOTHING, verdict.low if known else None),
         Entry(f"{verdict.won} of {units}", verdict.won / units),
         entry(verdict.better, ".2f"),

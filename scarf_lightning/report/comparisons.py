@@ -12,6 +12,7 @@ from .options import Options
 from .reading import CellResults
 from .statistics import TEST_TO_TRAIN, Verdict, judge, welch_test
 from .statistics.scores import Floats, mean_of, variance_of
+from .words import value_in_words
 
 CONTEXT = ("regime", "seed")
 """Columns across which nothing is compared, unless they are all that varies."""
@@ -119,8 +120,11 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         inside = cells.index[shared == context]
         usual = names.loc[unusual.loc[inside].sort_values(kind="stable").index[0]]
         reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
+        called = str(usual)
+        if len(compared) == 1:
+            called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]])
         pairs += [
-            (label, reference[cells.loc[label, "dataset"]], context, names[label], usual)
+            (label, reference[cells.loc[label, "dataset"]], context, names[label], called)
             for label in inside
             if names[label] != usual and cells.loc[label, "dataset"] in reference
         ]

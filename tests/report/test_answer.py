@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS, Metric
-from scarf_lightning.report.answer import answer_section, effects_figure
+from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Paragraph, Picture
 from scarf_lightning.report.commands import by_cells, by_sweep
 from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
+from scarf_lightning.report.effects import effects_figure
 from scarf_lightning.report.options import Options
 from scarf_lightning.report.reading import CellResults
 from scarf_lightning.report.style import as_inline, save
@@ -76,7 +77,10 @@ def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
 
     headline, *_ = said(results)
 
-    assert headline == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00); 1 cannot be told yet."
+    assert (
+        headline
+        == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); 1 cannot be told yet."
+    )
     assert [row[0] for row in entries(table_of(results))] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
@@ -106,10 +110,12 @@ def test_along_one_axis_the_usual_option_is_the_reference() -> None:
     results = one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH})
 
     assert against_usual(results)[["cell", "reference", "name", "reference_name"]].to_numpy().tolist() == [
-        [0, 1, "mean", "marginal"],
-        [2, 1, "no corruption", "marginal"],
+        [0, 1, "mean", "marginal corruption"],
+        [2, 1, "no corruption", "marginal corruption"],
     ]
-    assert said(results)[0].startswith("Of 2 comparisons with marginal on iris, 1 hurts (mean −29.75)")
+    assert said(results)[0].startswith(
+        "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean −29.75 points)"
+    )
 
 
 def test_two_axes_are_named_by_what_is_unusual() -> None:

@@ -1,4 +1,4 @@
-"""Mean ranks, whether they differ, and whether they would stay."""
+"""Mean ranks, and whether they differ."""
 
 import math
 
@@ -16,21 +16,19 @@ from ..statistics import (
     nemenyi_cliques,
     nemenyi_critical_difference,
     rank_competitors,
-    rank_stability,
     wilcoxon_cliques,
     wilcoxon_tests,
 )
 from ..statistics.cliques import Cliques
-from ..style import PAGE, colour, new_figure, short, styled
+from ..style import PAGE, new_figure, short, styled
 from ..tables import table
 
-DRAWS = 100
 LINE = 0.2
 """Between names of the diagram, in inches."""
 
 
 def rank_blocks(found: Competitors, options: Options, name: str) -> list[Block]:
-    """Mean ranks with Friedman's test, the critical-difference diagram, pairwise tests, and stability."""
+    """Mean ranks with Friedman's test, the critical-difference diagram, and pairwise tests."""
     try:
         ranking = rank_competitors(found.scores, found.names)
     except UsageError as error:
@@ -45,19 +43,6 @@ def rank_blocks(found: Competitors, options: Options, name: str) -> list[Block]:
         blocks.append(Paragraph("Ranks are compared over datasets, and here all competitors meet on one alone."))
         return blocks
     blocks += [_diagram(ranking, options, name), _rank_table(ranking, name), _pairwise_table(ranking, name)]
-    stability = rank_stability(found.scores, found.names, draws=DRAWS)
-    if len(stability):
-        worst = stability.groupby("drawn")["tau"].min()
-        words = "; ".join(f"at least {tau:.2f} when {drawn} are drawn" for drawn, tau in worst.items())
-        blocks.append(
-            Picture(
-                f"{name}-stability",
-                stability_lines(stability),
-                alt=f"Agreement of the order in subsets with the order of everything: {words}.",
-                caption="Are these trials enough? The order of competitors by mean rank in random subsets of trials "
-                f"and of datasets, beside that of everything ({DRAWS} subsets of each size).",
-            )
-        )
     return blocks
 
 
@@ -155,30 +140,4 @@ def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques, *, dis
         axes.text(low + distance / 2, 0.46, f"critical difference {distance:.2f}", ha="center", va="bottom")
     axes.set_ylim(-depth - LINE * (half - 1) - 0.15, top)
     axes.set_xlim(low - margin, high + margin)
-    return figure
-
-
-@styled()
-def stability_lines(stability: pd.DataFrame) -> Figure:
-    """Kendall's tau with the order of everything, down to its 5 % quantile, and how often the best stays the best.
-
-    Args:
-        stability: as `rank_stability` returns it.
-    """
-    panels = [drawn for drawn in ("trials", "datasets") if (stability["drawn"] == drawn).any()]
-    figure, axes = new_figure(PAGE * 0.4 + PAGE * 0.4 * (len(panels) - 1), 2.3, 1, len(panels), sharey=True)
-    for place, drawn in zip(axes, panels, strict=True):
-        part = stability[stability["drawn"] == drawn]
-        place.fill_between(part["size"], part["tau_low"], part["tau"], color=colour(0), alpha=0.2, lw=0)
-        place.plot(part["size"], part["tau"], color=colour(0), marker="o", ms=3, label="Kendall's tau (down to 5 %)")
-        place.plot(
-            part["size"], part["best_stays"], color=colour(1), marker="s", ms=3, ls="--", label="best stays best"
-        )
-        place.axhline(1, color="black", lw=0.5, zorder=0)
-        place.set_xscale("log")
-        place.set_xticks(part["size"].to_list(), [str(size) for size in part["size"]])
-        place.minorticks_off()
-        place.set_xlabel(f"{drawn} drawn")
-    axes[0].set_ylabel("agreement with everything")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)
     return figure

@@ -13,7 +13,6 @@ from .gains import gain_table, relative_gains
 from .ranks import FriedmanTest, Ranking, friedman_test, nemenyi_critical_difference, rank_competitors
 from .scores import ScoreArray, score_array
 from .significance import TEST_TO_TRAIN, TTest, holm, paired_test, welch_test
-from .stability import rank_stability
 from .verdict import Verdict, judge
 from .wins import WinMatrix, reference_win_matrix, surviving_wins, win_matrix
 
@@ -42,7 +41,6 @@ __all__ = [
     "paired_test",
     "pretraining_grid",
     "rank_competitors",
-    "rank_stability",
     "reference_win_matrix",
     "relative_gains",
     "score_array",

@@ -14,7 +14,7 @@ from scarf_lightning.report.beside_paper import agreement_scatter
 from scarf_lightning.report.drawings.box_plot import box_plots
 from scarf_lightning.report.drawings.gain_table import gain_dots
 from scarf_lightning.report.drawings.loss_curves import loss_curves
-from scarf_lightning.report.drawings.ranks import critical_difference, stability_lines
+from scarf_lightning.report.drawings.ranks import critical_difference
 from scarf_lightning.report.drawings.sensitivity import sensitivity_line
 from scarf_lightning.report.drawings.win_matrix import heat_map
 from scarf_lightning.report.statistics import WinMatrix, gain_table
@@ -149,24 +149,6 @@ def test_the_diagram_names_mean_ranks_and_joins_cliques() -> None:
     assert 2.7 <= right < 3
     (ruler,) = [line for line in axes.lines if line.get_marker() == "|"]
     assert np.ptp(np.asarray(ruler.get_xdata(), dtype=float)) == pytest.approx(0.5)
-
-
-def test_stability_has_a_panel_for_what_was_drawn() -> None:
-    drawn = pd.DataFrame(
-        {
-            "drawn": ["trials", "trials"],
-            "size": [2, 5],
-            "tau": [0.5, 0.9],
-            "tau_low": [0.1, 0.6],
-            "best_stays": [0.7, 1.0],
-        }
-    )
-
-    (axes,) = stability_lines(drawn).axes
-
-    assert axes.get_xlabel() == "trials drawn"
-    assert list(np.asarray(axes.lines[0].get_ydata())) == [0.5, 0.9]
-    assert list(np.asarray(axes.lines[1].get_ydata())) == [0.7, 1.0]
 
 
 @pytest.mark.parametrize(
