@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
+from scarf_lightning.escaping import escaped
 from scarf_lightning.loggers import upload_sweep
 from scarf_lightning.report import options as report_options
 from scarf_lightning.report.beside_paper import published_competitors
@@ -93,8 +94,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     index = write_report(report, Path(given.get("out", f"reports/{subject.name}")))
     for sentence in dict.fromkeys([*report.answer, *report.about, *report.warnings]):
-        print(sentence)  # noqa: T201 - what a script says
-    print(f"The report is {index.absolute()}")  # noqa: T201
+        print(escaped(sentence))  # noqa: T201 - what a script says
+    print(escaped(f"The report is {index.absolute()}"))  # noqa: T201
     if "upload" not in given:
         return 0
     logger.name = given["upload"]
@@ -103,7 +104,7 @@ def main(arguments: Sequence[str]) -> int:
         cells = [cell.name for cell in results.folders.values() if cell.parent == place]
         problems += upload_sweep(place, cells, subject.name, index.parent, logger)
     for problem in problems:
-        sys.stderr.write(f"{problem}\n")
+        sys.stderr.write(f"{escaped(problem)}\n")
     return 1 if problems else 0
 
 
@@ -156,7 +157,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return main(arguments)
     except (UsageError, HydraException) as error:
-        sys.stderr.write(f"{error if isinstance(error, UsageError) else explain(error)}\n")
+        sys.stderr.write(f"{escaped(str(error) if isinstance(error, UsageError) else explain(error))}\n")
         return 1 if isinstance(error, NothingFinishedError) else 2
 
 

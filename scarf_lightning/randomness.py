@@ -13,9 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .roster import Roster
+
 
 class Purpose(StrEnum):
-    """What a random stream is for."""
+    """What the random streams of this package are for. A plugin names a stream of its own by any other string."""
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
@@ -29,6 +31,7 @@ class Purpose(StrEnum):
     FINETUNE_CORRUPTION = "corruption in fine-tuning"
     VALIDATION_VIEWS = "validation views"
     DROPOUT = "dropout"
+    PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
     TREES = "boosted trees"
@@ -41,44 +44,50 @@ class Streams:
     seed: int
     data_hash: str
 
-    def seed_of(self, trial: int, purpose: Purpose, fit: int = 0) -> int:
+    def seed_of(self, trial: int, purpose: str, fit: int = 0) -> int:
         """A 63-bit seed. ``fit`` tells apart the fits of a method that trains several models in a trial."""
-        key = f"{self.seed}|{self.data_hash}|{trial}|{purpose.value}|{fit}"
+        key = f"{self.seed}|{self.data_hash}|{trial}|{purpose}|{fit}"
         return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little") >> 1
 
-    def numpy(self, trial: int, purpose: Purpose, fit: int = 0) -> np.random.Generator:
+    def numpy(self, trial: int, purpose: str, fit: int = 0) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64(self.seed_of(trial, purpose, fit)))
 
     def torch(
-        self, trials: Sequence[int], purpose: Purpose, *, fit: int = 0, device: torch.device | str = "cpu"
+        self,
+        trials: Sequence[int],
+        purpose: str,
+        *,
+        fit: int = 0,
+        device: torch.device | str = "cpu",
+        roster: Roster | None = None,
     ) -> "StackedGenerator":
-        return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device)
+        return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device, roster)
 
 
 class StackedGenerator:
     """One torch generator a trial; every draw carries a leading trial axis.
 
     Draws are float32 whatever the default dtype is, so that a run in float64 sees the random numbers of one in float32.
+
+    Args:
+        seeds: of all trials.
+        device: that the numbers are drawn on.
+        roster: of the trials still here, for whom alone is drawn; None for all.
     """
 
-    def __init__(self, seeds: Sequence[int], device: torch.device | str = "cpu") -> None:
+    def __init__(self, seeds: Sequence[int], device: torch.device | str = "cpu", roster: Roster | None = None) -> None:
         self.device = torch.device(device)
-        self._seeds = list(seeds)
-        self._generators = [torch.Generator(self.device) for _ in seeds]
+        self._seeds, self._roster = list(seeds), roster or Roster(len(seeds))
+        self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
     def __len__(self) -> int:
-        return len(self._seeds)
+        return len(self._roster)
 
     def reset(self) -> None:
         """Start every stream from its beginning again."""
-        for generator, seed in zip(self._generators, self._seeds, strict=True):
+        for generator, seed in zip(self._all, self._seeds, strict=True):
             generator.manual_seed(seed)
-
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave."""
-        self._seeds = [self._seeds[p] for p in positions]
-        self._generators = [self._generators[p] for p in positions]
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(T, *shape)``."""
@@ -104,3 +113,7 @@ class StackedGenerator:
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1 a trial; int64 ``(T, n)``."""
         return torch.stack([torch.randperm(n, generator=g, device=self.device) for g in self._generators])
+
+    @property
+    def _generators(self) -> list[torch.Generator]:
+        return [self._all[position] for position in self._roster.positions]

@@ -1,12 +1,25 @@
 """Settings of training, networks and hardware: typed, checked, and free of torch, so a config is read fast."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 MONITORS = ("loss", "error")
 PATIENCE_RULES = ("exceeded", "reached")
 ACCELERATORS = ("auto", "cpu", "cuda")
-PRECISIONS = ("32-true", "64-true", "bf16-mixed")
+DEFAULT_PRECISION = "32-true"
+PRECISIONS = (DEFAULT_PRECISION, "64-true", "bf16-mixed")
+
+MOST_ROWS = 10**9
+MOST_EPOCHS = 10**6
+MOST_PASSES = 10**4
+MOST_UNITS = 10**5
+MOST_LAYERS = 1000
+MOST_THREADS = 4096
+MOST_TRIALS = 10**4
+LARGEST_STEP = 1e12
+"""Bounds that nobody who means it comes near: what exceeds them is a slip of the pen, and would end in an overflow or
+never."""
 
 
 def one_of(settings: Any, option: str, allowed: tuple[str, ...]) -> None:
@@ -16,18 +29,29 @@ def one_of(settings: Any, option: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{option} must be one of {', '.join(allowed)}, not {value}")
 
 
-def at_least(settings: Any, option: str, least: int) -> None:
-    """Raise a ValueError that names the option and its bound, unless it is at least that."""
+def at_least(settings: Any, option: str, least: int, most: float = math.inf) -> None:
+    """Raise a ValueError that names the option and its bound, unless it lies within them."""
     value = getattr(settings, option)
     if value < least:
         raise ValueError(f"{option} must be at least {least}, not {value}")
+    if value > most:
+        raise ValueError(f"{option} must be at most {most}, not {value}")
 
 
-def positive(settings: Any, option: str) -> None:
-    """Raise a ValueError that names the option, unless it is a finite number greater than 0."""
+def positive(settings: Any, option: str, most: float = math.inf) -> None:
+    """Raise a ValueError that names the option and its bound, unless it is finite, greater than 0 and within it."""
     value = getattr(settings, option)
-    if not 0 < value < float("inf"):
+    if not 0 < value < math.inf:
         raise ValueError(f"{option} must be greater than 0, not {value}")
+    if value > most:
+        raise ValueError(f"{option} must be at most {most:g}, not {value}")
+
+
+def share(settings: Any, option: str) -> None:
+    """Raise a ValueError that names the option, unless it is at least 0 and below 1."""
+    value = getattr(settings, option)
+    if not 0 <= value < 1:
+        raise ValueError(f"{option} must be at least 0 and below 1, not {value}")
 
 
 @dataclass
@@ -50,28 +74,40 @@ class FitSettings:
     restore_best: bool = True
 
     def __post_init__(self) -> None:
-        at_least(self, "batch_size", 2)
-        positive(self, "learning_rate")
-        positive(self, "epsilon")
-        at_least(self, "max_epochs", 1)
+        at_least(self, "batch_size", 2, MOST_ROWS)
+        positive(self, "learning_rate", LARGEST_STEP)
+        positive(self, "epsilon", LARGEST_STEP)
+        at_least(self, "max_epochs", 1, MOST_EPOCHS)
         if self.patience is not None:
-            at_least(self, "patience", 0)
+            at_least(self, "patience", 0, MOST_EPOCHS)
         one_of(self, "patience_rule", PATIENCE_RULES)
         one_of(self, "monitor", MONITORS)
 
 
 @dataclass
+class FinetuneSettings(FitSettings):
+    """How the supervised phase is trained, and whether the pre-trained weights of the ``encoder`` stay as they are."""
+
+    freeze: str = "none"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self, "freeze", ("none", "encoder"))
+
+
+@dataclass
 class PretrainSettings(FitSettings):
-    """How pre-training is trained, and which: ``none``, or the name of a pretext task."""
+    """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own."""
 
     name: str = "scarf"
     max_epochs: int = 1000
     monitor: str = "loss"
     validation_passes: int = 10
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, "validation_passes", 1)
+        at_least(self, "validation_passes", 1, MOST_PASSES)
 
 
 @dataclass
@@ -82,23 +118,16 @@ class LayerSettings:
     depth: int = 2
 
     def __post_init__(self) -> None:
-        at_least(self, "width", 1)
-        at_least(self, "depth", 1)
-
-
-@dataclass
-class EncoderSettings(LayerSettings):
-    """Width and number of linear layers of f, and whether a ReLU follows the last one."""
-
-    depth: int = 4
-    final_relu: bool = True
+        at_least(self, "width", 1, MOST_UNITS)
+        at_least(self, "depth", 1, MOST_LAYERS)
 
 
 @dataclass
 class NetworkSettings:
-    """The paper's networks f, g and h, and how their parameters start."""
+    """Which network f is and its options, the heads g and h, and how the parameters of linear layers start."""
 
-    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    name: str = "mlp"
+    encoder: dict[str, Any] = field(default_factory=dict)
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
     head: LayerSettings = field(default_factory=LayerSettings)
     weight_init: str = "glorot_uniform"
@@ -111,18 +140,23 @@ class NetworkSettings:
 
 @dataclass
 class TrainerSettings:
-    """Hardware only: nothing here changes what is computed, but for rounding."""
+    """Hardware and precision. What a cell is does not depend on the hardware, but for rounding.
+
+    ``trials_per_stack`` changes nothing at all where the processor's products are exact. Elsewhere, as on a GPU, trials
+    are always trained in whole blocks of that many, whatever number of trials is asked for, so that their numbers can
+    be had again; see `scarf_lightning.engine.exactness`.
+    """
 
     accelerator: str = "auto"
     threads: int = 1
-    precision: str = "32-true"
+    precision: str = DEFAULT_PRECISION
     trials_per_stack: int | str = "auto"
 
     def __post_init__(self) -> None:
         one_of(self, "accelerator", ACCELERATORS)
-        at_least(self, "threads", 1)
+        at_least(self, "threads", 1, MOST_THREADS)
         one_of(self, "precision", PRECISIONS)
         if isinstance(self.trials_per_stack, int):
-            at_least(self, "trials_per_stack", 1)
+            at_least(self, "trials_per_stack", 1, MOST_TRIALS)
         elif self.trials_per_stack != "auto":
             raise ValueError(f"trials_per_stack must be a number or auto, not {self.trials_per_stack}")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
@@ -14,9 +14,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.config import Config, read
-from scarf_lightning.config.combinations import NEED_UNLABELLED_ROWS
+from scarf_lightning.config.facts import facts
 from scarf_lightning.config.registry import options
-from scarf_lightning.config.schema import PRETEXT_TASKS
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.expand import Request, expand
 
@@ -41,19 +40,29 @@ def asking_for(group: str, name: str) -> list[str]:
     """The overrides of the smallest run that uses this option: it, and the choice without which nothing does."""
     needed = []
     if group == "loss":
-        task = options("loss")[name].task
-        needed = [f"pretrain={next(known for known, kind in PRETEXT_TASKS.items() if kind == task)}"]
+        needed = [f"pretrain={next(task for task in names('pretrain') if serves(name, task))}"]
     elif group in options("method"):
         needed = [f"method={group}"]
-    elif group == "method" and name in NEED_UNLABELLED_ROWS:
+    elif group == "method" and name in ("self_train", "tri_train"):
         needed = ["regime=semi25"]
     return [*needed, f"{group}={name}"]
+
+
+def serves(loss: str, pretrain: str) -> bool:
+    """Whether the field ``loss`` of a pre-training takes a loss."""
+    kind = get_type_hints(options("pretrain")[pretrain]).get("loss") if pretrain != "none" else None
+    return kind is not None and issubclass(options("loss")[loss], kind)
+
+
+def with_a_loss() -> list[str]:
+    """The pre-trainings that take their loss from the axis of that name."""
+    return [name for name, found in facts("pretrain").items() if "loss" in found.fields]
 
 
 def goes_together(method: str, pretrain: str, regime: str) -> bool:
     """Self- and tri-training need unlabelled rows; augmentation and XGBoost are never pre-trained; the rest is free."""
     if method in ("self_train", "tri_train"):
-        return regime == "semi25"
+        return regime in ("semi25", "few")
     if method in ("scarf_augment", "xgboost"):
         return pretrain == "none"
     return True

@@ -8,14 +8,17 @@ import numpy as np
 import torch
 
 from scarf_lightning.config import Config, build_parts
+from scarf_lightning.config.combinations import method_facts
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.modules.hardware import Hardware, choose_device
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import train_stack
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
+SMALL = {"width": WIDTH, "n_blocks": 1, "d_token": WIDTH, "n_heads": 2}
+"""Options of encoders by which they are made tiny."""
 
 
 def hardware_of(config: Config) -> Hardware:
@@ -30,8 +33,9 @@ def hardware_of(config: Config) -> Hardware:
 
 def short(config: Config) -> Config:
     """The same cell, with tiny networks and short phases from now on."""
-    for part in (config.network.encoder, config.network.pretrain_head, config.network.head):
+    for part in (config.network.pretrain_head, config.network.head):
         part.width = WIDTH
+    config.network.encoder |= {option: value for option, value in SMALL.items() if option in config.network.encoder}
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
     return config
@@ -56,7 +60,10 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     assert [row["trial"] for row in record.rows] == list(range(TRIALS))
     values = np.array([[row[metric.name] for metric in METRICS] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
-    networks = {"finetune": config.method["name"] != "xgboost", "pretrain": config.pretrain.name != "none"}
+    networks = {
+        "finetune": "finetune" in method_facts(config).variables["uses"],
+        "pretrain": config.pretrain.name != "none",
+    }
     phases = [phase for phase, trains_one in networks.items() if trains_one]
     assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [
         (phase, trial, epoch) for phase in phases for trial in range(TRIALS) for epoch in range(1, EPOCHS + 1)

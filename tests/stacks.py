@@ -15,25 +15,37 @@ from scarf_lightning.data.regimes import Full, Regime
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
-from scarf_lightning.losses import PretextLoss
+from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.losses import Loss
+from scarf_lightning.losses.discrimination import Discrimination
 from scarf_lightning.losses.infonce import InfoNCE
-from scarf_lightning.modules.hardware import Hardware
-from scarf_lightning.modules.stack import Stack
-from scarf_lightning.modules.views import Augmentation, PretextTask
+from scarf_lightning.losses.reconstruction import Reconstruction
+from scarf_lightning.networks import Network
+from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.pretexts import Pretext
+from scarf_lightning.pretexts.scarf import Scarf
+from scarf_lightning.pretexts.scarf_ae import ScarfAE
+from scarf_lightning.pretexts.scarf_disc import ScarfDisc
 from scarf_lightning.randomness import Streams
-from scarf_lightning.settings import EncoderSettings, LayerSettings, NetworkSettings
+from scarf_lightning.settings import LayerSettings, NetworkSettings
 
 MakeStack = Callable[..., Stack]
 
 
 def task(
     corruption: Corruption | None = None,
-    loss: PretextLoss | None = None,
+    loss: Loss | None = None,
     selection: Selection | None = None,
     views: Literal["one", "both"] = "one",
-) -> PretextTask:
-    """A pretext task; SCARF where nothing else is said."""
-    return PretextTask(Augmentation(corruption or Marginal(), selection or Exact()), loss or InfoNCE(), views)
+) -> Pretext:
+    """The pretext that a loss serves; SCARF where nothing else is said."""
+    parts = (corruption or Marginal(), selection or Exact())
+    if isinstance(loss, Reconstruction):
+        return ScarfAE(*parts, loss)
+    if isinstance(loss, Discrimination):
+        return ScarfDisc(*parts, loss)
+    return Scarf(*parts, loss or InfoNCE(), views)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")
@@ -69,11 +81,12 @@ def make_stack() -> MakeStack:
         precision: str = "32-true",
         width: int = 16,
         device: str = "cpu",
+        network: Network | None = None,
     ) -> Stack:
         streams = Streams(0, table.hash)
         data = prepare_trials(table, trials, streams, regime=regime or Full(), scaling=ZScore(), fit_on=fit_on)
-        layers = LayerSettings(width=width)
-        network = NetworkSettings(encoder=EncoderSettings(width=width), pretrain_head=layers, head=layers)
-        return Stack(table, data, streams, network, Hardware(torch.device(device), precision))
+        settings = NetworkSettings(pretrain_head=LayerSettings(width=width), head=LayerSettings(width=width))
+        hardware = Hardware(torch.device(device), precision)
+        return Stack.make(table, data, streams, network or MLP(width=width), settings, hardware)
 
     return make

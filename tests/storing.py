@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 
@@ -28,3 +29,12 @@ def write_csv(folder: Path, features: pd.DataFrame, target: "pd.Series[str]") ->
     file = folder / "mine.csv"
     features.assign(target=target.to_numpy()).to_csv(file, index=False)
     return ["dataset=csv", f"dataset.path={file}", "dataset.target=target"]
+
+
+def one_overflows(folder: Path) -> list[str]:
+    """Two cells, the first of which fails: its numbers are too large for their squares."""
+    random = np.random.default_rng(3)
+    huge = np.linspace(-9e200, 9e200, 60)
+    features = pd.DataFrame({"huge": huge, "usual": random.normal(size=60)})
+    asked = write_csv(folder, features, pd.Series(random.choice(["a", "b"], 60)))
+    return [*asked, "scaling=zscore,minmax"]

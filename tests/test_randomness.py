@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.randomness import Purpose, StackedGenerator, Streams
+from scarf_lightning.roster import Roster
 
 STREAMS = Streams(seed=5, data_hash="a1b2")
 SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
@@ -57,6 +58,12 @@ def test_seeds_fit_every_generator(seed: int, data_hash: str, trial: int) -> Non
     torch.Generator().manual_seed(value)
 
 
+def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
+    """Computed by hand; other seeds would be other splits, under the fingerprints that results have."""
+    assert STREAMS.seed_of(3, Purpose.SPLIT) == 3409821506012890115, "SHA-256 of 5|a1b2|3|split|0"
+    assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 5186214132481729432
+
+
 def test_every_draw_has_a_leading_trial_axis() -> None:
     generator = StackedGenerator(SEEDS)
     assert len(generator) == 10
@@ -82,21 +89,23 @@ def test_draws_of_a_trial_are_those_of_its_generator_alone() -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True), st.integers(0, 3))
 def test_draws_of_a_trial_are_the_same_after_others_have_left(kept: list[int], drawn_before: int) -> None:
-    full, left = StackedGenerator(SEEDS), StackedGenerator(SEEDS)
+    roster = Roster(len(SEEDS))
+    full, left = StackedGenerator(SEEDS), StackedGenerator(SEEDS, roster=roster)
     for _ in range(drawn_before):
         full.uniform(4)
         left.uniform(4)
-    left.keep(kept)
+    roster.keep(kept)
     assert len(left) == len(kept)
     for expected, got in zip(draws(full), draws(left), strict=True):
         assert torch.equal(got, expected[kept])
 
 
 def test_reset_starts_again_also_after_trials_have_left() -> None:
-    generator = StackedGenerator(SEEDS)
+    roster = Roster(len(SEEDS))
+    generator = StackedGenerator(SEEDS, roster=roster)
     first = draws(generator)
     assert not torch.equal(draws(generator)[0], first[0])
-    generator.keep([7, 2])
+    roster.keep([7, 2])
     generator.reset()
     for expected, got in zip(first, draws(generator), strict=True):
         assert torch.equal(got, expected[[7, 2]])

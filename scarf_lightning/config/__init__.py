@@ -1,8 +1,9 @@
 """What a user may ask for: the typed schema, the registry of names, and which choices go together. Free of torch."""
 
 from .combinations import canonical, check_combination, unused_options
+from .offer import offer
 from .parts import Parts, build_parts
-from .plugins import plugin_hashes
+from .plugins import named_plugins, plugin_hashes
 from .schema import Config, read
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "build_parts",
     "canonical",
     "check_combination",
+    "named_plugins",
+    "offer",
     "plugin_hashes",
     "read",
     "unused_options",

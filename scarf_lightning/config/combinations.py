@@ -1,20 +1,27 @@
 """Which choices go together, and which of a configuration's options a cell does not use."""
 
-from dataclasses import asdict, fields
+import math
+from dataclasses import asdict, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from ..errors import UsageError
 from ..settings import PretrainSettings
-from .schema import PRETEXT_TASKS, Config
+from .facts import Facts, facts
+from .schema import Choice, Config
 
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
-NEVER_PRETRAINED = ("scarf_augment", "xgboost")
+SCIENTIFIC = (
+    "regime", "scaling", "fit_on", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain",
+    "finetune", "network", "seed",
+)  # fmt: skip
+"""The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
+dataset: its hash names its content."""
 
-NEED_UNLABELLED_ROWS = ("self_train", "tri_train")
-
-NO_NETWORK = "xgboost"
+UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"}
+"""Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
 def is_pretrained(config: Config) -> bool:
@@ -22,11 +29,28 @@ def is_pretrained(config: Config) -> bool:
 
 
 def is_cotrained(config: Config) -> bool:
-    return config.method.get("name") == "cotrain"
+    """Whether the method has a pretext task of its own."""
+    return "pretext" in method_facts(config).fields
 
 
-def is_augmented(config: Config) -> bool:
-    return config.method.get("name") == "scarf_augment"
+def method_facts(config: Config) -> Facts:
+    """What the method says of itself.
+
+    Raises:
+        UsageError: there is no such method.
+    """
+    return _facts(config, "method", config.method.get("name"), "method.name")
+
+
+def may_have_unlabelled_rows(config: Config) -> bool:
+    """Whether some training rows have no label, as far as that can be known before the data are loaded."""
+    return hides_labels(config) or config.dataset.source == "csv"
+
+
+def hides_labels(config: Config) -> bool:
+    """Whether the regime leaves training rows without a label."""
+    regime = facts("regime", config.plugins).get(config.regime.get("name", ""))
+    return regime is not None and bool(regime.variables["hides_labels"])
 
 
 def check_combination(config: Config) -> None:
@@ -35,62 +59,152 @@ def check_combination(config: Config) -> None:
     Raises:
         UsageError: which ones, and why.
     """
-    method, pretrain = config.method.get("name"), config.pretrain.name
-    if is_pretrained(config) and pretrain not in PRETEXT_TASKS:
-        known = ", ".join(["none", *PRETEXT_TASKS])
-        raise UsageError(f"pretrain.name={pretrain} is unknown; the options are: {known}.")
-    if is_pretrained(config) and method in NEVER_PRETRAINED:
-        raise UsageError(f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none.")
-    if method in NEED_UNLABELLED_ROWS and config.regime.get("name") != "semi25":
-        regime = config.regime.get("name")
-        raise UsageError(f"method={method} does not go with regime={regime}: it needs unlabelled rows; use semi25.")
+    name, regime = config.method.get("name"), config.regime.get("name")
+    method = method_facts(config).variables
+    if is_pretrained(config):
+        _facts(config, "pretrain", config.pretrain.name, "pretrain.name")
+        if not method["pretrainable"]:
+            raise UsageError(
+                f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
+            )
+    if is_cotrained(config):
+        tasks = facts("pretrain", config.plugins)
+        able = sorted(task for task, each in tasks.items() if each.variables["can_cotrain"])
+        if config.cotrain.task not in able:
+            raise UsageError(f"cotrain.task must be one of {', '.join(able)}, not {config.cotrain.task}.")
+        if config.finetune.freeze != "none":
+            raise UsageError(
+                f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
+            )
+    regimes = facts("regime", config.plugins)
+    if method["needs_unlabelled_rows"] and not may_have_unlabelled_rows(config):
+        hiding = ", ".join(sorted(option for option, each in regimes.items() if each.variables["hides_labels"]))
+        raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
+
+
+def check_labels(config: Config, n_unlabelled: int) -> None:
+    """Refuse a method that needs unlabelled rows where the data, once loaded, have none and the regime makes none.
+
+    Raises:
+        UsageError: which method, and what to do.
+    """
+    needs_some = method_facts(config).variables["needs_unlabelled_rows"]
+    if needs_some and not hides_labels(config) and not n_unlabelled:
+        raise UsageError(
+            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a "
+            "label; use regime=semi25 or few, or dataset.unlabelled=FILE."
+        )
 
 
 def unused_options(config: Config) -> set[str]:
-    """Dotted names of options, or of groups of them, that have no part in this cell."""
-    unused = set()
-    tasks = []
-    corruptions = []
+    """Dotted names of options, or of groups of them, that have no part in this cell.
+
+    What a part uses of the axes, its fields say.
+    """
+    method = method_facts(config)
+    users, corruptions, unused = [method.fields], [], set()
     if is_pretrained(config):
-        tasks.append(config.pretrain.name)
+        users.append(_facts(config, "pretrain", config.pretrain.name, "pretrain.name").fields)
     else:
         unused |= {f"pretrain.{field.name}" for field in fields(PretrainSettings) if field.name != "name"}
-        unused.add("loss")
-    if is_pretrained(config) or is_augmented(config):
+    unused |= {axis for axis in ("corruption", "loss") if not any(axis in user for user in users)}
+    if any("corruption" in user for user in users):
         corruptions.append(config.corruption)
-    else:
-        unused.add("corruption")
     if is_cotrained(config):
-        tasks.append(config.cotrain.task)
-        corruptions.append(config.cotrain.corruption)
+        cotrained = _facts(config, "pretrain", config.cotrain.task, "cotrain.task").fields
+        users.append(cotrained)
+        unused |= {f"cotrain.{axis}" for axis in ("corruption", "loss") if axis not in cotrained}
+        if "corruption" in cotrained:
+            corruptions.append(config.cotrain.corruption)
     else:
         unused.add("cotrain")
     if not any(SELECTIVE in corruption for corruption in corruptions):
         unused.add("selection")
-    if not any(PRETEXT_TASKS.get(task) == "contrastive" for task in tasks):
+    if not any("views" in user for user in users):
         unused.add("views")
-    if config.method.get("name") == NO_NETWORK:
-        unused |= {"finetune", "network"}
-    elif not tasks:
+    used = method.variables["uses"]
+    unused |= {section for section in ("network", "finetune") if section not in used}
+    if "network" in used and "finetune" not in used:
+        unused.add("network.head")
+    if "network" in used and not is_pretrained(config) and not is_cotrained(config):
         unused.add("network.pretrain_head")
     return unused
 
 
-def canonical(config: Config) -> dict[str, Any]:
-    """What decides a cell's numbers, but for the data: nested, with None for whatever the cell does not use.
+def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
+    """The configuration that a cell amounts to on data of this width: a corruption that selects nothing is none.
 
-    Paths, hardware, loggers and the number of trials are not in it, nor is the dataset: its hash names its content.
+    Args:
+        config: the cell's.
+        n_columns: M, raw columns of the table.
+        n_encoded: columns after the one-hot encoding.
     """
+    if _facts(config, "selection", config.selection.get("name"), "selection.name").variables["always_selects"]:
+        return config
+    corruptions = facts("corruption", config.plugins)
+
+    def amounts_to(corruption: Choice) -> Choice:
+        known = corruptions.get(corruption.get("name", ""))
+        width = n_columns if known is not None and known.variables["space"] == "raw" else n_encoded
+        selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
+        return corruption if selects else {"name": "none"}
+
+    cotrain = replace(config.cotrain, corruption=amounts_to(config.cotrain.corruption))
+    return replace(config, corruption=amounts_to(config.corruption), cotrain=cotrain)
+
+
+def on_empty_selections(config: Config, amounting: Config) -> list[str]:
+    """A sentence on each corruption of a cell that selects nothing on its data.
+
+    Args:
+        config: the cell's.
+        amounting: what `on_data` makes of it.
+    """
+    unused = unused_options(config)
+    said = []
+    for option, asked, used in (
+        ("corruption", config.corruption, amounting.corruption),
+        ("cotrain.corruption", config.cotrain.corruption, amounting.cotrain.corruption),
+    ):
+        if asked != used and option.partition(".")[0] not in unused:
+            said.append(
+                f"{option}.rate={asked[SELECTIVE]:g} selects no feature of this table: it is trained, and counts, as "
+                f"{option}=none."
+            )
+    return said
+
+
+def canonical(config: Config) -> dict[str, Any]:
+    """What decides a cell's numbers, but for the data: nested, with None for whatever the cell does not use."""
     everything = asdict(config)
-    scientific = (
-        "regime", "scaling", "fit_on", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain",
-        "finetune", "network", "seed",
-    )  # fmt: skip
-    chosen = {name: everything[name] for name in scientific}
+    chosen = {name: everything[name] for name in SCIENTIFIC}
+    if config.split["name"] != "random":  # the paper's; what it goes by is in the data's hash
+        chosen["split"] = {"name": config.split["name"]}
     for option in unused_options(config):
-        *groups, last = option.split(".")
-        node = chosen
-        for group in groups:
-            node = node[group]
+        node, last = _place_of(option, chosen)
         node[last] = None
+    for group in ("pretrain", "cotrain"):
+        if chosen[group] is not None:
+            chosen[group] |= chosen[group].pop("options") or {}
+    for option, value in UNSAID_AT.items():
+        node, last = _place_of(option, chosen)
+        if node is not None and node.get(last) == value:
+            del node[last]
     return chosen
+
+
+def _place_of(option: str, fields: dict[str, Any]) -> tuple[Any, str]:
+    """The group that an option stands in, None where the cell does not use it, and its name there."""
+    *groups, last = option.split(".")
+    node: Any = fields
+    for group in groups:
+        node = node[group]
+    return node, last
+
+
+def _facts(config: Config, axis: str, name: Any, option: str) -> Facts:
+    known = facts(axis, config.plugins)
+    if name not in known:
+        names = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
+        raise UsageError(f"{option}={name} is unknown; the options are: {names}.")
+    return known[name]

@@ -1,32 +1,35 @@
 """The objects that a cell's configuration names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .combinations import check_combination, is_augmented, is_cotrained, is_pretrained
+from .combinations import check_combination, is_cotrained, is_pretrained, method_facts
+from .facts import facts
 from .plugins import load_plugins
 from .registry import build
-from .schema import PRETEXT_TASKS, Choice, Config
+from .schema import Choice, Config
 
 if TYPE_CHECKING:
     from ..data.regimes import Regime
     from ..data.scaling import Scaling
+    from ..data.splits import Splitting
     from ..methods import Method
-    from ..modules.variants import Cotrained
-    from ..modules.views import Augmentation, PretextTask
+    from ..networks import Network
+    from ..pretexts import Pretext
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a cell is made of; None stands for what it does without."""
+    """What a cell is made of; without pre-training there is no pretext."""
 
     regime: "Regime"
+    splitting: "Splitting"
     scaling: "Scaling"
+    network: "Network"
     method: "Method"
-    pretext: "PretextTask | None"
-    augmentation: "Augmentation | None"
-    cotraining: "Cotrained | None"
+    pretext: "Pretext | None"
 
 
 def build_parts(config: Config) -> Parts:
@@ -35,42 +38,46 @@ def build_parts(config: Config) -> Parts:
     Raises:
         UsageError: a part is unknown, has an option that it does not know, or does not go with another.
     """
-    from ..modules.variants import Cotrained
-
     load_plugins(config.plugins)
     check_combination(config)
-    pretext, cotraining = None, None
+    pretext = None
     if is_pretrained(config):
-        pretext = _task(config, "", config.pretrain.name, config.corruption, config.loss)
-        if config.pretrain.monitor == "error" and not pretext.loss.has_error:
-            raise UsageError(f"pretrain.monitor=error has no meaning for loss={pretext.loss.name}; use loss.")
+        chosen = {"name": config.pretrain.name} | config.pretrain.options
+        pretext = _pretext(config, chosen, "pretrain", config.corruption, config.loss)
+        if config.pretrain.monitor == "error" and not pretext.has_error:
+            with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
+            raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
+    parts: dict[str, Any] = {}
+    wanted = method_facts(config).fields
+    if "corruption" in wanted:
+        parts |= {axis: build(axis, getattr(config, axis)) for axis in ("corruption", "selection")}
     if is_cotrained(config):
-        chosen = config.cotrain
-        cotraining = Cotrained(_task(config, "cotrain.", chosen.task, chosen.corruption, chosen.loss), chosen.weight)
+        asked = config.cotrain
+        chosen = {"name": asked.task} | asked.options
+        parts |= {
+            "pretext": _pretext(config, chosen, "cotrain", asked.corruption, asked.loss, "cotrain."),
+            "weight": asked.weight,
+        }
     return Parts(
         regime=build("regime", config.regime),
+        splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
-        method=build("method", config.method),
+        network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
+        method=build("method", config.method, **parts),
         pretext=pretext,
-        augmentation=_augmentation(config, config.corruption, "") if is_augmented(config) else None,
-        cotraining=cotraining,
     )
 
 
-def _task(config: Config, path: str, name: str, corruption: Choice, loss: Choice) -> "PretextTask":
-    from ..modules.views import PretextTask
-
-    built = build("loss", loss, path)
-    if built.task != PRETEXT_TASKS[name]:
-        option = "cotrain" if path else "pretrain"
-        raise UsageError(
-            f"{path}loss={built.name} does not go with {option}={name}, whose task is {PRETEXT_TASKS[name]}."
-        )
-    views = config.views.name if built.task == "contrastive" else "one"
-    return PretextTask(_augmentation(config, corruption, path), built, views)  # type: ignore[arg-type]
-
-
-def _augmentation(config: Config, corruption: Choice, path: str) -> "Augmentation":
-    from ..modules.views import Augmentation
-
-    return Augmentation(build("corruption", corruption, path), build("selection", config.selection))
+def _pretext(
+    config: Config, choice: Mapping[str, Any], place: str, corruption: Choice, loss: Choice, path: str = ""
+) -> "Pretext":
+    """A pretext with the parts that its fields ask for."""
+    wanted = facts("pretrain", config.plugins)[choice["name"]].fields
+    chosen = {
+        "corruption": (f"{path}corruption", corruption),
+        "loss": (f"{path}loss", loss),
+        "selection": ("selection", config.selection),
+    }
+    parts = {axis: build(axis, asked, where) for axis, (where, asked) in chosen.items() if axis in wanted}
+    pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **parts)
+    return pretext

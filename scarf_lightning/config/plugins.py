@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
 from ..errors import UsageError
 
 
@@ -31,6 +33,24 @@ def plugin_hashes(names: Sequence[str]) -> dict[str, str]:
     """
     with _working_folder_first():
         return {name: hashlib.sha256(_find(name).read_bytes()).hexdigest() for name in sorted(set(names))}
+
+
+def named_plugins(arguments: Sequence[str]) -> list[str]:
+    """The modules that a command line names."""
+    parser = OverridesParser.create()
+    given = [argument for argument in arguments if argument.startswith("plugins=")]
+    value = parser.parse_override(given[-1]).value() if given else []
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
+def plugin_files(names: Sequence[str]) -> list[Path]:
+    """The source of each module, which is not imported.
+
+    Raises:
+        UsageError: there is no such module.
+    """
+    with _working_folder_first():
+        return [_find(name) for name in names]
 
 
 def _find(name: str) -> Path:

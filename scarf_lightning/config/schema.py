@@ -1,12 +1,14 @@
 """The schema that every composed configuration is merged into."""
 
-from dataclasses import dataclass, field
+import codecs
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
-    FitSettings,
+    MOST_TRIALS,
+    FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
     TrainerSettings,
@@ -14,18 +16,8 @@ from ..settings import (
     one_of,
     positive,
 )
+from .facts import facts
 from .typed import typed
-
-PRETEXT_TASKS = {
-    "scarf": "contrastive",
-    "scarf_ae": "reconstruction",
-    "no_noise_ae": "reconstruction",
-    "add_noise_ae": "reconstruction",
-    "scarf_disc": "discrimination",
-}
-"""The pre-trainings by the kind of task they are, which a loss must serve."""
-
-COTRAIN_TASKS = ("scarf", "scarf_ae", "no_noise_ae", "add_noise_ae")
 
 Choice = dict[str, Any]
 """The name of a registered class and its options, which that class's own fields give the types of."""
@@ -42,10 +34,32 @@ class DatasetSettings:
     target: str | None = None
     categorical: list[str] | None = None
     numeric: list[str] | None = None
+    drop: list[str] | None = None
+    dates: list[str] | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    target_kind: str | None = None
+    unlabelled: str | None = None
 
     def __post_init__(self) -> None:
         if self.id is not None:
             at_least(self, "id", 1)
+        if self.separator is not None and len(self.separator) != 1:
+            raise ValueError(f"separator must be one character, not {self.separator!r}")
+        if self.decimal is not None:
+            one_of(self, "decimal", (".", ","))
+        if self.target_kind is not None:
+            one_of(self, "target_kind", ("classes",))
+        if self.encoding is not None:
+            _known_encoding(self.encoding)
+
+
+def _known_encoding(name: str) -> None:
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        raise ValueError(f"encoding must be one that Python knows, such as utf-8 or cp1252, not {name!r}") from error
 
 
 @dataclass
@@ -60,15 +74,15 @@ class ViewsSettings:
 
 @dataclass
 class CotrainSettings:
-    """The pretext task that ``method=cotrain`` adds to the supervised loss, and its weight."""
+    """The pretext task that ``method=cotrain`` adds to the supervised loss, with its options, and its weight."""
 
     task: str = "scarf"
     weight: float = 1.0
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        one_of(self, "task", COTRAIN_TASKS)
         positive(self, "weight")
 
 
@@ -148,10 +162,11 @@ class Config:
     loss: Choice
     method: Choice
     cotrain: CotrainSettings
-    finetune: FitSettings
+    finetune: FinetuneSettings
     network: NetworkSettings
     trainer: TrainerSettings
     logger: LoggerSettings
+    split: Choice = field(default_factory=lambda: {"name": "random"})
     paths: PathSettings = field(default_factory=PathSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
@@ -165,7 +180,7 @@ class Config:
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        at_least(self, "trials", 1)
+        at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
         one_of(self, "fit_on", ("all", "train"))
 
@@ -176,4 +191,25 @@ def read(composed: DictConfig | dict[str, Any]) -> Config:
     Raises:
         UsageError: see `typed`.
     """
-    return typed(Config, OmegaConf.create(composed) if isinstance(composed, dict) else composed)
+    config = OmegaConf.create(composed) if isinstance(composed, dict) else composed
+    for section, key, settings in (("pretrain", "name", PretrainSettings), ("cotrain", "task", CotrainSettings)):
+        config = _with_own_options(config, section, key, settings)
+    return typed(Config, config)
+
+
+def _with_own_options(config: DictConfig, section: str, key: str, settings: type[Any]) -> DictConfig:
+    """What a pre-training calls its own, out of the settings that all of them have."""
+    node = config.get(section)
+    if not isinstance(node, DictConfig):
+        return config
+    others = set(node) - {field.name for field in fields(settings)}
+    known = facts("pretrain", list(config.get("plugins") or ())) if others else {}
+    if node.get(key) not in known:
+        return config
+    own = others & set(known[node[key]].fields)
+    kept = OmegaConf.to_container(node, resolve=False)
+    assert isinstance(kept, dict)
+    kept["options"] = (kept.get("options") or {}) | {name: kept.pop(name) for name in own}
+    changed = OmegaConf.to_container(config, resolve=False)
+    assert isinstance(changed, dict)
+    return OmegaConf.create({**changed, section: kept})

@@ -7,7 +7,7 @@ import pytorch_lightning as pl
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from ..modules.early_stopping import TrialStopping
+from ..engine.early_stopping import TrialStopping
 
 
 class StackProgress(pl.Callback):

@@ -16,7 +16,8 @@ CHOSEN = METRICS[0]
 """What a line a cell shows."""
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
-    "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain.task",
+    "dataset", "split", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+    "cotrain.task",
 )  # fmt: skip
 
 
@@ -29,6 +30,8 @@ def cell_table(rows: Sequence[Row]) -> Table:
         values = _defined(rows, metric)
         if values:
             table.add_row(metric.label, *_mean_and_interval(values, metric), str(len(values)))
+    if n_diverged(rows):
+        table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
@@ -36,7 +39,16 @@ def cell_table(rows: Sequence[Row]) -> Table:
             seconds = sum(row[f"{phase}_seconds"] for row in rows)
             table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
             table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
+    for kind in ("labelled", "unlabelled"):
+        sizes = [row[f"n_{kind}"] for row in rows if row.get("n_unlabelled")]
+        if sizes:
+            table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
     return table
+
+
+def n_diverged(rows: Sequence[Row]) -> int:
+    """How many trials diverged."""
+    return sum(row.get("diverged") is not None for row in rows)
 
 
 def describe(axes: Row) -> str:
@@ -100,16 +112,18 @@ def _shown(cells: Sequence[Row]) -> list[str]:
 def _outcome(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return ["0", "not finished", "", "", "", ""]
+    gone = n_diverged(rows)
+    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     epochs = []
     for phase in ("pretrain", "finetune"):
         values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
-    return [str(len(rows)), *_mean_and_interval(_defined(rows, CHOSEN), CHOSEN), *epochs, f"{seconds:.1f}"]
+    return [trials, *_mean_and_interval(_defined(rows, CHOSEN), CHOSEN), *epochs, f"{seconds:.1f}"]
 
 
 def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
-    """A metric of the trials that have it: it may not be defined, or be younger than the row."""
+    """A metric of the trials that have it: one may have diverged, it may not be defined, or be younger than the row."""
     return [row[metric.name] for row in rows if row.get(metric.name) is not None]
 
 

@@ -1,7 +1,6 @@
 """The LightningDataModule of a stack: batches are slices of an index, rows are fetched on the device."""
 
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..randomness import StackedGenerator
+from ..roster import Roster
 from .device_table import DeviceTable
 
 EVALUATION_ROWS = 1024
@@ -64,32 +64,39 @@ def batch_bounds(n: int, size: int, *, drop_last: bool = False) -> list[tuple[in
 
 
 class StackDataModule(pl.LightningDataModule):
-    """Batches of a stack of trials for one phase.
+    """The table of a stack of trials, made once, and the batches of one fit after the other.
 
     Args:
         table: the table on the device.
-        train: examples to train on, on the same device.
-        validation: examples to validate on; batched in their own fixed order.
-        batch_size: rows a trial in a training batch.
-        order: one random stream a trial; each epoch draws a fresh permutation from it.
-        validation_batch_size: rows a trial in a validation batch.
-        drop_last: see `batch_bounds`.
     """
 
-    def __init__(
+    def __init__(self, table: DeviceTable) -> None:
+        super().__init__()
+        self.table = table
+
+    def serve(
         self,
-        table: DeviceTable,
         train: Examples,
         validation: Examples,
         *,
         batch_size: int,
         order: StackedGenerator,
+        roster: Roster,
         validation_batch_size: int = EVALUATION_ROWS,
         drop_last: bool = False,
     ) -> None:
-        super().__init__()
-        self.table = copy(table)  # trials leave this phase's view of the table, not the table
-        self.train, self.validation, self.order = train, validation, order
+        """Give the batches of a fit from here on.
+
+        Args:
+            train: examples to train on, on the table's device.
+            validation: examples to validate on; batched in their own fixed order.
+            batch_size: rows a trial in a training batch.
+            order: one random stream a trial; each epoch draws a fresh permutation from it.
+            roster: of the trials still here.
+            validation_batch_size: rows a trial in a validation batch.
+            drop_last: see `batch_bounds`.
+        """
+        self._train, self._validation, self._order, self.roster = train, validation, order, roster
         self._train_bounds = batch_bounds(len(train), batch_size, drop_last=drop_last)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
 
@@ -97,7 +104,7 @@ class StackDataModule(pl.LightningDataModule):
         return _Loader(len(self._train_bounds), self._shuffled)
 
     def val_dataloader(self) -> "_Loader":
-        return _Loader(len(self._validation_bounds), lambda: _slices(self.validation, self._validation_bounds))
+        return _Loader(len(self._validation_bounds), self._in_order)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
         """Nothing to move: the index is on the device already."""
@@ -105,21 +112,19 @@ class StackDataModule(pl.LightningDataModule):
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Batch:
         """Fetch the rows that the batch's index names."""
-        return Batch(self.table.rows(batch.rows), batch.targets, batch.weights)
-
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave."""
-        index = torch.tensor(positions, device=self.table.device)
-        self.train = self.train.map(lambda tensor: tensor[index])
-        self.validation = self.validation.map(lambda tensor: tensor[index])
-        self.order.keep(positions)
-        self.table.keep(positions)
+        return Batch(self.table.rows(batch.rows, self.roster), batch.targets, batch.weights)
 
     def _shuffled(self) -> Iterator[Examples]:
-        permutation = self.order.permutations(len(self.train)).to(self.table.device)
+        permutation = self._order.permutations(len(self._train)).to(self.table.device)
+        trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
-            chosen = permutation[:, start:end]
-            yield self.train.map(lambda tensor, chosen=chosen: _take(tensor, chosen))  # type: ignore[misc]
+            positions = permutation[:, start:end]
+            yield self._train.map(lambda tensor, positions=positions: tensor[trial, positions])  # type: ignore[misc]
+
+    def _in_order(self) -> Iterator[Examples]:
+        here = self._validation.map(self.roster.of)
+        for start, end in self._validation_bounds:
+            yield here.map(lambda tensor, start=start, end=end: tensor[:, start:end])  # type: ignore[misc]
 
 
 class _Loader:
@@ -133,14 +138,3 @@ class _Loader:
 
     def __iter__(self) -> Iterator[Examples]:
         return self._start()
-
-
-def _slices(examples: Examples, bounds: Sequence[tuple[int, int]]) -> Iterator[Examples]:
-    for start, end in bounds:
-        yield examples.map(lambda tensor, start=start, end=end: tensor[:, start:end])  # type: ignore[misc]
-
-
-def _take(tensor: Tensor, positions: Tensor) -> Tensor:
-    """Entries of ``tensor`` ``(T, n, ...)`` at ``positions`` ``(T, N)``."""
-    trial = torch.arange(len(tensor), device=tensor.device).unsqueeze(1)
-    return tensor[trial, positions]

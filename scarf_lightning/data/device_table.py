@@ -1,11 +1,13 @@
 """A table on the device: a batch is an index into it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from ..roster import Roster
 from .preprocessing import Preprocessing
 from .table import Table
 
@@ -16,12 +18,16 @@ class DeviceTable:
     Where all trials share their preprocessing, values are stored imputed and scaled. Where each has its own, they are
     stored as they are, in float64 so that large numbers lose nothing, and the trials' vectors are applied to what is
     fetched. Categorical columns hold their codes.
+
+    Raises:
+        UsageError: a scaled value is larger than the number type can hold; its column is named.
     """
 
     def __init__(
         self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
     ) -> None:
         self.device, self.dtype = torch.device(device), dtype
+        preprocessing.check_range(table, torch.finfo(dtype).max)
         self._own: tuple[Tensor, ...] = ()  # fill, shift and scale of each trial, (T, 1, M), where they differ
         values = torch.from_numpy(table.values)
         if preprocessing.is_shared:
@@ -36,27 +42,28 @@ class DeviceTable:
         """M, the number of raw columns."""
         return self._values.shape[1]
 
-    def rows(self, index: Tensor) -> Tensor:
-        """Whole rows: ``index`` ``(T, N)`` of row numbers gives ``(T, N, M)``."""
-        return self._finish(self._values[index])
+    def rows(self, index: Tensor, roster: Roster) -> Tensor:
+        """Whole rows: ``index`` ``(A, N)`` of row numbers, for each trial on the roster, gives ``(A, N, M)``."""
+        return self._finish(self._values[index], roster)
 
-    def cells(self, index: Tensor) -> Tensor:
-        """Single cells: ``index`` ``(T, N, M)`` of row numbers, one for every cell, gives ``(T, N, M)``."""
-        return self._finish(self._values.view(-1)[index * self.n_features + self._column_numbers])
+    def cells(self, index: Tensor, roster: Roster) -> Tensor:
+        """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
+        return self._finish(self._values.view(-1)[index * self.n_features + self._column_numbers], roster)
 
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave."""
-        index = torch.tensor(positions, device=self.device)
-        self._own = tuple(vector[index] for vector in self._own)
+    def of(self, position: int) -> "DeviceTable":
+        """The table of the trial at this position alone; its values are the same copy."""
+        alone = copy(self)
+        alone._own = tuple(vector[position : position + 1] for vector in self._own)
+        return alone
 
     @cached_property
     def _column_numbers(self) -> Tensor:
         return torch.arange(self.n_features, device=self.device)
 
-    def _finish(self, stored: Tensor) -> Tensor:
+    def _finish(self, stored: Tensor, roster: Roster) -> Tensor:
         if not self._own:
             return stored
-        fill, shift, scale = self._own
+        fill, shift, scale = map(roster.of, self._own)
         return ((torch.where(stored.isnan(), fill, stored) - shift) * scale).to(self.dtype)
 
 
@@ -64,28 +71,27 @@ class TrainingRows:
     """The training rows of each trial.
 
     Args:
-        table: the data module's view of the table, which lets trials leave when it does.
+        table: the table.
         rows: row numbers of the training rows, int64 ``(T, n)``.
+        roster: of the trials still here.
     """
 
-    def __init__(self, table: DeviceTable, rows: Tensor) -> None:
-        self._table, self._rows = table, rows
+    def __init__(self, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
+        self._table, self._rows, self._roster = table, rows, roster
 
     def __len__(self) -> int:
         return self._rows.shape[1]
 
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)`` among the training rows."""
-        return self._table.cells(self._rows.gather(1, positions.flatten(1)).view(positions.shape))
+        rows = self._roster.of(self._rows).gather(1, positions.flatten(1))
+        return self._table.cells(rows.view(positions.shape), self._roster)
 
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
-        return self._table.rows(self._rows.gather(1, positions))
+        return self._table.rows(self._roster.of(self._rows).gather(1, positions), self._roster)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
-        """All training rows in their order, ``(T, <= size, M)`` at a time."""
-        return (self._table.rows(rows) for rows in torch.split(self._rows, size, dim=1))
-
-    def keep(self, positions: Sequence[int]) -> None:
-        """Let the trials at all other positions leave; the data module tells the table."""
-        self._rows = self._rows[torch.tensor(positions, device=self._rows.device)]
+        """All training rows of all trials, left or not, in their order, ``(T, <= size, M)`` at a time."""
+        everyone = Roster(len(self._rows), self._rows.device)
+        return (self._table.rows(rows, everyone) for rows in torch.split(self._rows, size, dim=1))

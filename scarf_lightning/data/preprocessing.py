@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UsageError
 from .scaling import Scaling
 from .table import Table
 
@@ -27,7 +28,11 @@ class Preprocessing:
 
     @classmethod
     def fit(cls, table: Table, rows: Sequence[NDArray[np.int64] | None], scaling: Scaling) -> "Preprocessing":
-        """Fit on ``rows``, one set of row numbers a trial; None stands for all rows."""
+        """Fit on ``rows``, one set of row numbers a trial; None stands for all rows.
+
+        Raises:
+            UsageError: a column's numbers are so large that its mean, deviation or range overflows.
+        """
         fitted: dict[bytes | None, tuple[Floats, Floats, Floats]] = {}
         stacked = []
         for selected in rows:
@@ -43,12 +48,38 @@ class Preprocessing:
         one = slice(trial, trial + 1)
         return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared)
 
+    def check_range(self, table: Table, largest: float) -> None:
+        """Make sure that no imputed and scaled value exceeds the largest finite number of the networks' type.
+
+        Raises:
+            UsageError: some do; their columns are named.
+        """
+        if len(table.values) == 0:
+            return
+        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = np.abs((np.where(np.isnan(extremes), self.fill, extremes) - self.shift) * self.scale)
+        _refuse_overflow(table, np.all(scaled <= largest, axis=(0, 1)), "become larger than training can compute with")
+
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         filled = np.where(np.isnan(values), self.fill[trial], values)
         return np.asarray((filled - self.shift[trial]) * self.scale[trial])
 
 
+def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
+    """Name the first column that does not fit, if there is one; ``fits`` is ``(M,)``."""
+    overflowing = np.flatnonzero(~fits)
+    for m in overflowing[:1]:
+        others = f" (and those of {len(overflowing) - 1} more)" if len(overflowing) > 1 else ""
+        size = np.nanmax(np.abs(table.values[:, m]))
+        raise UsageError(
+            f"The numbers of column '{table.columns[m].name}'{others} {what}: they go up to {size:.3g} in size. "
+            "Leave the column out, or divide it."
+        )
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused, and named
 def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
     missing = np.isnan(values)
     fill = np.zeros(values.shape[1])  # stays where the fitted rows hold no value at all: such a column says nothing
@@ -59,5 +90,8 @@ def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Fl
             fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
     filled = np.where(missing, fill, values)
     shift, divisor = scaling.statistics(filled)
+    _refuse_overflow(
+        table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
+    )
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
     return fill, np.where(table.is_categorical, 0.0, shift), np.where(table.is_categorical, 1.0, scale)

@@ -12,18 +12,20 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from ..config import Config, read, unused_options
-from ..config.combinations import NO_NETWORK
+from ..config import Config, build_parts, read, unused_options
+from ..config.combinations import method_facts
 from ..data.datamodule import EVALUATION_ROWS
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.table import Column, Table
+from ..engine.encoder import Encoder
+from ..engine.hardware import Hardware
+from ..engine.networks import Networks
 from ..errors import UsageError
-from ..modules.hardware import Hardware
-from ..modules.networks import Networks
-from ..nn import Encoder
+from ..networks import Columns
 from ..randomness import Streams
 from ..results import PretrainingStore, StoredCell, StoredTrial, load_cell, load_trial, pretraining_identity
+from ..roster import Roster
 from .frames import values_of
 
 Phase = Literal["initial", "pretrained", "finetuned"]
@@ -59,7 +61,7 @@ class Trained:
         Raises:
             UsageError: see `values_of`.
         """
-        return self.table(rows).rows(torch.arange(len(rows))[None])
+        return self.table(rows).rows(torch.arange(len(rows))[None], Roster(1))
 
     @torch.no_grad()
     def embed(self, raw: torch.Tensor) -> NDArray[np.float32]:
@@ -91,23 +93,29 @@ def read_trained(fingerprint: str, trial: int, phase: Phase, results: str | Path
         Column(column["name"], None if column["categories"] is None else tuple(column["categories"]))
         for column in cell.description["columns"]
     )
-    no_rows = Table("", None, "", columns, np.empty((0, len(columns))), np.empty(0, np.int64), ())
-    networks = Networks(no_rows, (trial,), Streams(config.seed, data_hash), config.network)
+    networks = Networks(
+        Columns(tuple(len(column.categories or ()) for column in columns)),
+        len(cell.description["classes"]),
+        Streams(config.seed, data_hash),
+        build_parts(config).network,
+        config.network,
+        look=_no_training_rows,
+    )
     fill, shift, scale = (stored.preprocessing[name][None] for name in ("fill", "shift", "scale"))
     preprocessing = Preprocessing(fill, shift, scale, is_shared=config.fit_on == "all")
     if phase == "initial":
-        if config.method["name"] == NO_NETWORK:
-            raise UsageError(_no_network(cell))
-        encoder = networks.encoder().to(Hardware(torch.device("cpu"), stored.row["precision"]).dtype)
+        if "network" not in method_facts(config).variables["uses"]:
+            raise UsageError(_no_network(cell, config))
+        encoder = networks.encoder([trial]).to(Hardware(torch.device("cpu"), stored.row["precision"]).dtype)
     else:
         weights = (
             _pretrained(cell, stored, config, results) if phase == "pretrained" else _finetuned(cell, stored, config)
         )
         tensors = {name: torch.from_numpy(np.array(weight))[None] for name, weight in weights.items()}
-        encoder = networks.encoder(tensors, learns_missing_values="missing" in tensors)
+        encoder = networks.encoder([trial], tensors, learns_missing_values="missing" in tensors)
         if encoder.missing is not None:
             encoder.missing.data = tensors["missing"]
-    return Trained(config, columns, preprocessing, encoder.requires_grad_(False))
+    return Trained(config, columns, preprocessing, encoder.requires_grad_(False).eval())
 
 
 def _pretrained(cell: StoredCell, stored: StoredTrial, config: Config, results: str | Path) -> Mapping[str, Any]:
@@ -126,11 +134,13 @@ def _pretrained(cell: StoredCell, stored: StoredTrial, config: Config, results: 
 
 
 def _finetuned(cell: StoredCell, stored: StoredTrial, config: Config) -> Mapping[str, Any]:
-    method = config.method["name"]
-    if method == NO_NETWORK:
-        raise UsageError(_no_network(cell))
-    if method == "tri_train":
-        raise UsageError(f"Cell {cell.fingerprint} has no single encoder: the three networks of method={method} vote.")
+    method = method_facts(config).variables
+    if "finetune" not in method["uses"]:
+        raise UsageError(_no_network(cell, config))
+    if not method["has_encoder"]:
+        raise UsageError(
+            f"Cell {cell.fingerprint} has no single encoder: the networks of method={method['name']} vote."
+        )
     if stored.weights is None:
         raise UsageError(
             f"The fine-tuned weights of trial {stored.row['trial']} of cell {cell.fingerprint} were not kept; "
@@ -139,8 +149,12 @@ def _finetuned(cell: StoredCell, stored: StoredTrial, config: Config) -> Mapping
     return _part(stored.weights)
 
 
-def _no_network(cell: StoredCell) -> str:
-    return f"Cell {cell.fingerprint} has no encoder: method={NO_NETWORK} boosts trees, it trains no network."
+def _no_network(cell: StoredCell, config: Config) -> str:
+    return f"Cell {cell.fingerprint} has no such encoder: method={config.method['name']} trains no network."
+
+
+def _no_training_rows(position: int) -> torch.Tensor:
+    raise UsageError("This network looks at its training rows before training; load phase=pretrained or finetuned.")
 
 
 def _part(weights: Mapping[str, Any]) -> dict[str, Any]:

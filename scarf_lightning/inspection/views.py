@@ -1,6 +1,7 @@
 """What a cell's corruption makes of rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from ..config import build_parts
 from ..data.device_table import TrainingRows
+from ..engine.rows import CorruptionSource
 from ..errors import UsageError
-from ..modules.views import CorruptionSource
 from ..randomness import StackedGenerator
+from ..roster import Roster
 from .encoder import TableEncoder
 from .trained import Trained
 
@@ -47,10 +49,10 @@ def corrupted_view(encoder: TableEncoder, rows: pd.DataFrame, training: pd.DataF
     """
     trained = encoder.trained
     parts = build_parts(trained.config)
-    augmentation = parts.pretext.augmentation if parts.pretext else parts.augmentation
-    if augmentation is None:
+    corrupts: Any = parts.pretext or parts.method
+    if not hasattr(corrupts, "corruption"):
         raise UsageError(f"Cell {encoder.fingerprint} corrupts nothing: it is not pre-trained.")
-    corruption = augmentation.corruption
+    corruption, selection = corrupts.corruption, corrupts.selection
     if corruption.learns_missing_values and trained.encoder.missing is None:
         raise UsageError(
             f"corruption={corruption.name} learns its values in pre-training, and the encoder of phase={encoder.phase} "
@@ -58,14 +60,15 @@ def corrupted_view(encoder: TableEncoder, rows: pd.DataFrame, training: pd.DataF
         )
     raw = trained.raw(rows)
     every = torch.arange(len(training))[None]
-    source = CorruptionSource(trained.encoder, TrainingRows(trained.table(training), every))
+    roster = Roster(1)
+    source = CorruptionSource(trained.encoder, TrainingRows(trained.table(training), every, roster), roster)
     random = StackedGenerator([seed])
     if corruption.space == "encoded":
-        view, mask = corruption(trained.encoder.one_hot(raw), source, random, augmentation.selection)
+        view, mask = corruption(trained.encoder.one_hot(raw), source, random, selection)
         values, names, embeddings = view[0].numpy(), _encoded_names(trained), trained.embed_encoded(view)
         frame = pd.DataFrame(values, columns=names, index=rows.index)
     else:
-        view, mask = corruption(raw, source, random, augmentation.selection)
+        view, mask = corruption(raw, source, random, selection)
         names, embeddings = [column.name for column in trained.columns], trained.embed(view)
         frame = _in_own_units(trained, view[0].double().numpy(), rows.index)
     selected = pd.DataFrame(mask.expand(view.shape)[0].numpy(), columns=names, index=rows.index)

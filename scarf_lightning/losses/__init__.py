@@ -1,5 +1,5 @@
-"""Losses of the pretext tasks. One module a loss: a pure function on a stack, and the options it takes."""
+"""What outputs are held to: pure functions of one trial's tensors, with the options they take. One module a loss."""
 
-from .base import ContrastiveLoss, PretextLoss, Task
+from .base import ContrastiveLoss, Loss
 
-__all__ = ["ContrastiveLoss", "PretextLoss", "Task"]
+__all__ = ["ContrastiveLoss", "Loss"]

@@ -13,22 +13,22 @@ from .similarity import inner_products
 
 
 def alignment(first: Tensor, second: Tensor) -> Tensor:
-    """Mean over rows of ||x - y||^2 for unit vectors x, y of two views: ``(T, N, E)`` twice gives ``(T,)``."""
+    """Mean over rows of ||x - y||^2 for unit vectors x, y of two views: ``(N, E)`` twice gives a scalar."""
     return (first - second).square().sum(dim=-1).mean(dim=-1)
 
 
 def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
-    """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors: ``(T, N, E)`` gives ``(T,)``.
+    """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors: ``(N, E)`` gives a scalar.
 
     One row has no pair; it gives 0.
     """
     n = z.shape[-2]
     if n == 1:
-        return (z * 0).flatten(1).sum(dim=-1)
+        return (z * 0).sum()
     squared = z.square().sum(dim=-1)  # 1, but for an embedding of nothing but zeros, which has no direction
     squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * inner_products(z, z)
     itself = torch.eye(n, dtype=torch.bool, device=z.device)
-    return (-t * squared_distances).masked_fill(itself, -math.inf).flatten(1).logsumexp(dim=-1) - math.log(n * (n - 1))
+    return (-t * squared_distances).masked_fill(itself, -math.inf).flatten().logsumexp(dim=-1) - math.log(n * (n - 1))
 
 
 @dataclass

@@ -16,11 +16,11 @@ EPSILON = 1e-5
 def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
     """sum_i (1 - C_ii)^2 + off_diagonal * sum_{i != j} C_ij^2, with C the cross-correlation of features over a batch.
 
-    **Shape.** ``(T, N, E)`` twice gives ``(T,)``. One row has no variance: C is 0 and the loss E.
+    **Shape.** ``(N, E)`` twice gives a scalar. One row has no variance: C is 0 and the loss E.
     """
     correlation = _standardise(first).mT @ _standardise(second) / first.shape[-2]
     diagonal = correlation.diagonal(dim1=-2, dim2=-1)
-    squared_all = correlation.square().flatten(1).sum(dim=-1)
+    squared_all = correlation.square().sum()
     squared_diagonal = diagonal.square().sum(dim=-1)
     return (1 - diagonal).square().sum(dim=-1) + off_diagonal * (squared_all - squared_diagonal)
 

@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from .cross_entropy import weighted_mean
+
 
 def log_t(x: Tensor, t: float) -> Tensor:
     """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1."""
@@ -26,7 +28,7 @@ def exp_t(x: Tensor, t: float) -> Tensor:
 
 
 def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
-    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(T, N, C)`` to ``(T, N, C)``."""
+    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(N, C)`` to ``(N, C)``."""
     if t == 1:
         return logits.softmax(dim=-1)
     logits = logits - logits.detach().amax(dim=-1, keepdim=True)  # a shift changes nothing but the rounding
@@ -37,8 +39,10 @@ def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
 class _Normalisation(torch.autograd.Function):
     """lambda_t(a), found by fixed-point iteration; its gradient is the escort distribution p^t / sum p^t."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, t: float, iterations: int) -> Tensor:
+    def forward(logits: Tensor, t: float, iterations: int) -> Tensor:
         largest = logits.amax(dim=-1, keepdim=True)
         shifted = logits - largest
         scaled = shifted
@@ -46,16 +50,19 @@ class _Normalisation(torch.autograd.Function):
             partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
             scaled = shifted * ((1 - t) * partition.log()).exp()
         partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
-        normalisation = -log_t(1 / partition, t) + largest
-        probabilities = exp_t(logits - normalisation, t)
-        escort = (t * probabilities.log()).exp()
-        ctx.save_for_backward(escort / escort.sum(dim=-1, keepdim=True))
-        return normalisation
+        return -log_t(1 / partition, t) + largest
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        logits, ctx.t, _ = inputs
+        ctx.save_for_backward(logits, output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        (escort,) = ctx.saved_tensors
-        return gradients[0] * escort, None, None
+        logits, normalisation = ctx.saved_tensors
+        probabilities = exp_t(logits - normalisation, ctx.t)
+        escort = (ctx.t * probabilities.log()).exp()
+        return gradients[0] * (escort / escort.sum(dim=-1, keepdim=True)), None, None
 
 
 def bitempered(
@@ -71,10 +78,10 @@ def bitempered(
 
     p is the tempered softmax at t2. At t1 = t2 = 1 it is cross-entropy, less the entropy of soft targets.
 
-    **Shape.** ``logits`` ``(T, N, C)``; ``targets`` class numbers ``(T, N)`` or probabilities ``(T, N, C)``;
-    ``weights`` ``(T, N)`` or None; returns ``(T,)``.
+    **Shape.** ``logits`` ``(N, C)``; ``targets`` class numbers ``(N,)`` or probabilities ``(N, C)``; ``weights``
+    ``(N,)`` or None; returns a scalar.
     """
-    labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype) if targets.dim() == 2 else targets
+    labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype) if targets.dim() == 1 else targets
     tiny = torch.finfo(logits.dtype).tiny
     probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
     safe = labels.clamp_min(tiny)
@@ -82,6 +89,4 @@ def bitempered(
     power = 2 - t1
     surplus = ((power * safe.log()).exp() * (labels > 0) - (power * probabilities.log()).exp()) / power
     rows = (divergence - surplus).sum(dim=-1)
-    if weights is None:
-        return rows.mean(dim=-1)
-    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1)
+    return weighted_mean(rows, weights)

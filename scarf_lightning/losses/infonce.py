@@ -13,7 +13,7 @@ from .similarity import cosine_similarities
 def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0) -> Tensor:
     """Mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), which is cross-entropy minus log N.
 
-    **Shape.** ``(T, N, E)`` twice gives ``(T,)``. One row gives 0: it is its own only candidate.
+    **Shape.** ``(N, E)`` twice gives a scalar. One row gives 0: it is its own only candidate.
     """
     logits = cosine_similarities(clean, corrupted) / temperature
     positive = logits.diagonal(dim1=-2, dim2=-1)

@@ -5,25 +5,20 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .base import PretextLoss, Task
+from .base import Loss
 
 
 def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
-    """Mean over rows and features of the squared difference: ``(T, N, D)`` twice gives ``(T,)``."""
-    return (output - target).square().flatten(1).mean(dim=-1)
+    """Mean over rows and features of the squared difference: ``(N, D)`` twice gives a scalar."""
+    return (output - target).square().mean()
 
 
 @dataclass
-class Reconstruction(PretextLoss):
+class Reconstruction(Loss):
     """g gives back the clean encoded row from the corrupted one; it is as wide as that, and not normalised."""
 
     name: ClassVar[str] = "reconstruction"
-    task: ClassVar[Task] = "reconstruction"
-    sees_clean: ClassVar[bool] = False
     has_error: ClassVar[bool] = False
 
-    def loss(self, clean: Tensor | None, corrupted: Tensor, encoded: Tensor) -> Tensor:
-        return mean_squared_error(corrupted, encoded)
-
-    def error(self, clean: Tensor | None, corrupted: Tensor, encoded: Tensor) -> Tensor:
-        raise TypeError("a reconstruction is not right or wrong")
+    def __call__(self, output: Tensor, target: Tensor) -> Tensor:
+        return mean_squared_error(output, target)

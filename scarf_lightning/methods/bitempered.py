@@ -1,10 +1,13 @@
 """The bi-tempered logistic loss (Amid et al. 2019, https://arxiv.org/abs/1906.03361; paper, section 4)."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from ..modules.variants import Tempered, Variant
-from .base import SingleFitMethod, Supervision
+from ..engine.finetune import FinetuneModule
+from ..engine.setup import FitSetup
+from ..losses.bitempered import bitempered
+from .base import SingleFitMethod
 
 
 @dataclass
@@ -24,5 +27,6 @@ class Bitempered(SingleFitMethod):
         if self.iterations < 1:
             raise ValueError(f"iterations must be at least 1, not {self.iterations}")
 
-    def variant(self, supervision: Supervision) -> Variant | None:
-        return Tempered(self.t1, self.t2, self.iterations)
+    def module(self, setup: FitSetup) -> FinetuneModule:
+        criterion = partial(bitempered, t1=self.t1, t2=self.t2, iterations=self.iterations)
+        return FinetuneModule(setup.classifier(), criterion=criterion, **setup.training)

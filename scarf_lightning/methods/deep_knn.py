@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from .base import Outcome, RaggedMethod, Supervision
 
 
@@ -33,6 +33,7 @@ class DeepKNN(RaggedMethod):
     among the first one's logits, shares. Where that leaves fewer than two points, all of them."""
 
     name: ClassVar[str] = "deep_knn"
+    typical_fits: ClassVar[int] = 2
     k: int = 50
 
     def __post_init__(self) -> None:
@@ -42,6 +43,8 @@ class DeepKNN(RaggedMethod):
     def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
         rows, labels = stack.data.labelled, stack.data.labels
         first, classifier = supervision.fit(stack, stack.labelled(), number=1)
+        if first.diverged.all():
+            return Outcome.of_fits(stack.predict(classifier, stack.data.test), first)
         logits = stack.logits(classifier, rows)[0].cpu().numpy()
         kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.n_classes)
         if kept.sum() < 2:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from .base import Method, Outcome, Supervision
 
 
@@ -13,6 +13,7 @@ class Distill(Method):
     rows with the first one's predictions as soft labels for both."""
 
     name: ClassVar[str] = "distill"
+    typical_fits: ClassVar[int] = 2
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
         first, teacher = supervision.fit(stack, stack.labelled(), number=1)

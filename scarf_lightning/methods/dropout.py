@@ -1,10 +1,11 @@
-"""Dropout (paper, section 4)."""
+"""Dropout (Srivastava et al. 2014; paper, section 4)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.variants import Variant, WithDropout
-from .base import SingleFitMethod, Supervision
+from ..engine.finetune import FinetuneModule
+from ..engine.setup import FitSetup
+from .base import SingleFitMethod
 
 
 @dataclass
@@ -18,5 +19,5 @@ class Dropout(SingleFitMethod):
         if not 0 <= self.rate < 1:
             raise ValueError(f"rate must lie in [0, 1), not {self.rate}")
 
-    def variant(self, supervision: Supervision) -> Variant | None:
-        return WithDropout(self.rate)
+    def module(self, setup: FitSetup) -> FinetuneModule:
+        return FinetuneModule(setup.classifier(dropout=self.rate), **setup.training)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..data.datamodule import Examples
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from .base import SingleFitMethod
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.datamodule import Examples
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 
 Ints = NDArray[np.int64]
 

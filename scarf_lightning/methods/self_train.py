@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from .base import Outcome, RaggedMethod, Supervision
 from .pseudo_labels import PseudoLabels, check_pseudo_label_options
 
@@ -14,6 +14,8 @@ class SelfTrain(RaggedMethod):
     probability above the threshold; a final model is trained on the final set. It ends early when all have a label."""
 
     name: ClassVar[str] = "self_train"
+    needs_unlabelled_rows: ClassVar[bool] = True
+    typical_fits: ClassVar[int] = 8
     threshold: float = 0.75
     iterations: int = 10
 

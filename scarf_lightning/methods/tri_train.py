@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..modules.stack import Stack
+from ..engine.stack import Stack
 from ..randomness import Purpose
 from .base import Outcome, RaggedMethod, Supervision
 from .pseudo_labels import PseudoLabels, check_pseudo_label_options
@@ -39,6 +39,9 @@ class TriTrain(RaggedMethod):
     models vote. It ends early when no model lacks a label."""
 
     name: ClassVar[str] = "tri_train"
+    needs_unlabelled_rows: ClassVar[bool] = True
+    has_encoder: ClassVar[bool] = False
+    typical_fits: ClassVar[int] = 24
     threshold: float = 0.75
     iterations: int = 10
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.stack import Stack
 from ..errors import UsageError
-from ..modules.stack import Stack
 from ..randomness import Purpose
 from .base import Method, Outcome, Supervision
 
@@ -18,6 +18,10 @@ class XGBoost(Method):
     """XGBClassifier on the labelled training rows, one-hot encoded; validation rows are not used."""
 
     name: ClassVar[str] = "xgboost"
+    pretrainable: ClassVar[bool] = False
+    uses: ClassVar[tuple[str, ...]] = ()
+    has_encoder: ClassVar[bool] = False
+    trains_each_alone: ClassVar[bool] = True
     max_depth: int = 3
     n_estimators: int = 100
     learning_rate: float = 0.1
@@ -42,7 +46,8 @@ class XGBoost(Method):
         for position in range(n_trials):
             probabilities.append(self._predict(stack.of(position)))
             started.append(time.perf_counter())
-        return Outcome(np.stack(probabilities), None, np.ones(n_trials, dtype=np.int64), np.diff(started))
+        once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
+        return Outcome(np.stack(probabilities), None, once, np.diff(started), never)
 
     def _predict(self, stack: Stack) -> NDArray[np.float64]:
         """Class probabilities of the test rows of a stack of one, ``(n_test, C)``; 0 for a class without a label."""

@@ -65,9 +65,9 @@ def paper_cells(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.
 
 
 def paper_section(results: CellResults, defaults: Mapping[Competitor, Row]) -> Section | None:
-    """Ours beside the paper's, where any cell has its settings and a finished trial."""
+    """Ours beside the paper's, where any cell has its settings and a trial that did not diverge."""
     cells = paper_cells(results, defaults)
-    rows = results.trials.join(cells[["dataset_id", *LABEL]], on="cell", how="inner")
+    rows = results.trials.dropna(subset=["accuracy"]).join(cells[["dataset_id", *LABEL]], on="cell", how="inner")
     if rows.empty:
         return None
     rows["dataset_id"] = rows["dataset_id"].astype(int)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import UsageError
 from .answer import answer_section
 from .beside_paper import Competitor, paper_section
-from .blocks import Paragraph, Picture, Section
+from .blocks import Paragraph, Picture, Section, counted
 from .commands import Commands
 from .drawings import Drawing, draw_all
 from .options import Options
@@ -70,10 +70,16 @@ def make_report(
 
     Raises:
         NothingFinishedError: no trial is.
+        UsageError: no trial has the metric.
     """
     if results.trials.empty:
         raise NothingFinishedError(
             f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
+        )
+    if results.trials["diverged"].all():
+        raise UsageError(
+            f"{counted(len(results.trials), 'trial')} diverged, and there is no other; train with other settings, such "
+            "as a lower learning rate."
         )
     if results.trials[options.metric].isna().all():
         raise UsageError(f"No trial has the metric {options.metric}: it is younger than these results.")
@@ -81,6 +87,8 @@ def make_report(
     about += [completeness(results), f"In win matrices a difference counts by {options.in_words}."]
     about += left_out
     about += [damage(results.damaged)] if results.damaged else []
+    diverged = int(results.trials["diverged"].sum())
+    about += [f"{counted(diverged, 'trial')} diverged, and no mean counts them."] if diverged else []
     beside = paper_section(results, defaults)
     sections = [
         answer_section(results, options, more_trials),

@@ -54,7 +54,9 @@ def provenance_section(results: CellResults, command: str) -> Section:
     blocks += _versions(results)
     finished = results.cells[results.cells["finished"] > 0]
     if len(finished):
-        listed = finished[[*columns, "dataset_id", "finished", "fingerprint"]]
+        gone = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
+        counts = ["finished", *(["diverged"] if gone.any() else [])]
+        listed = finished.assign(diverged=gone)[[*columns, "dataset_id", *counts, "fingerprint"]]
         heading = {"finished": "trials", "dataset_id": "OpenML id"}
         blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=heading))
     version = importlib.metadata.version("scarf-lightning")

@@ -52,8 +52,9 @@ class CellResults:
     Attributes:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None where
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
-        trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; each metric, NaN in rows older than
-            it is; ``finetune_epochs``; ``n_train, n_test``, rows of the split.
+        trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
+            NaN where it did and in rows older than the metric; ``finetune_epochs``; ``n_train, n_test``, rows of the
+            split.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell for which nothing is asked: names leave out what is usual.
@@ -97,7 +98,11 @@ def read_results(
             stored = read_cell(cell.folder)
             damaged |= stored.damaged
             found = [stored.rows[trial] for trial in range(cell.trials) if trial in stored.rows]
-            rows += [{"cell": label, "trial": row["trial"]} | {m: row.get(m) for m in measured} for row in found]
+            rows += [
+                {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
+                | {name: row.get(name) for name in measured}
+                for row in found
+            ]
             finished = len(found)
             folders[label] = cell.folder
         cells.append(
@@ -111,8 +116,8 @@ def read_results(
                 "overrides": cell.overrides,
             }
         )
-    numbers = dict.fromkeys(("cell", "trial"), "int64") | dict.fromkeys(measured, "float64")
-    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in numbers.items()})
+    kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
+    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
     return CellResults(_objects(cells), frame, folders, damaged, usual or {})
 
 
@@ -127,12 +132,13 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
     described: list[tuple[Path, Row]] = []
     damaged: dict[Path, str] = {}
     trials: dict[Path, int] = {}
-    for folder, description, stored in described_cells(results):
-        if description is None:
+    for folder, stored in described_cells(results):
+        if stored.description is None:
             damaged |= stored.damaged
         else:
-            described.append((folder, description))
-            trials[folder] = max([*(trial + 1 for trial in stored.rows), _asked_for(description["overrides"])])
+            described.append((folder, stored.description))
+            asked = _asked_for(stored.description["overrides"])
+            trials[folder] = max([*(trial + 1 for trial in stored.rows), asked])
     if not described:
         raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
     contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}
@@ -170,7 +176,7 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     for cell in cells:
         trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
         if len(trials):
-            frame = read_curves(results.folders[cell], results.damaged).assign(cell=cell)
+            frame = read_curves(read_cell(results.folders[cell]), results.damaged).assign(cell=cell)
             frames.append(frame[frame["trial"].isin(trials)])
     filled = [frame for frame in frames if len(frame)] or frames[:1]
     return pd.concat(filled).reindex(columns=list(CURVE))
@@ -180,7 +186,7 @@ def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
     """The versions and hardware that the cells' stacks were trained with, and how many stacks with each."""
     found: Counter[tuple[tuple[str, str], ...]] = Counter()
     for folder in results.folders.values():
-        for values in read_environments(folder, results.damaged):
+        for values in read_environments(read_cell(folder), results.damaged):
             versions = values.pop("packages", {})
             found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
     return found

@@ -1,16 +1,19 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import LostClaimError, folder_time, is_claimed
+from .claims import LostClaimError, folder_time, give_back, is_claimed
 from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
+from .files import check_folder
 from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, described_cells, load
 from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
 from .pretrained import PretrainedTrial, PretrainingStore
+from .records import DamagedRecordError
 from .store import CellStore, StackRecord, read_cell
 
 __all__ = [
     "CellStore",
+    "DamagedRecordError",
     "Failure",
     "KnownData",
     "LostClaimError",
@@ -20,10 +23,12 @@ __all__ = [
     "StoredCell",
     "StoredTrial",
     "axis_columns",
+    "check_folder",
     "described_cells",
     "fingerprint",
     "folder_time",
     "forget_failure",
+    "give_back",
     "identity",
     "is_claimed",
     "keep_failure",

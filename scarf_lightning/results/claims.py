@@ -4,11 +4,13 @@ While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name 
 
 - It is made beside its place and renamed there, which fails while a claim is there: one process wins.
 - The holder touches it as long as it lives; its age is judged by the clock that stamps the folder's files.
-- One that is too old, or whose process is known to be dead, is taken over by renaming the file. The name is the
-  holder's own, so of several processes one succeeds, and a claim made in the meantime is never hit.
+- One that is too old, or stamped in the future, or whose process is known to be dead, is taken over by renaming the
+  file. The name is the holder's own, so of several processes one succeeds, and one made in the meantime is never hit.
+- A file that no process of ours put there, such as a file manager's, is judged by its age alone.
 """
 
 import os
+import re
 import shutil
 import socket
 import threading
@@ -19,9 +21,10 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from .files import beside
+from .files import beside, remove
 
 FOLDER = "claim"
+TOKEN = re.compile(r"(?P<pid>\d{1,9})\.(?P<started>\w+)\.(?P<space>\w+)\.\w+", re.ASCII)
 STALE_AFTER = 120.0
 """Seconds without a sign of life after which a claim may be taken over."""
 RENEW_EVERY = 20.0
@@ -65,8 +68,11 @@ class Claim:
         self._released.set()
         if self._renewing.is_alive():
             self._renewing.join()
-        self._path.unlink(missing_ok=True)
-        with suppress(OSError):  # gone, or another process holds it by now
+        with suppress(OSError):  # another process holds it by now
+            os.utime(self._path)  # so that nobody takes it over meanwhile
+            _remove_others(self._path)
+        with suppress(OSError):
+            remove(self._path)
             self._place.rmdir()
 
     def _renew(self) -> None:
@@ -98,6 +104,13 @@ def claim_when_free(folder: Path) -> Iterator[Claim]:
                 yield held
                 return
         time.sleep(LOOK_EVERY)
+
+
+def give_back(folder: Path) -> None:
+    """Remove a claim that nobody holds any more, such as that of a job which was killed."""
+    if (folder / FOLDER).exists():
+        with claim(folder):  # takes it over, and releases it
+            pass
 
 
 def is_claimed(folder: Path, now: float) -> bool:
@@ -132,29 +145,42 @@ def _create(folder: Path, token: str) -> bool:
 
 def _take_over(folder: Path, token: str) -> bool:
     """Whether a claim was there that nobody renews, and this process was the one to get it."""
-    now = folder_time(folder)
-    for path in _tokens(folder):
-        if _is_stale(path, now):
-            with suppress(FileNotFoundError):  # released, or another was first
-                os.utime(path)  # first, so that its new name never looks old
-                path.rename(path.with_name(token))
-                return True
-    return False
+    now, paths = folder_time(folder), _tokens(folder)
+    if not paths or not all(_is_stale(path, now) for path in paths):
+        return False
+    try:  # all processes try the same file, so that one succeeds
+        os.utime(paths[0])  # first, so that its new name never looks old
+        mine = paths[0].rename(paths[0].with_name(token))
+    except FileNotFoundError:  # released, or another was first
+        return False
+    _remove_others(mine)
+    return True
+
+
+def _remove_others(mine: Path) -> None:
+    """Remove what else is in a claim that this process holds: files of no process, or of one that was taken over."""
+    for path in mine.parent.iterdir():
+        if path != mine:
+            with suppress(OSError):  # its owner was faster
+                remove(path)
 
 
 def _tokens(folder: Path) -> list[Path]:
+    """What is in a claim: its holder's file first, if there is one."""
     try:
-        return list((folder / FOLDER).iterdir())
+        return sorted((folder / FOLDER).iterdir(), key=lambda path: (_parts(path.name) is None, path.name))
     except FileNotFoundError:
         return []
 
 
 def _is_stale(path: Path, now: float) -> bool:
     try:
-        age = now - path.stat().st_mtime
+        stamp = path.stat().st_mtime
     except FileNotFoundError:
         return False  # it is another's by now
-    return age > STALE_AFTER or _is_dead(path.name)
+    if stamp > now + STALE_AFTER:  # from the future, unless this process slept since it read the clock
+        return stamp > folder_time(path.parent.parent) + STALE_AFTER
+    return now - stamp > STALE_AFTER or _is_dead(path.name)
 
 
 def _token() -> str:
@@ -164,16 +190,25 @@ def _token() -> str:
 
 def _is_dead(token: str) -> bool:
     """Whether the holder is known to be gone, so that nobody need wait: it ran on this machine, and does no more."""
-    pid, started, space, _ = token.split(".")
+    parts = _parts(token)
+    if parts is None:
+        return False
+    pid, started, space = parts
     if space != _process_space() or space == "unknown":
         return False
     try:
-        os.kill(int(pid), 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
         return False  # it runs as another user
-    return _started(int(pid)) not in (started, None)
+    return _started(pid) not in (started, None)
+
+
+def _parts(token: str) -> tuple[int, str, str] | None:
+    """A holder's process number, start and space; None for a name that `_token` did not make."""
+    found = TOKEN.fullmatch(token)
+    return None if found is None else (int(found["pid"]), found["started"], found["space"])
 
 
 def _started(pid: int) -> str | None:

@@ -1,11 +1,12 @@
 """What was learnt of data when they were loaded, kept beside the results so that nothing need be loaded to know it."""
 
-import json
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from .files import write_whole
+from .records import DamagedRecordError, Fields, check_fields, read_sealed, sealed
 
 
 class HasFiles(Protocol):
@@ -19,31 +20,46 @@ class HasFiles(Protocol):
 
 @dataclass(frozen=True)
 class KnownData:
-    """Data that were loaded once: the hash of their content, and their size."""
+    """Data that were loaded once: the hash of their content, and their size, with ``n_encoded`` columns after one-hot
+    encoding (None in a note of an earlier version)."""
 
     hash: str
     n_rows: int
     n_columns: int
     n_classes: int
+    n_encoded: int | None = None
+
+
+FIELDS: Fields = {"hash": str, "n_rows": int, "n_columns": int, "n_classes": int}
+"""Of a note on data."""
 
 
 def known_data(results: Path, source: HasFiles) -> KnownData | None:
-    """What is known of data, if it was noted for files of these sizes and times; the data are not read."""
+    """What is known of data, if it was noted for files of these sizes and times; the data are not read.
+
+    A note that is damaged is as good as none, and named in a warning: the data are loaded again.
+    """
     described = _describe(source)
     if not described:
         return None
+    path = _path(results, source)
     try:
-        note = json.loads(_path(results, source).read_text(encoding="utf-8"))
-        return KnownData(**note["data"]) if note["files"] == described else None
-    except (FileNotFoundError, ValueError, KeyError, TypeError):  # torn or older is as good as none: it is written anew
+        note = read_sealed(path)
+        check_fields(note, {"data": dict, "files": list})
+        check_fields(note["data"], FIELDS)
+    except FileNotFoundError:
         return None
+    except DamagedRecordError as error:
+        warnings.warn(f"{path} is left out: {error}; it is written anew when the data are loaded.", stacklevel=2)
+        return None
+    return KnownData(**{name: note["data"][name] for name in FIELDS}) if note["files"] == described else None
 
 
 def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
     """Note what data are that have just been loaded."""
     if known_data(results, source) != data:
         note = {"data": asdict(data), "files": _describe(source)}
-        write_whole(_path(results, source), json.dumps(note, indent=2) + "\n")
+        write_whole(_path(results, source), sealed(note))
 
 
 def _path(results: Path, source: HasFiles) -> Path:

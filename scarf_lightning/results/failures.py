@@ -5,15 +5,15 @@
 A cell may fail before its data, and so its fingerprint, are known: the key names what was asked for instead.
 """
 
-import json
 import socket
 import time
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from ..errors import UsageError
 from .files import write_whole
+from .records import DamagedRecordError, check_fields, read_sealed, sealed
 
 FOLDER = "failures"
 
@@ -37,15 +37,20 @@ def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
     """Write down why a cell failed."""
     what = str(error) if isinstance(error, UsageError) else "".join(traceback.format_exception(error)).rstrip()
     failure = Failure(cell, what, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
-    write_whole(_path(results, key), json.dumps(asdict(failure), indent=2) + "\n")
+    write_whole(_path(results, key), sealed(asdict(failure)))
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
-    """Why a cell failed when it was last tried, if it did."""
+    """Why a cell failed when it was last tried, if it did; where that cannot be read any more, the failure says so."""
+    path, names = _path(results, key), [field.name for field in fields(Failure)]
     try:
-        return Failure(**json.loads(_path(results, key).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):  # torn or older is as good as none
+        found = read_sealed(path)
+        check_fields(found, dict.fromkeys(names, str))
+    except FileNotFoundError:
         return None
+    except DamagedRecordError as error:
+        return Failure(f"Cell {key}", f"why it failed is not known, {path} cannot be used: {error}.", "", "")
+    return Failure(**{name: found[name] for name in names})
 
 
 def forget_failure(results: Path, key: str) -> None:

@@ -2,20 +2,22 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
+
+from ..errors import UsageError
 
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
 
 
 @contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
+def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
-    Left by an exception, it is removed and ``target`` does not appear.
+    Left by an exception, it is removed and ``target`` does not appear; ``before``, called last, may raise one too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     folder = beside(target)
@@ -25,6 +27,8 @@ def whole_folder(target: Path) -> Iterator[Path]:
         for path in folder.iterdir():
             _sync(path)
         _sync(folder)
+        if before is not None:
+            before()
         folder.rename(target)
     except BaseException:
         with suppress(FileNotFoundError):  # stopped when it had its name already
@@ -47,6 +51,26 @@ def write_whole(target: Path, text: str) -> None:
     _sync(target.parent)
 
 
+def check_folder(results: Path, *, writable: bool) -> None:
+    """Make sure that results can be in this folder, which need not exist; ``writable`` makes it, too.
+
+    Raises:
+        UsageError: it is a file, or lies in one, or nothing can be written to it.
+    """
+    there = next(path for path in (results, *results.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
+    if writable:
+        probe = beside(results / "probe")
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise UsageError(f"paths.results={results} cannot be written to: {reason}; name another folder.") from error
+
+
 def beside(target: Path) -> Path:
     """A name beside the target that nobody else takes. Not by `tempfile`, whose files only their owner may read."""
     return target.parent / f"{UNFINISHED}{uuid4().hex}"
@@ -62,10 +86,15 @@ def remove_older(folder: Path, pattern: str, than: float) -> None:
     for path in folder.glob(pattern):
         with suppress(FileNotFoundError):  # finished, or removed by another
             if path.stat().st_mtime < than:
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
+                remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _sync(path: Path) -> None:

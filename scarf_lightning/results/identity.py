@@ -6,20 +6,26 @@ from dataclasses import replace
 from typing import Any
 
 from ..config import Config, canonical, plugin_hashes
+from ..settings import DEFAULT_PRECISION
 
 SCIENCE_VERSION = 1
 """Raised by every change that alters the numbers a cell gives; results of another version are other results."""
 
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """The canonical fields of a cell on the data of this hash."""
-    return _numbered(config, data_hash, canonical(config))
+    """The canonical fields of a cell on the data of this hash.
+
+    Precision is one of them where it is not the default.
+    """
+    precision = config.trainer.precision
+    other = {} if precision == DEFAULT_PRECISION else {"precision": precision}
+    return _numbered(config, data_hash, other | canonical(config))
 
 
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     """The canonical fields of a cell's pre-training: one serves every method and regime.
 
-    Precision is in it, unlike in a cell's: weights of one precision would be taken for those of another.
+    Precision is always one of them.
     """
     alone = canonical(replace(config, method={"name": "control"}))  # a method may use what its pre-training does not
     fields = {name: value for name, value in alone.items() if name not in ("regime", "method", "cotrain", "finetune")}

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..metrics import METRICS, metrics
-from .records import DamagedRecordError
-from .store import Row, Stored, read_cell, read_description
+from .store import DESCRIPTION, Row, Stored, read_cell
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "trial", *(metric.name for metric in METRICS), "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "trial", *(metric.name for metric in METRICS), "diverged", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = (
@@ -28,22 +27,22 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics of `scarf_lightning.metrics`, NaN in rows older than they are; epochs and seconds of each phase; ``fits``,
-    how many; split sizes; hardware; ``fingerprint``.
+    metrics of `scarf_lightning.metrics`, NaN in rows older than they are; ``diverged``, the phase (``pretrain``,
+    ``finetune``) in which a trial without metrics did; epochs and seconds of each phase; ``fits``, how many; split
+    sizes; hardware; ``fingerprint``.
 
-    A record that is torn, of another schema or of another cell is left out, with a warning that names it.
+    A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 
     Raises:
         UsageError: no such folder, or no results in it.
     """
     folder = Path(folder)
     rows: list[Row] = []
-    for path in sorted(folder.glob("*/cell.json")):
+    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
         stored = read_with_warnings(path.parent)
-        try:
-            cell = read_description(path.parent)
-        except DamagedRecordError:
-            continue  # named above
+        cell = stored.description
+        if cell is None:
+            continue
         labels = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
         axes = labels | axis_columns(cell["identity"])
         rows += [axes | row for _, row in sorted(stored.rows.items())]
@@ -52,16 +51,15 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     return as_table(rows, FIRST_COLUMNS)
 
 
-def described_cells(folder: Path) -> Iterator[tuple[Path, Row | None, Stored]]:
-    """The cells in a folder: where each is, its description, None where that is damaged, and what it holds."""
-    for path in sorted(folder.glob("*/cell.json")):
-        stored = read_cell(path.parent)
-        yield path.parent, read_description(path.parent) if stored.described else None, stored
+def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
+    """The cells in a folder that have a description, whole or damaged: where each is, and what it holds."""
+    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
+        yield path.parent, read_cell(path.parent)
 
 
-def read_with_warnings(cell: Path) -> Stored:
-    """What a cell's folder holds; a warning names each record that cannot be used."""
-    stored = read_cell(cell)
+def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
+    """What a cell's folder holds, see `read_cell`; a warning names each record that cannot be used."""
+    stored = read_cell(cell, weights=weights)
     for damaged, reason in stored.damaged.items():
         warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=3)
     return stored

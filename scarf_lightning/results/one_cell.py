@@ -1,21 +1,23 @@
 """One cell of the store, and one trial of it."""
 
-import json
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from numpy.typing import NDArray
 
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
-from .records import read_record, record_folders
-from .store import CONTENTS, ENVIRONMENT, PREPROCESSING, WEIGHTS, Row, Stored, read_description
+from .records import WEIGHTS, DamagedRecordError, read_file
+from .store import CONFIG, PREPROCESSING, Row, Stored, stack_curves, stack_environment
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 CURVE = ("phase", "trial", "epoch")
 """What tells the records of a curve apart."""
@@ -55,69 +57,84 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     """One cell of a folder of results; what is damaged is left out, with a warning that names it.
 
     Raises:
-        UsageError: the folder has no such cell, or its description is damaged.
+        UsageError: the folder has no such cell, or its description or configuration is damaged.
     """
-
     cell = Path(results) / fingerprint
-    stored = _described(cell)
+    stored, description = _described(cell)
+    unread: dict[Path, str] = {}
+    curves = read_curves(stored, unread)
+    for stack, reason in unread.items():
+        warnings.warn(f"{stack} has no curves: {reason}.", stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
+    try:
+        config = read_file(cell, description, CONFIG, lambda content: dict(yaml.safe_load(content)))
+    except DamagedRecordError as error:
+        raise UsageError(f"{cell / CONFIG} cannot be used: {error}.") from error
     return StoredCell(
         fingerprint,
-        config=yaml.safe_load((cell / "config.yaml").read_text(encoding="utf-8")),
-        description=read_description(cell),
+        config=config,
+        description=description,
         trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
-        curves=read_curves(cell, stored.damaged),
+        curves=curves,
     )
 
 
-def read_curves(cell: Path, damaged: Mapping[Path, str]) -> "pd.DataFrame":
-    """The curves in a cell's folder but for the stacks that are ``damaged``, as in `StoredCell`."""
+def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
+    """The curves of a cell, as in `StoredCell`; stacks whose curves turn out to be damaged are noted in ``damaged``."""
     import pandas as pd
 
-    frames = [pd.read_parquet(stack / "curves.parquet") for stack in _whole(cell, damaged)]
-    frames = [frame for frame in frames if len(frame)]  # no network, no curve
+    frames = [frame for frame in _of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
     curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
     return curves.drop_duplicates(list(CURVE), ignore_index=True)
 
 
-def read_environments(cell: Path, damaged: Mapping[Path, str]) -> list[dict[str, Any]]:
-    """Versions and hardware that each stack of a cell was trained with, but for those that are ``damaged``."""
-    return [json.loads((stack / ENVIRONMENT).read_text(encoding="utf-8")) for stack in _whole(cell, damaged)]
+def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
+    """Versions and hardware that each stack of a cell was trained with; damage is noted as by `read_curves`."""
+    return list(_of_stacks(stored, stack_environment, damaged))
 
 
 def load_trial(fingerprint: str, trial: int, results: str | Path = "results") -> StoredTrial:
-    """One finished trial of a cell.
+    """One finished trial of a cell; what is damaged is left out, with a warning that names it.
 
     Raises:
         UsageError: the folder has no such cell, or the cell no such trial.
     """
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
     cell = Path(results) / fingerprint
-    stored = _described(cell)
-    for stack in _whole(cell, stored.damaged):
-        for position, row in enumerate(read_record(stack, CONTENTS, fingerprint)["trials"]):
+    stored, _ = _described(cell, weights=True)
+    for stack, table in stored.stacks.items():
+        for position, row in enumerate(table["trials"]):
             if row["trial"] == trial:
-                weights = stack / WEIGHTS
+                try:
+                    arrays = read_file(stack, table, PREPROCESSING, load)
+                    weights = read_file(stack, table, WEIGHTS, load) if WEIGHTS in table["files"] else None
+                except DamagedRecordError as error:
+                    raise UsageError(f"{stack} cannot be used: {error}.") from error
                 return StoredTrial(
                     row,
-                    {name: array[position] for name, array in load_file(stack / PREPROCESSING).items()},
-                    {n: w[position] for n, w in load_file(weights).items()} if weights.exists() else None,
+                    {name: array[position] for name, array in arrays.items()},
+                    weights and {name: weight[position] for name, weight in weights.items()},
                 )
     finished = ", ".join(map(str, sorted(stored.rows))) or "none"
     raise UsageError(f"Cell {fingerprint} has no finished trial {trial}; it has: {finished}.")
 
 
-def _described(cell: Path) -> Stored:
-    stored = read_with_warnings(cell)
-    if not stored.described:
+def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
+    """What the store has of a cell that it describes, and the description."""
+    stored = read_with_warnings(cell, weights=weights)
+    if stored.description is None:
         raise UsageError(
             f"{cell.parent} holds no cell {cell.name}; scarf_lightning.results.load names its cells in the column "
             "fingerprint."
         )
-    return stored
+    return stored, stored.description
 
 
-def _whole(cell: Path, damaged: Mapping[Path, str]) -> Iterator[Path]:
-    """The stacks that can be used."""
-    return (stack for stack in record_folders(cell / "stacks") if stack not in damaged)
+def _of_stacks(stored: Stored, read: Callable[[Path, Row], T], damaged: dict[Path, str]) -> Iterator[T]:
+    """What this reads of each whole stack; one that turns out to be damaged is noted."""
+    for stack, table in stored.stacks.items():
+        try:
+            yield read(stack, table)
+        except DamagedRecordError as error:
+            damaged[stack] = str(error)

@@ -3,32 +3,47 @@
     results/pretrained/<fingerprint>/pretraining.json                 identity
     results/pretrained/<fingerprint>/claim/                           while a process trains some of its trials
     results/pretrained/<fingerprint>/trials/<trial>/weights.safetensors
-                                                    curve.json        a record an epoch; epochs, seconds
+                                                    curve.json        a record an epoch; epochs, seconds; hashes
 
 It may be deleted as a whole or in part at any time: what is missing is trained again where it is needed.
 """
 
-import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .claims import claim_when_free, folder_time
+from .claims import Claim, LostClaimError, claim_when_free, folder_time
 from .files import beside, remove_unfinished, write_whole
 from .identity import fingerprint
-from .records import SCHEMA_VERSION, DamagedRecordError, new_record, read_record, record_folders
+from .records import (
+    WEIGHTS,
+    DamagedRecordError,
+    Fields,
+    check_contents,
+    check_fields,
+    new_record,
+    read_file,
+    read_record,
+    read_sealed,
+    record_folders,
+    sealed,
+    table_of,
+)
 from .set_aside import set_aside
 
 FOLDER = "pretrained"
+DESCRIPTION = "pretraining.json"
 CONTENTS = "curve.json"
-WEIGHTS = "weights.safetensors"
+FIELDS: Fields = {"epochs": int, "best_epoch": int, "seconds": int | float, "curve": list}
 GIGABYTE = 1e9
 
 
@@ -68,21 +83,21 @@ class PretrainingStore:
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """Those of ``trials`` that are not there, or are damaged."""
-        return [trial for trial in trials if self._contents(trial) is None]
+        return [trial for trial in trials if not self._is_whole(trial)]
 
     @contextmanager
-    def claim(self) -> Iterator[None]:
-        """The right to train trials of this pre-training, waited for while another process has it."""
-        with claim_when_free(self.folder):
+    def claim(self) -> Iterator[Claim]:
+        """The right to train trials of this pre-training, waited for while another process has it.
+
+        What is damaged is set aside; a warning names it.
+        """
+        with claim_when_free(self.folder) as held:
             now = folder_time(self.folder)
             for folder in (self.folder, self.folder / "trials"):
                 remove_unfinished(folder, now)
-            for trial in record_folders(self.folder / "trials"):
-                try:
-                    read_record(trial, CONTENTS, self.fingerprint)
-                except DamagedRecordError as error:
-                    set_aside(self.results, [trial], str(error))
-            yield
+            for path, reason in self._damaged():
+                warnings.warn(set_aside(self.results, [path], reason), stacklevel=3)
+            yield held
 
     def clear(self, reason: str) -> None:
         """Set all its trials aside, so that they are trained again."""
@@ -90,54 +105,84 @@ class PretrainingStore:
             set_aside(self.results, trials, reason)
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
-        """Those of ``trials`` that are there."""
-        from safetensors.numpy import load_file
-
+        """Those of ``trials`` that are there; what is damaged is left out, with a warning that names it."""
         found = {}
         for trial in trials:
-            contents = self._contents(trial)
-            if contents is None:
+            place = self._place(trial)
+            try:
+                found[trial] = self._load(trial)
+                os.utime(place)  # what was used last is evicted last
+            except FileNotFoundError:
                 continue
-            with suppress(FileNotFoundError):  # evicted meanwhile
-                weights = load_file(self._place(trial) / WEIGHTS)
-                os.utime(self._place(trial))  # what was used last is evicted last
-                found[trial] = PretrainedTrial(
-                    trial,
-                    weights,
-                    contents["epochs"],
-                    contents["best_epoch"],
-                    contents["seconds"],
-                    contents["curve"],
-                )
+            except DamagedRecordError as error:
+                if place.exists():  # not evicted meanwhile
+                    warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
         return found
 
-    def add(self, trained: Sequence[PretrainedTrial]) -> None:
-        """Keep these trials, under the claim, and evict those of any pre-training that were not used for longest."""
-        from safetensors.numpy import save_file
+    def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
+        """Keep these trials, and evict those of any pre-training that were not used for longest.
 
-        if not (self.folder / "pretraining.json").exists():
-            described = {"schema": SCHEMA_VERSION, "fingerprint": self.fingerprint, "identity": self.identity}
-            write_whole(self.folder / "pretraining.json", json.dumps(described, indent=2) + "\n")
-        for each in trained:
-            values = {
-                "trial": each.trial,
-                "epochs": each.epochs,
-                "best_epoch": each.best_epoch,
-                "seconds": each.seconds,
-                "curve": list(each.curve),
-            }
-            with new_record(self._place(each.trial), CONTENTS, self.fingerprint, values) as folder:
-                save_file({n: np.ascontiguousarray(weight) for n, weight in each.weights.items()}, folder / WEIGHTS)
+        Where the ``claim`` was lost meanwhile, none are kept: the process that took it over trains the same.
+        """
+        with suppress(LostClaimError):
+            if not (self.folder / DESCRIPTION).exists():
+                described = table_of([], self.fingerprint) | {"identity": self.identity}
+                write_whole(self.folder / DESCRIPTION, sealed(described))
+            for each in trained:
+                self._add(each, claim)
         evict(self.results, self.max_gb)
+
+    def _add(self, each: PretrainedTrial, claim: Claim | None) -> None:
+        from safetensors.numpy import save
+
+        place = self._place(each.trial)
+        values = {"trial": each.trial} | {name: getattr(each, name) for name in FIELDS} | {"curve": list(each.curve)}
+        arrays = {name: np.ascontiguousarray(weight) for name, weight in each.weights.items()}
+        try:
+            with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
+                (folder / WEIGHTS).write_bytes(save(arrays))
+        except OSError:
+            if not place.exists():  # else a process that had the claim meanwhile has kept the same
+                raise
 
     def _place(self, trial: int) -> Path:
         return self.folder / "trials" / f"{trial:04d}"
 
-    def _contents(self, trial: int) -> dict[str, Any] | None:
+    def _load(self, trial: int) -> PretrainedTrial:
+        from safetensors.numpy import load
+
+        place = self._place(trial)
+        contents = self._contents(trial)
+        weights = read_file(place, contents, WEIGHTS, load)
+        return PretrainedTrial(trial, weights, **{name: contents[name] for name in FIELDS})
+
+    def _contents(self, trial: int) -> dict[str, Any]:
+        contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
+        check_fields(contents, {"trial": int, **FIELDS})
+        return contents
+
+    def _is_whole(self, trial: int) -> bool:
         try:
-            return read_record(self._place(trial), CONTENTS, self.fingerprint)
-        except (FileNotFoundError, DamagedRecordError):  # `claim` sets a damaged one aside before it is trained again
-            return None
+            self._contents(trial)
+        except (FileNotFoundError, DamagedRecordError):
+            return False
+        return True
+
+    def _damaged(self) -> Iterator[tuple[Path, str]]:
+        """What cannot be used, and why."""
+        checks: dict[Path, Callable[[], object]] = {
+            place: partial(self._load, int(place.name)) for place in (self.folder / "trials").glob("[0-9]*")
+        }
+        description = self.folder / DESCRIPTION
+        checks[description] = lambda: check_contents(read_sealed(description), self.fingerprint)
+        for path, check in checks.items():
+            try:
+                check()
+            except FileNotFoundError:
+                continue  # not there yet, or evicted meanwhile
+            except DamagedRecordError as error:
+                if path.exists():
+                    yield path, str(error)
 
 
 def evict(results: Path, max_gb: float) -> int:

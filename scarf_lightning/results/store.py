@@ -17,8 +17,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,35 @@ from numpy.typing import NDArray
 from .claims import Claim, claim, folder_time
 from .files import remove_unfinished, write_whole
 from .identity import fingerprint
-from .records import SCHEMA_VERSION, DamagedRecordError, check_contents, new_record, read_record, record_folders
+from .records import (
+    WEIGHTS,
+    DamagedRecordError,
+    Fields,
+    check_fields,
+    new_record,
+    read_file,
+    read_record,
+    record_folders,
+    sealed,
+    table_of,
+)
 from .set_aside import set_aside
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, Any]
 
+DESCRIPTION = "cell.json"
+CONFIG = "config.yaml"
 CONTENTS = "trials.json"
+CURVES = "curves.parquet"
 PREPROCESSING = "preprocessing.safetensors"
-WEIGHTS = "weights.safetensors"
 ENVIRONMENT = "environment.json"
+DESCRIBED: Fields = {
+    "dataset": str, "dataset_id": int | None, "identity": dict, "columns": list, "classes": list, "overrides": list,
+}  # fmt: skip
+"""Fields of a description that readers rely on."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +75,12 @@ class StackRecord:
 
 @dataclass
 class Stored:
-    """What a cell's folder holds: rows by trial, what cannot be used of it and why, and whether it says what it is."""
+    """What a cell's folder holds: what it says it is, rows by trial, the tables of contents of whole stacks, and what
+    cannot be used of it and why."""
 
-    described: bool = False
+    description: Row | None = None
     rows: dict[int, Row] = field(default_factory=dict)
+    stacks: dict[Path, Row] = field(default_factory=dict)
     damaged: dict[Path, str] = field(default_factory=dict)
 
 
@@ -77,7 +100,7 @@ class CellStore:
     @property
     def is_described(self) -> bool:
         """Whether the store knows what the cell is, so that `load_cell` finds it."""
-        return (self.folder / "cell.json").exists()
+        return (self.folder / DESCRIPTION).exists()
 
     def rows(self, trials: Sequence[int] | None = None) -> list[Row]:
         """Rows of the finished trials, or of those among ``trials``, in their order."""
@@ -102,7 +125,12 @@ class CellStore:
 
     def mend(self) -> list[str]:
         """Set aside what is damaged, under the cell's claim; a sentence on each."""
-        return [self._set_aside([path], reason) for path, reason in read_cell(self.folder).damaged.items()]
+        said = []
+        for path, reason in read_cell(self.folder, weights=True).damaged.items():
+            config = self.folder / CONFIG  # written before the description and moved before it, so never left behind
+            both = path.name == DESCRIPTION and config.exists()
+            said.append(self._set_aside([config, path] if both else [path], reason))
+        return said
 
     def clear(self, reason: str) -> str:
         """Set all records aside, under the cell's claim, so that its trials are trained again."""
@@ -118,6 +146,7 @@ class CellStore:
         classes: Sequence[str],
         overrides: Sequence[str],
         config: str,
+        reading: Mapping[str, Any] | None = None,
     ) -> None:
         """Write what the cell is, before its first stack.
 
@@ -129,83 +158,115 @@ class CellStore:
             classes: of its target.
             overrides: what asks for the cell on the command line.
             config: the resolved configuration, as YAML.
+            reading: how a user's file was read, and what should be known of it.
         """
         if self.is_described:
             return
-        cell = {
-            "schema": SCHEMA_VERSION,
-            "fingerprint": self.fingerprint,
+        write_whole(self.folder / CONFIG, config)
+        cell = table_of([self.folder / CONFIG], self.fingerprint) | {
             "dataset": dataset,
             "dataset_id": dataset_id,
             "source": source,
             "columns": [{"name": name, "categories": categories} for name, categories in columns],
             "classes": list(classes),
             "overrides": list(overrides),
+            "reading": dict(reading or {}),
             "identity": self.identity,
         }
-        write_whole(self.folder / "config.yaml", config)
-        write_whole(self.folder / "cell.json", json.dumps(cell, indent=2) + "\n")
+        write_whole(self.folder / DESCRIPTION, sealed(cell))
 
-    def add(self, record: StackRecord) -> None:
-        """Keep the trials of one stack."""
+    def add(self, record: StackRecord, claim: Claim | None = None) -> None:
+        """Keep the trials of one stack.
+
+        Raises:
+            LostClaimError: another process has taken the ``claim`` over; nothing is kept.
+        """
         import pandas as pd
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
 
         trials = [row["trial"] for row in record.rows]
         name = f"{trials[0]:04d}-{trials[-1]:04d}-{np.random.default_rng().integers(16**8):08x}"
         rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
-        with new_record(self.folder / "stacks" / name, CONTENTS, self.fingerprint, {"trials": rows}) as folder:
+        place = self.folder / "stacks" / name
+        with new_record(place, CONTENTS, self.fingerprint, {"trials": rows}, claim) as folder:
             columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
             pd.DataFrame(list(record.curves), columns=columns).to_parquet(
-                folder / "curves.parquet", compression="zstd", index=False
+                folder / CURVES, compression="zstd", index=False
             )
             for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
                 if arrays is not None:
-                    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, folder / file)
+                    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+                    (folder / file).write_bytes(content)  # `save_file` hides it from all but its owner
             (folder / ENVIRONMENT).write_text(json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8")
 
     def _set_aside(self, paths: Sequence[Path], reason: str) -> str:
         return set_aside(self.results, paths, reason)
 
 
-def read_cell(cell: Path) -> Stored:
-    """What a cell's folder holds. Where a trial was trained twice, the rows are equal; the first is taken."""
+def read_cell(cell: Path, *, weights: bool = False) -> Stored:
+    """What a cell's folder holds. Where a trial was trained twice, the rows are equal; the first is taken.
+
+    Args:
+        cell: the folder.
+        weights: whether the hashes of fine-tuned weights are checked, too; see `records`.
+    """
     stored = Stored()
     try:
-        read_description(cell)
-        stored.described = True
+        stored.description = _description(cell)
     except DamagedRecordError as error:
-        stored.damaged[cell / "cell.json"] = str(error)
-    except FileNotFoundError:
-        pass  # not described yet
+        stored.damaged[cell / DESCRIPTION] = str(error)
     for stack in record_folders(cell / "stacks"):
         try:
-            rows = read_record(stack, CONTENTS, cell.name)["trials"]
+            table = read_record(stack, CONTENTS, cell.name, weights=weights)
+            check_fields(table, {"trials": list})
+            for row in table["trials"]:
+                check_fields(row, {"trial": int})
         except DamagedRecordError as error:
             stored.damaged[stack] = str(error)
             continue
         except FileNotFoundError:
             continue  # set aside by another process meanwhile
-        for row in rows:
+        stored.stacks[stack] = table
+        for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
 
 
-def read_description(cell: Path) -> Row:
-    """What a cell is.
+def stack_curves(stack: Path, table: Row) -> "pd.DataFrame":
+    """A row an epoch and trial of a stack.
 
     Raises:
-        DamagedRecordError: its description is torn, of another schema, or another cell's.
-        FileNotFoundError: it has none.
+        DamagedRecordError: see `read_file`.
     """
-    try:
-        description = json.loads((cell / "cell.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DamagedRecordError("cell.json is torn") from error
-    check_contents(description, cell.name)
+    import pandas as pd
+
+    return read_file(stack, table, CURVES, lambda content: pd.read_parquet(BytesIO(content)))
+
+
+def stack_environment(stack: Path, table: Row) -> Row:
+    """Versions and hardware that a stack was trained with.
+
+    Raises:
+        DamagedRecordError: see `read_file`.
+    """
+    return read_file(stack, table, ENVIRONMENT, lambda content: dict(json.loads(content)))
+
+
+def _description(cell: Path) -> Row | None:
+    """What a cell is, if it says so.
+
+    Raises:
+        DamagedRecordError: its description or its configuration is damaged, of another schema, or another cell's.
+    """
+    if not (cell / DESCRIPTION).exists():
+        return None
+    description = read_record(cell, DESCRIPTION, cell.name)
+    check_fields(description, DESCRIBED)
+    for column in description["columns"]:
+        check_fields(column, {"name": str, "categories": list | None})
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
-    return dict(description)
+    return description
 
 
 def _json_value(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config.combinations import is_pretrained
+from ..config.combinations import is_pretrained, method_facts
 from .cell import Cell
 from .survey import State, Surveyed
 
@@ -27,25 +27,23 @@ PRETRAIN_SECONDS = 1.0
 FINETUNE_SECONDS = 0.2
 """A trial on 1,000 rows of 30 columns, on one core: the scale of the rule, which the first finished cells correct."""
 
-FITS = {"distill": 2, "deep_knn": 2, "self_train": 8, "tri_train": 24}
-"""How many supervised fits a method makes, about."""
-
 RIDGE = 0.5
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a cell: what decides its time. ``kind`` is the pre-training or the method."""
+    """One phase of a cell: what decides its time. ``kind`` is the pre-training or the method, ``fits`` how many."""
 
     name: str
     kind: str
     n_rows: int
     n_columns: int
+    fits: int = 1
 
     @property
     def rule(self) -> float:
         """Seconds a trial by the rule of thumb."""
-        scale = PRETRAIN_SECONDS if self.name == "pretrain" else FINETUNE_SECONDS * FITS.get(self.kind, 1)
+        scale = PRETRAIN_SECONDS if self.name == "pretrain" else FINETUNE_SECONDS * self.fits
         return scale * (0.05 + self.n_rows / 1000) * (1 + self.n_columns / 1000)
 
 
@@ -85,7 +83,8 @@ class CostModel:
 
 def supervised(cell: Cell) -> Phase:
     """The supervised phase of a cell."""
-    return Phase("finetune", cell.config.method["name"], *size(cell))
+    fits = method_facts(cell.config).variables["typical_fits"]
+    return Phase("finetune", cell.config.method["name"], *size(cell), fits)
 
 
 def pretraining(cell: Cell) -> Phase | None:

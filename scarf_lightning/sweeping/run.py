@@ -15,9 +15,12 @@ from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 from rich.table import Table
 
+from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UsageError
+from ..escaping import escaped
+from ..results import check_folder, give_back
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
 from .cost import CostModel
@@ -48,6 +51,8 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
+    for results in {cell.results for cell in cells}:
+        check_folder(results, writable=options.force)
     if options.plan:
         _show_plan(survey(cells), request)
         return 0
@@ -59,6 +64,8 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     problems: list[str] = []
     if waiting:
         _check_parts([each.cell for each in waiting])
+        for results in {each.cell.results for each in waiting}:
+            check_folder(results, writable=True)
         model = CostModel(before)
         deal = partial(make_chunks, settings=options.chunk, model=model, launcher=name)
         progress = SweepProgress(before, model, screen(stderr=True))
@@ -69,7 +76,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
     for problem in problems:
-        print(problem, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
+        print(escaped(problem), file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
     return 1 if problems else 0
 
 
@@ -99,11 +106,23 @@ def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[S
 
 def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
     with written(chunks, results) as files:
-        jobs = launcher.launch([[f"chunk.file={_quoted(str(file))}"] for file in files], initial_job_idx=0)
+        try:
+            jobs = launcher.launch([[f"chunk.file={_quoted(str(file))}"] for file in files], initial_job_idx=0)
+        except BaseException:  # an interrupt among them: joblib kills its processes then
+            _give_back_claims([cell for chunk in chunks for cell in chunk.cells])
+            raise
     for job in jobs:
         if job.status != JobStatus.COMPLETED:  # cells fail by themselves, so this is the job's own error
             error = job._return_value  # the property of that name prints a line of its own before it raises
             raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
+
+
+def _give_back_claims(cells: Sequence[Cell]) -> None:
+    """Of jobs that were killed; what a living process holds stays with it."""
+    for cell in cells:
+        for store in (cell.store(), cell.pretraining()):
+            if store is not None:
+                give_back(store.folder)
 
 
 def _quoted(text: str) -> str:
@@ -153,6 +172,10 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
         console.print(f"{request.sweep.title}{paper}")
     for sentence in sentences(plan):
         console.print(sentence, soft_wrap=True, markup=False)
+    for source in {each.cell.source.key: each.cell.source for each in surveyed}.values():
+        if source.is_found_out:
+            for line in reading_report(source.load()):
+                console.print(line, soft_wrap=isinstance(line, str))
     rows = largest(plan, n=10)
     if len(rows) > 1:
         table = Table("longest first", box=None)

@@ -1,5 +1,6 @@
 """How far the cells of a sweep are, read from the store alone."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -49,10 +50,10 @@ def _look(cell: Cell, now: float) -> Surveyed:
     if store is None:
         failure = read_failure(cell.results, cell.key)
         return Surveyed(cell, State.FAILED if failure else State.WAITING, [], failure)
-    stored = read_cell(store.folder)
+    stored = read_cell(store.folder, weights=cell.config.keep_weights)
     wanted = range(cell.config.trials)
     rows = [stored.rows[trial] for trial in wanted if trial in stored.rows]
-    if len(rows) == len(wanted) and stored.described and not stored.damaged:
+    if len(rows) == len(wanted) and stored.description is not None and not stored.damaged:
         return Surveyed(cell, State.FINISHED, rows)
     if is_claimed(store.folder, now):
         return Surveyed(cell, State.RUNNING, rows)
@@ -61,5 +62,11 @@ def _look(cell: Cell, now: float) -> Surveyed:
 
 
 def _time(results: Path) -> float:
-    """By the clock of the results folder; where there is none, nothing is claimed either."""
-    return folder_time(results) if results.exists() else 0.0
+    """By the clock of the results folder; where there is none, nothing is claimed either.
+
+    One that cannot be written to is judged by this machine's clock.
+    """
+    try:
+        return folder_time(results) if results.exists() else 0.0
+    except OSError:
+        return time.time()

@@ -5,33 +5,41 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from ..modules.fitting import Fit
+from ..engine.fitting import Fit
 from ..results import PretrainedTrial, PretrainingStore
 
 Train = Callable[[Sequence[int]], Fit]
-"""Pre-trains these trials; one trial is the same whichever others are trained with it."""
+"""Pre-trains these trials at once."""
 
 
-def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train) -> Fit:
+def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, together: bool = False) -> Fit:
     """The pre-training of ``trials``, in their order, each trained once for all cells that start from it.
 
     Args:
         trials: numbers of trials.
-        store: where they are kept; a process that finds another at work on them waits for it.
+        store: where they are kept; a process that finds another at work on them waits for it. A trial that diverged is
+            not kept.
         train: trains what is missing.
+        together: train all of them where one is missing, as company; what was kept is taken nevertheless.
     """
     if not store.keeps:
         return train(trials)
     kept = store.load(trials)
+    diverged: set[int] = set()
     if len(kept) < len(trials):
-        with store.claim():
+        with store.claim() as claim:
             kept = store.load(trials)
             missing = [trial for trial in trials if trial not in kept]
             if missing:
-                trained = _by_trial(train(missing), missing)
-                store.add(trained)
+                chosen = list(trials) if together else missing
+                fit = train(chosen)
+                diverged = {
+                    trial for trial, gone in zip(chosen, fit.diverged, strict=True) if gone and trial in missing
+                }
+                trained = [each for each in _by_trial(fit, chosen) if each.trial in missing]
+                store.add([each for each in trained if each.trial not in diverged], claim)
                 kept |= {each.trial: each for each in trained}
-    return Fit.join([_as_fit(kept[trial]) for trial in trials])
+    return Fit.join([_as_fit(kept[trial], trial in diverged) for trial in trials])
 
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
@@ -49,11 +57,12 @@ def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
     ]
 
 
-def _as_fit(kept: PretrainedTrial) -> Fit:
+def _as_fit(kept: PretrainedTrial, diverged: bool) -> Fit:
     return Fit(
         {name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
         np.array([kept.epochs]),
         np.array([kept.best_epoch]),
         np.array([kept.seconds]),
         list(kept.curve),
+        np.array([diverged]),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from pytorch_lightning import Callback
 from rich.console import Console
 
@@ -10,12 +11,13 @@ from ..config import Config, Parts
 from ..console.progress import StackProgress
 from ..data.table import Table
 from ..data.trials import prepare_trials
+from ..engine.early_stopping import TrialStopping
+from ..engine.exactness import Promise
+from ..engine.fitting import Fit
+from ..engine.hardware import Hardware
+from ..engine.stack import Stack
 from ..methods import Outcome, Supervision
-from ..metrics import classification_metrics
-from ..modules.early_stopping import TrialStopping
-from ..modules.fitting import Fit
-from ..modules.hardware import Hardware
-from ..modules.stack import Stack
+from ..metrics import classification_metrics, metrics
 from ..randomness import Streams
 from ..results import PretrainingStore, StackRecord
 from .environment import environment
@@ -30,6 +32,8 @@ def train_stack(
     pretrained: PretrainingStore,
     hardware: Hardware,
     console: Console | None,
+    *,
+    company: Sequence[int] | None = None,
 ) -> StackRecord:
     """Pre-train where the cell says so, train the method, measure on the test rows.
 
@@ -37,42 +41,52 @@ def train_stack(
         config: the cell's configuration.
         parts: what it names.
         table: its data.
-        trials: the stack's.
+        trials: those to keep.
         pretrained: where pre-trainings are kept.
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
+        company: the trials to train at once, these among them; None for these alone.
     """
+    together = list(trials if company is None else company)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         return [StackProgress(phase, stopping, max_epochs, console)] if console else []
 
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)
-        data = prepare_trials(table, chosen, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
-        return Stack(
+        data = prepare_trials(
             table,
-            data,
+            chosen,
             streams,
-            config.network,
-            hardware,
-            watch=watch,
+            regime=parts.regime,
+            scaling=parts.scaling,
+            fit_on=config.fit_on,
+            splitting=parts.splitting,
         )
+        return Stack.make(table, data, streams, parts.network, config.network, hardware, watch)
 
-    stack, pretext, pretraining = stack_of(trials), parts.pretext, None
+    stack, pretext, pretraining = stack_of(together), parts.pretext, None
     if pretext is not None:
         pretraining = pretrain(
-            trials,
+            together,
             pretrained,
-            lambda missing: (stack if missing == trials else stack_of(missing)).pretrain(config.pretrain, pretext),
+            lambda missing: (stack if missing == together else stack_of(missing)).pretrain(config.pretrain, pretext),
+            together=hardware.promise is Promise.FIXED,
         )
+    if parts.method.trains_each_alone and list(trials) != together:
+        pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
+        stack = stack_of(trials)
     encoder = pretraining.part("encoder") if pretraining else None
-    outcome = parts.method.run(stack, Supervision(config.finetune, encoder, parts.augmentation, parts.cotraining))
+    outcome = parts.method.run(stack, Supervision(config.finetune, encoder))
+    kept = [stack.data.trials.index(trial) for trial in trials]
+    rows = _rows(stack, pretraining, outcome, config)
+    weights = _weights(outcome.fit) if config.keep_weights else None
     return StackRecord(
-        rows=_rows(stack, pretraining, outcome, config),
-        curves=_curves(pretraining, outcome.fit),
-        preprocessing={name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")},
-        environment=environment(hardware, config.trainer.threads),
-        weights=_weights(outcome.fit) if config.keep_weights else None,
+        rows=[rows[position] for position in kept],
+        curves=[record for record in _curves(pretraining, outcome.fit) if record["trial"] in trials],
+        preprocessing={name: getattr(stack.data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
+        environment=environment(hardware, config.trainer.threads, len(together)),
+        weights=weights and {name: weight[kept] for name, weight in weights.items()},
     )
 
 
@@ -81,6 +95,7 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
     sizes = {
         "n_train": data.train.shape[1],
         "n_labelled": data.labelled.shape[1],
+        "n_unlabelled": data.train.shape[1] - data.labelled.shape[1],
         "n_validation": data.validation.shape[1],
         "n_test": data.test.shape[1],
     }
@@ -89,9 +104,14 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         "precision": stack.hardware.precision,
         "threads": config.trainer.threads,
     }
+    diverged = _diverged(pretraining, outcome)
     return [
-        {"trial": trial}
-        | classification_metrics(outcome.probabilities[t], labels[data.test[t]])
+        {"trial": trial, "diverged": diverged[t]}
+        | (
+            dict.fromkeys(metric.name for metric in metrics())
+            if diverged[t]
+            else classification_metrics(outcome.probabilities[t], labels[data.test[t]])
+        )
         | _effort("pretrain", pretraining, t)
         | _effort("finetune", outcome.fit, t)
         | {"fits": outcome.fits[t], "finetune_seconds": outcome.seconds[t]}
@@ -99,6 +119,14 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
         | place
         for t, trial in enumerate(data.trials)
     ]
+
+
+def _diverged(pretraining: Fit | None, outcome: Outcome) -> list[str | None]:
+    """The phase in which each trial diverged. It is predicted by the weights before, and not measured."""
+    of_pretraining = np.zeros_like(outcome.diverged) if pretraining is None else pretraining.diverged
+    of_method = outcome.diverged | ~np.isfinite(outcome.probabilities).all(axis=(1, 2))
+    phases = zip(of_pretraining, of_method, strict=True)
+    return ["pretrain" if first else "finetune" if second else None for first, second in phases]
 
 
 def _weights(finetuning: Fit | None) -> dict[str, Any] | None:

@@ -1,15 +1,17 @@
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
+from scarf_lightning.config.combinations import on_data, on_empty_selections
 from scarf_lightning.config.registry import options
-from scarf_lightning.config.schema import COTRAIN_TASKS, PRETEXT_TASKS, ViewsSettings
+from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
+from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.settings import PretrainSettings
-from tests.composing import cells_of, config_of, goes_together, names
+from tests.composing import cells_of, config_of, goes_together, names, serves, with_a_loss
 
 NOT_SCIENTIFIC = {
     "dataset",
@@ -41,6 +43,9 @@ WEIGHTS = {"scarf": 1.0, "scarf_ae": 0.1, "no_noise_ae": 0.1, "add_noise_ae": 0.
 """Of the tasks of co-training."""
 
 
+PRETEXTS = [name for name in names("pretrain") if name != "none"]
+
+
 def select(node: Any, option: str) -> Any:
     for key in option.split("."):
         node = node[key]
@@ -48,7 +53,7 @@ def select(node: Any, option: str) -> Any:
 
 
 def default_choice(axis: str, name: str) -> dict[str, Any]:
-    return {"name": name} | asdict(options(axis)[name]())
+    return {"name": name} | {f.name: f.default for f in fields(options(axis)[name]) if f.default is not MISSING}
 
 
 def refusal(act: Callable[[], Any]) -> str:
@@ -65,17 +70,14 @@ class TestPretraining:
     def test_an_unknown_one_is_refused_with_the_known_ones(self) -> None:
         config = config_of("pretrain.name=scarfs")
 
-        known = ", ".join(["none", *PRETEXT_TASKS])
+        known = ", ".join(["none", *PRETEXTS])
         sentence = f"pretrain.name=scarfs is unknown; the options are: {known}."
         assert refusal(lambda: check_combination(config)) == sentence
 
     @pytest.mark.parametrize("name", names("pretrain"))
     def test_known_ones_are_taken(self, name: str) -> None:
         check_combination(config_of(f"pretrain={name}"))
-        check_combination(config_of(f"pretrain.name={name}"))
-
-    def test_the_papers_are_all_there_are(self) -> None:
-        assert set(PAPER) == set(PRETEXT_TASKS)
+        check_combination(config_of(f"pretrain.name={name}"))  # its own options at their defaults
 
     @pytest.mark.parametrize("name", PAPER)
     def test_each_is_the_papers(self, name: str) -> None:
@@ -88,7 +90,7 @@ class TestPretraining:
         assert config.pretrain == replace(PretrainSettings(), name=name, monitor=monitor)
         pretext = build_parts(config).pretext
         assert pretext is not None
-        assert (pretext.augmentation.corruption.name, pretext.loss.name) == (corruption["name"], loss)
+        assert (pretext.corruption.name, pretext.loss.name) == (corruption["name"], loss)
 
     @pytest.mark.parametrize("order", [1, -1])
     @pytest.mark.parametrize("name", PAPER)
@@ -114,9 +116,6 @@ class TestPretraining:
 
 
 class TestCotraining:
-    def test_the_papers_are_all_there_are(self) -> None:
-        assert set(WEIGHTS) == set(COTRAIN_TASKS)
-
     @pytest.mark.parametrize("name", WEIGHTS)
     def test_each_is_the_papers(self, name: str) -> None:
         corruption, loss, _ = PAPER[name]
@@ -126,10 +125,9 @@ class TestCotraining:
         cotrain = config.cotrain
         assert (cotrain.task, cotrain.weight, cotrain.corruption) == (name, WEIGHTS[name], corruption)
         assert cotrain.loss == default_choice("loss", loss)
-        cotraining = build_parts(config).cotraining
-        assert cotraining is not None
-        assert (cotraining.weight, cotraining.task.loss.name) == (WEIGHTS[name], loss)
-        assert cotraining.task.augmentation.corruption.name == corruption["name"]
+        method = build_parts(config).method
+        assert (method.weight, method.pretext.loss.name) == (WEIGHTS[name], loss)
+        assert method.pretext.corruption.name == corruption["name"]
 
     @pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
     def test_its_method_and_augmentation_go_without_pretraining(self, method: str) -> None:
@@ -143,9 +141,8 @@ class TestCotraining:
 
         assert config.pretrain.name == "add_noise_ae"
         assert parts.pretext is not None
-        assert parts.cotraining is not None
-        assert (parts.pretext.loss.name, parts.cotraining.task.loss.name) == ("reconstruction", "infonce")
-        assert parts.cotraining.task.augmentation.corruption.name == "marginal"
+        assert (parts.pretext.loss.name, parts.method.pretext.loss.name) == ("reconstruction", "infonce")
+        assert parts.method.pretext.corruption.name == "marginal"
 
     def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
         config = config_of(
@@ -160,33 +157,34 @@ class TestCotraining:
         assert (config.corruption, config.loss["name"]) == (MARGINAL, "infonce")
 
     def test_a_task_that_is_no_co_training_is_refused(self) -> None:
-        sentence = refusal(lambda: config_of("method=cotrain", "cotrain.task=scarf_disc"))
+        config = config_of("method=cotrain", "cotrain.task=scarf_disc")
 
-        assert sentence == f"cotrain.task must be one of {', '.join(COTRAIN_TASKS)}, not scarf_disc."
+        sentence = f"cotrain.task must be one of {', '.join(names('cotrain'))}, not scarf_disc."
+        assert refusal(lambda: check_combination(config)) == sentence
 
 
 class TestLoss:
     """A loss serves one kind of task."""
 
     @pytest.mark.parametrize("loss", names("loss"))
-    @pytest.mark.parametrize("name", PRETEXT_TASKS)
+    @pytest.mark.parametrize("name", with_a_loss())
     def test_it_goes_with_a_pretraining_of_its_kind_alone(self, name: str, loss: str) -> None:
         config = replace(config_of(f"pretrain={name}", "pretrain.monitor=loss"), loss=default_choice("loss", loss))
 
-        if options("loss")[loss].task == PRETEXT_TASKS[name]:
+        if serves(loss, name):
             assert build_parts(config).pretext is not None
         else:
             sentence = refusal(lambda: build_parts(config))
             assert sentence.startswith(f"loss={loss} does not go with pretrain={name}, ")
 
     @pytest.mark.parametrize("loss", names("loss"))
-    @pytest.mark.parametrize("name", COTRAIN_TASKS)
+    @pytest.mark.parametrize("name", [name for name in names("cotrain") if name in with_a_loss()])
     def test_it_goes_with_a_co_training_of_its_kind_alone(self, name: str, loss: str) -> None:
         config = config_of("method=cotrain", f"cotrain={name}")
         config = replace(config, cotrain=replace(config.cotrain, loss=default_choice("loss", loss)))
 
-        if options("loss")[loss].task == PRETEXT_TASKS[name]:
-            assert build_parts(config).cotraining is not None
+        if serves(loss, name):
+            assert build_parts(config).method.pretext.loss.name == loss
         else:
             sentence = refusal(lambda: build_parts(config))
             assert sentence.startswith(f"cotrain.loss={loss} does not go with cotrain={name}, ")
@@ -205,20 +203,20 @@ class TestLoss:
     def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: list[str], start: str) -> None:
         assert refusal(lambda: build_parts(config_of(*overrides))).startswith(start)
 
-    @pytest.mark.parametrize("name", PRETEXT_TASKS)
-    def test_the_error_is_watched_where_the_loss_has_one(self, name: str) -> None:
+    @pytest.mark.parametrize("name", PRETEXTS)
+    def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
         config = config_of(f"pretrain={name}", "pretrain.monitor=error")
-        loss = config.loss["name"]
 
-        if PRETEXT_TASKS[name] != "reconstruction":
+        if name in ("scarf", "scarf_disc", "vime"):
             build_parts(config)
         else:
-            sentence = f"pretrain.monitor=error has no meaning for loss={loss}; use loss."
+            loss = " with loss=reconstruction" if name in with_a_loss() else ""
+            sentence = f"pretrain.monitor=error has no meaning for pretrain={name}{loss}; use loss."
             assert refusal(lambda: build_parts(config)) == sentence
 
 
 @pytest.mark.parametrize("order", [1, -1])
-@pytest.mark.parametrize("pretrain", PRETEXT_TASKS)
+@pytest.mark.parametrize("pretrain", PRETEXTS)
 @pytest.mark.parametrize("method", ["scarf_augment", "xgboost"])
 def test_augmentation_and_trees_are_never_pretrained(method: str, pretrain: str, order: int) -> None:
     config = config_of(*[f"method={method}", f"pretrain={pretrain}"][::order])
@@ -240,6 +238,8 @@ class TestUnused:
             ("pretrain=no_noise_ae", {"cotrain", "views", "selection"}),
             ("pretrain=add_noise_ae", {"cotrain", "views", "selection"}),
             ("pretrain=add_noise_ae corruption=mean", {"cotrain", "views"}),
+            ("pretrain=vime", {"cotrain", "views", "loss"}),
+            ("pretrain=subtab corruption=gaussian", {"cotrain", "views", "loss", "selection"}),
             ("corruption=gaussian", {"cotrain", "selection"}),
             ("corruption=none", {"cotrain", "selection"}),
             (
@@ -254,6 +254,7 @@ class TestUnused:
             ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
             ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
             ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
+            ("method=cotrain cotrain=vime", OF_PRETRAIN | {"corruption", "loss", "views", "cotrain.loss"}),
             ("method=cotrain pretrain=scarf", set()),
             ("method=cotrain pretrain=no_noise_ae", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
@@ -261,6 +262,13 @@ class TestUnused:
             (
                 "method=xgboost",
                 OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "finetune", "network"},
+            ),
+            ("method=probe", {"cotrain", "finetune", "network.head"}),
+            (
+                "method=probe pretrain=none",
+                OF_PRETRAIN
+                | {"corruption", "selection", "views", "loss", "cotrain"}
+                | {"finetune", "network.head", "network.pretrain_head"},
             ),
             ("method=distill pretrain=scarf", {"cotrain"}),
             ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views"}),
@@ -277,14 +285,30 @@ class TestUnused:
         assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
 
 
+def said(config: Config) -> dict[str, Any]:
+    """A configuration with each pretext's own options among the others, without what every cell once was."""
+    everything = asdict(config)
+    for section in ("pretrain", "cotrain"):
+        everything[section] |= everything[section].pop("options")
+    for section, option, value in (("network", "name", "mlp"), ("finetune", "freeze", "none")):
+        assert everything[section].pop(option) == value
+    return everything
+
+
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
-        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf")
+        config = config_of(
+            "seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf", "split=stratified"
+        )
 
         fields_of_cell = canonical(config)
 
         assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
-        assert fields_of_cell == {name: asdict(config)[name] for name in fields_of_cell}
+        assert fields_of_cell == {name: said(config)[name] for name in fields_of_cell}
+
+    def test_the_papers_split_is_no_field_and_what_others_go_by_is_in_the_datas_hash(self) -> None:
+        assert "split" not in canonical(config_of())
+        assert canonical(config_of("split=group", "split.column=who"))["split"] == {"name": "group"}
 
     @pytest.mark.parametrize("method", names("method"))
     @pytest.mark.parametrize("pretrain", names("pretrain"))
@@ -294,20 +318,20 @@ class TestCanonical:
 
         fields_of_cell = canonical(config)
 
-        expected = {name: asdict(config)[name] for name in fields_of_cell}
-        for option in unused:
+        expected = {name: said(config)[name] for name in fields_of_cell}
+        for option in unused - {"pretrain.options"}:
             group, _, last = option.rpartition(".")
             (select(expected, group) if group else expected)[last] = None
-        assert all(select(fields_of_cell, option) is None for option in unused)
         assert fields_of_cell == expected
         for axis in ("regime", "scaling", "method", "seed", "fit_on"):
             assert fields_of_cell[axis] == asdict(config)[axis]
-        assert (fields_of_cell["finetune"] is None) == (method == "xgboost")
+        assert (fields_of_cell["finetune"] is None) == (method in ("xgboost", "probe"))
 
     def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
         fields_of_cell = canonical(config_of("pretrain=none"))
 
-        expected = {field.name: None for field in fields(PretrainSettings)} | {"name": "none"}
+        expected = {field.name: None for field in fields(PretrainSettings) if field.name != "options"}
+        expected["name"] = "none"
         assert fields_of_cell["pretrain"] == expected
         assert fields_of_cell["network"]["pretrain_head"] is None
         assert fields_of_cell["network"]["encoder"] is not None
@@ -365,7 +389,7 @@ class TestWhatGoesTogether:
             check_combination(config)
             return
         if method in ("self_train", "tri_train"):
-            reason = f"regime={regime}: it needs unlabelled rows; use semi25."
+            reason = f"regime={regime}: it needs unlabelled rows; use few, semi25."
         else:
             reason = f"pretrain={pretrain}: it is never pre-trained; use none."
         sentence = f"method={method} does not go with {reason}"
@@ -415,3 +439,39 @@ class TestXGBoost:
             "xgboost",
             "control",
         ]
+
+
+class TestEmptySelections:
+    @pytest.mark.parametrize("selection", names("selection"))
+    @pytest.mark.parametrize("name", [name for name in names("corruption") if name != "none"])
+    @pytest.mark.parametrize(
+        ("rate", "n_columns", "n_encoded"), [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]
+    )
+    def test_none_is_what_selects_no_feature(
+        self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int
+    ) -> None:
+        chosen = default_choice("corruption", name)
+        if "rate" not in chosen:
+            return
+        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
+        space = options("corruption")[name].space
+        width = n_columns if space == "raw" else n_encoded
+        mask = options("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+
+        amounting = on_data(config, n_columns, n_encoded)
+
+        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+        if mask.any():
+            assert canonical(amounting) == canonical(config)
+            assert on_empty_selections(config, amounting) == []
+        else:
+            assert canonical(amounting) == canonical(replace(config, corruption={"name": "none"}))
+            (sentence,) = on_empty_selections(config, amounting)
+            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+
+    def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
+        config = config_of("pretrain=none")
+        assert on_empty_selections(config, on_data(config, 1, 1)) == []
+        cotrained = config_of("method=cotrain", "pretrain=none")
+        (sentence,) = on_empty_selections(cotrained, on_data(cotrained, 1, 1))
+        assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")

@@ -1,29 +1,37 @@
 """What stands in `conf/` against what the code knows. Nothing here lists options: files and classes are found."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scarf_lightning.config import Config, build_parts, read
+from scarf_lightning.config.facts import Facts, facts
 from scarf_lightning.config.registry import BASES, options
-from scarf_lightning.config.schema import (
-    COTRAIN_TASKS,
-    PRETEXT_TASKS,
-    CotrainSettings,
-    LoggerSettings,
-    PathSettings,
-    ViewsSettings,
-)
+from scarf_lightning.config.schema import CotrainSettings, LoggerSettings, PathSettings, ViewsSettings
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
-from scarf_lightning.settings import ACCELERATORS, FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.settings import ACCELERATORS, FinetuneSettings, NetworkSettings, PretrainSettings, TrainerSettings
 from scarf_lightning.sweeping.cell import Cell
-from tests.composing import CONF, GROUPS, asking_for, cells_of, composed, config_of, names, yaml
+from tests.composing import (
+    CONF,
+    GROUPS,
+    asking_for,
+    cells_of,
+    composed,
+    config_of,
+    names,
+    serves,
+    with_a_loss,
+    yaml,
+)
 
 SUITE = "cc18-"
+PARTS = ("corruption", "selection", "loss", "views", "pretext", "weight")
+"""Fields that hold what another axis names."""
+NO_FACTS = Facts({}, {})
 UNNAMED = {"dataset", "network", "trainer"}
 """Groups whose files hold settings only; those of all others name what they are."""
 NAMED = [group for group in GROUPS if group not in UNNAMED]
@@ -44,10 +52,13 @@ def own(file: Path) -> dict[str, Any]:
     content.pop("defaults", None)
     if not file.read_text().startswith(GLOBAL):
         return content
-    (group,) = content
-    assert group == file.parent.name
-    of_group: dict[str, Any] = content[group]
+    of_group: dict[str, Any] = content[file.parent.name]
     return of_group
+
+
+def own_options(file: Path) -> list[str]:
+    """What a pre-training calls its own, beyond what all of them have."""
+    return [name for name in own(file) if name in facts("pretrain").get(file.stem, NO_FACTS).fields]
 
 
 def of_groups(*groups: str) -> list[Any]:
@@ -64,6 +75,8 @@ def test_every_option_composes_and_builds(group: str, file: Path) -> None:
 
     content = own(file)
     chosen = asdict(config)[group]
+    if group in ("pretrain", "cotrain"):
+        chosen |= chosen["options"]
     assert {key: chosen[key] for key in content} == content
 
 
@@ -83,33 +96,41 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
 
 @pytest.mark.parametrize("axis", BASES)
 def test_every_class_has_a_file_and_every_file_a_class(axis: str) -> None:
-    assert names(axis) == sorted(options(axis))
+    assert [name for name in names(axis) if name != "none" or axis != "pretrain"] == sorted(options(axis))
+
+
+def defaults_of(cls: type[Any]) -> dict[str, Any]:
+    """The options of a class at their defaults; a field without one is a part, not an option."""
+    return {f.name: f.default for f in fields(cls) if f.default is not MISSING and f.name not in PARTS}
 
 
 @pytest.mark.parametrize(("axis", "file"), of_groups(*BASES))
 def test_a_file_holds_its_classs_options_and_their_defaults(axis: str, file: Path) -> None:
+    if file.stem == "none" and axis == "pretrain":
+        assert own(file) == {"name": "none"}
+        return
     cls = options(axis)[file.stem]
-
     content = own(file)
+    if axis == "network":
+        content = {"name": content["name"]} | content["encoder"]
+    if axis == "pretrain":
+        content = {name: content[name] for name in ("name", *own_options(file))}
 
-    assert content == {"name": cls.name} | asdict(cls())
+    assert content == {"name": cls.name} | defaults_of(cls)
     assert {key: type(value) for key, value in content.items()} == {
         "name": str,
-        **{key: type(value) for key, value in asdict(cls()).items()},
+        **{key: type(value) for key, value in defaults_of(cls).items()},
     }
 
 
-def test_every_pretraining_has_a_file_and_every_file_is_a_pretraining() -> None:
-    assert set(names("pretrain")) == {"none", *PRETEXT_TASKS}
+def test_every_task_of_co_training_has_a_file() -> None:
+    assert names("cotrain") == sorted(n for n, found in facts("pretrain").items() if found.variables["can_cotrain"])
 
 
-def test_every_task_of_co_training_has_a_file_and_is_a_pretext_task() -> None:
-    assert names("cotrain") == sorted(COTRAIN_TASKS)
-    assert set(COTRAIN_TASKS) <= set(PRETEXT_TASKS)
-
-
-def test_every_kind_of_loss_has_a_task_and_every_task_a_loss() -> None:
-    assert {cls.task for cls in options("loss").values()} == set(PRETEXT_TASKS.values())
+def test_every_loss_has_a_task_and_every_task_a_loss() -> None:
+    pairs = [(loss, task) for loss in options("loss") for task in with_a_loss() if serves(loss, task)]
+    assert {loss for loss, _ in pairs} == set(options("loss"))
+    assert {task for _, task in pairs} == set(with_a_loss())
 
 
 @pytest.mark.parametrize("file", files("cotrain"), ids=lambda file: file.stem)
@@ -117,7 +138,10 @@ def test_a_task_of_co_training_is_the_pretraining_of_its_name(file: Path) -> Non
     """Corruption and loss are the same, in groups of its own."""
     cotrain, pretraining = config_of(f"cotrain={file.stem}").cotrain, config_of(f"pretrain={file.stem}")
 
-    assert (cotrain.corruption, cotrain.loss) == (pretraining.corruption, pretraining.loss)
+    assert cotrain.corruption == pretraining.corruption
+    assert cotrain.options == pretraining.pretrain.options
+    if file.stem in with_a_loss():
+        assert cotrain.loss == pretraining.loss
 
 
 @pytest.mark.parametrize(("group", "file"), of_groups(*GROUPS))
@@ -137,18 +161,18 @@ def test_an_option_changes_nothing_but_its_group_and_what_it_overrides(group: st
 @pytest.mark.parametrize(
     ("content", "defaults"),
     [
-        pytest.param(lambda: yaml(CONF / "train.yaml")["finetune"], FitSettings, id="finetune"),
-        pytest.param(lambda: yaml(CONF / "network" / "mlp.yaml"), NetworkSettings, id="network=mlp"),
+        pytest.param(lambda: yaml(CONF / "train.yaml")["finetune"], FinetuneSettings, id="finetune"),
+        pytest.param(lambda: {**yaml(CONF / "network" / "mlp.yaml"), "encoder": {}}, NetworkSettings, id="network=mlp"),
         pytest.param(lambda: yaml(CONF / "trainer" / "auto.yaml"), TrainerSettings, id="trainer=auto"),
         pytest.param(lambda: yaml(CONF / "logger" / "none.yaml"), LoggerSettings, id="logger=none"),
         pytest.param(
-            lambda: {"corruption": {}, "loss": {}} | own(CONF / "cotrain" / "scarf.yaml"),
+            lambda: {"corruption": {}, "loss": {}, "options": {}} | own(CONF / "cotrain" / "scarf.yaml"),
             CotrainSettings,
             id="cotrain=scarf",
         ),
         pytest.param(lambda: yaml(CONF / "views" / "one.yaml"), ViewsSettings, id="views=one"),
         pytest.param(
-            lambda: yaml(CONF / "train.yaml")["pretrain"] | yaml(CONF / "pretrain" / "scarf.yaml"),
+            lambda: {"options": {}} | yaml(CONF / "train.yaml")["pretrain"] | yaml(CONF / "pretrain" / "scarf.yaml"),
             PretrainSettings,
             id="pretrain=scarf",
         ),
@@ -184,8 +208,7 @@ def test_an_option_of_a_group_can_be_set_alone() -> None:
     config = config_of("corruption=mean", "corruption.rate=0.3", "network.encoder.depth=2", "finetune.patience=null")
 
     assert config.corruption == {"name": "mean", "rate": 0.3}
-    assert config.network.encoder.depth == 2
-    assert config.network.encoder.width == NetworkSettings().encoder.width
+    assert config.network.encoder == {"width": 256, "depth": 2, "final_relu": True}
     assert config.finetune.patience is None
     assert config.pretrain.patience == PretrainSettings().patience
 

@@ -44,7 +44,7 @@ def test_a_part_of_the_users_is_found_by_its_name(plugin: Path) -> None:
     config = read(composed(f"plugins=[{plugin.stem}]", "corruption.name=halved", "+corruption.factor=0.25"))
     parts = build_parts(config)
     assert parts.pretext is not None
-    corruption = parts.pretext.augmentation.corruption
+    corruption = parts.pretext.corruption
     assert (corruption.name, corruption.factor, corruption.rate) == ("halved", 0.25, 0.6)  # type: ignore[attr-defined]
     assert sys.path == before
 

@@ -10,8 +10,8 @@ from scarf_lightning.config import Parts, build_parts, read
 from scarf_lightning.config.registry import BASES, build, options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
-from scarf_lightning.settings import PretrainSettings
-from tests.composing import changed
+from scarf_lightning.settings import NetworkSettings, PretrainSettings
+from tests.composing import changed, config_of
 
 BASE = """
 from abc import ABC, abstractmethod
@@ -188,43 +188,46 @@ def test_a_wrong_part_of_co_training_is_named_with_its_path(axis: str, choice: d
 def test_a_configuration_cannot_name_code(place: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = []
     monkeypatch.setattr("os.system", lambda *given: ran.append(given))
-    config = read(changed(f"{place}.{option}", "os.system"))
-    if place.startswith("cotrain."):
-        config = replace(config, method={"name": "cotrain"})
+    named = rf"^{place}(\.encoder)?\.(name=os\.system is unknown|{option} is not an option); the options"
 
-    with pytest.raises(
-        UsageError, match=rf"^{place}\.(name=os\.system is unknown|{option} is not an option); the options"
-    ):
-        build_parts(config)
+    def attempt() -> None:
+        config = read(changed(f"{place}.{option}", "os.system"))
+        build_parts(replace(config, method={"name": "cotrain"}) if place.startswith("cotrain.") else config)
+
+    with pytest.raises(UsageError, match=named):
+        attempt()
 
     assert not ran
 
 
 def test_parts_that_a_cell_does_not_use_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    monkeypatch.setattr(
-        "scarf_lightning.config.parts.build",
-        lambda axis, choice, path="": built.append(path + axis) or build(axis, choice, path),
-    )
+
+    def spied(axis: str, choice: Any, place: str | None = None, **parts: Any) -> Any:
+        built.append(place or axis)
+        return build(axis, choice, place, **parts)
+
+    monkeypatch.setattr("scarf_lightning.config.parts.build", spied)
 
     def parts_of(pretrain: str, method: str) -> tuple[Parts, list[str]]:
         built.clear()
         config = read(changed("pretrain.name", pretrain))
         return build_parts(replace(config, method={"name": method})), sorted(built)
 
-    always = ["method", "regime", "scaling"]
+    always = ["method", "network.encoder", "regime", "scaling", "split"]
     parts, named = parts_of("none", "control")
-    assert (parts.pretext, parts.augmentation, parts.cotraining) == (None, None, None)
+    assert parts.pretext is None
     assert named == always
-    parts, named = parts_of("scarf", "control")
-    assert (parts.augmentation, parts.cotraining) == (None, None)
-    assert named == sorted([*always, "corruption", "selection", "loss"])
+    _, named = parts_of("scarf", "control")
+    assert named == sorted([*always, "pretrain", "corruption", "selection", "loss"])
+    _, named = parts_of("vime", "control")
+    assert named == sorted([*always, "pretrain", "corruption", "selection"])
     parts, named = parts_of("none", "scarf_augment")
-    assert (parts.pretext, parts.cotraining) == (None, None)
+    assert parts.pretext is None
     assert named == sorted([*always, "corruption", "selection"])
     parts, named = parts_of("none", "cotrain")
-    assert (parts.pretext, parts.augmentation) == (None, None)
-    assert named == sorted([*always, "cotrain.corruption", "selection", "cotrain.loss"])
+    assert parts.pretext is None
+    assert named == sorted([*always, "cotrain", "cotrain.corruption", "selection", "cotrain.loss"])
 
 
 def test_parts_are_what_the_configuration_names() -> None:
@@ -235,17 +238,31 @@ def test_parts_are_what_the_configuration_names() -> None:
         views=ViewsSettings("both"),
         regime={"name": "semi25", "labelled": 0.5},
         scaling={"name": "minmax"},
+        network=NetworkSettings(encoder={"width": 9, "depth": 1, "final_relu": False}),
     )
 
     parts = build_parts(config)
 
-    assert parts.pretext is not None
-    augmentation, loss = parts.pretext.augmentation, parts.pretext.loss
-    assert (augmentation.corruption.name, asdict(augmentation.corruption)) == ("mean", {"rate": 0.25})
-    assert (augmentation.selection.name, parts.pretext.views) == ("bernoulli", "both")
+    pretext: Any = parts.pretext
+    assert (pretext.corruption.name, asdict(pretext.corruption)) == ("mean", {"rate": 0.25})
+    assert (pretext.selection.name, pretext.views) == ("bernoulli", "both")
     assert (parts.regime.name, asdict(parts.regime)) == ("semi25", {"labelled": 0.5})
-    assert (loss.name, asdict(loss)) == ("infonce", {"temperature": 0.5})
+    assert (pretext.loss.name, asdict(pretext.loss)) == ("infonce", {"temperature": 0.5})
     assert (parts.scaling.name, parts.method.name) == ("minmax", "control")
+    assert (parts.network.name, asdict(parts.network)) == ("mlp", {"width": 9, "depth": 1, "final_relu": False})
+
+
+def test_a_pretexts_own_options_stand_beside_those_of_all() -> None:
+    config = config_of("pretrain=vime", "pretrain.alpha=0.5", "pretrain.patience=1")
+
+    assert (config.pretrain.options, config.pretrain.patience) == ({"alpha": 0.5}, 1)
+    pretext: Any = build_parts(config).pretext
+    assert pretext.alpha == 0.5
+    assert read(asdict(config)) == config, "as it is kept beside the results"
+    with pytest.raises(UsageError, match=r"^pretrain\.alpha must be greater than 0, not -1\.0\.$"):
+        build_parts(config_of("pretrain=vime", "pretrain.alpha=-1"))
+    with pytest.raises(UsageError, match=r"^pretrain\.alpha is not an option; the options of pretrain are: "):
+        read(changed("pretrain.alpha", 0.5))
 
 
 def test_the_parts_of_co_training_and_augmentation_are_what_the_configuration_names() -> None:
@@ -254,16 +271,15 @@ def test_the_parts_of_co_training_and_augmentation_are_what_the_configuration_na
 
     parts = build_parts(replace(config, method={"name": "cotrain"}, cotrain=cotrain))
 
-    assert parts.pretext is not None
-    assert parts.pretext.augmentation.corruption.name == "marginal"
-    assert parts.cotraining is not None
-    task = parts.cotraining.task
-    assert (parts.cotraining.weight, task.loss.name, task.views) == (0.5, "infonce", "both")
-    assert (task.augmentation.corruption.name, asdict(task.augmentation.corruption)) == ("zero", {"rate": 0.2})
-    assert task.augmentation.selection.name == "shared"
+    pretext: Any = parts.pretext
+    assert pretext.corruption.name == "marginal"
+    method: Any = parts.method
+    task = method.pretext
+    assert (method.weight, task.loss.name, task.views) == (0.5, "infonce", "both")
+    assert (task.corruption.name, asdict(task.corruption)) == ("zero", {"rate": 0.2})
+    assert task.selection.name == "shared"
 
     alone = replace(config, method={"name": "scarf_augment"}, corruption={"name": "joint", "rate": 0.4})
-    augmentation = build_parts(replace(alone, pretrain=PretrainSettings(name="none"))).augmentation
-    assert augmentation is not None
-    assert (augmentation.corruption.name, asdict(augmentation.corruption)) == ("joint", {"rate": 0.4})
-    assert augmentation.selection.name == "shared"
+    augment: Any = build_parts(replace(alone, pretrain=PretrainSettings(name="none"))).method
+    assert (augment.corruption.name, asdict(augment.corruption)) == ("joint", {"rate": 0.4})
+    assert augment.selection.name == "shared"

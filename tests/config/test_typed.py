@@ -6,7 +6,6 @@ import pytest
 from omegaconf import OmegaConf
 
 from scarf_lightning.config import Config, read
-from scarf_lightning.config.schema import COTRAIN_TASKS
 from scarf_lightning.config.typed import explain, typed
 from scarf_lightning.errors import UsageError
 from tests.composing import changed, composed, names
@@ -131,10 +130,21 @@ def test_a_schema_without_options_says_so() -> None:
         ("trials", 0, "trials must be at least 1, not 0."),
         ("seed", -1, "seed must be at least 0, not -1."),
         ("fit_on", "test", "fit_on must be one of all, train, not test."),
-        ("network.encoder.depth", 0, "network.encoder.depth must be at least 1, not 0."),
+        ("network.head.depth", 0, "network.head.depth must be at least 1, not 0."),
         ("network.head.width", 0, "network.head.width must be at least 1, not 0."),
         ("network.bias_init", "ones", "network.bias_init must be one of zeros, pytorch, not ones."),
         ("finetune.batch_size", 1, "finetune.batch_size must be at least 2, not 1."),
+        ("trials", 10**5, "trials must be at most 10000, not 100000."),
+        ("pretrain.learning_rate", 1e300, "pretrain.learning_rate must be at most 1e+12, not 1e+300."),
+        ("finetune.epsilon", 1e300, "finetune.epsilon must be at most 1e+12, not 1e+300."),
+        ("pretrain.validation_passes", 10**22, f"pretrain.validation_passes must be at most 10000, not {10**22}."),
+        ("finetune.batch_size", 10**10, "finetune.batch_size must be at most 1000000000, not 10000000000."),
+        ("finetune.max_epochs", 10**7, "finetune.max_epochs must be at most 1000000, not 10000000."),
+        ("pretrain.patience", 10**7, "pretrain.patience must be at most 1000000, not 10000000."),
+        ("network.encoder.width", 10**6, "network.encoder.width must be at most 100000, not 1000000."),
+        ("network.head.depth", 10**4, "network.head.depth must be at most 1000, not 10000."),
+        ("trainer.threads", 10**5, "trainer.threads must be at most 4096, not 100000."),
+        ("trainer.trials_per_stack", 10**5, "trainer.trials_per_stack must be at most 10000, not 100000."),
         ("finetune.learning_rate", 0, "finetune.learning_rate must be greater than 0, not 0.0."),
         ("finetune.learning_rate", float("nan"), "finetune.learning_rate must be a finite number, not nan."),
         ("finetune.epsilon", -1, "finetune.epsilon must be greater than 0, not -1.0."),
@@ -145,16 +155,11 @@ def test_a_schema_without_options_says_so() -> None:
         ("pretrain.validation_passes", 0, "pretrain.validation_passes must be at least 1, not 0."),
         ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, not tpu."),
         ("views.name", "three", "views.name must be one of one, both, not three."),
-        (
-            "cotrain.task",
-            "scarf_disc",
-            f"cotrain.task must be one of {', '.join(COTRAIN_TASKS)}, not scarf_disc.",
-        ),
         ("cotrain.weight", 0, "cotrain.weight must be greater than 0, not 0.0."),
         (
             "cotrain.wieght",
             1,
-            "cotrain.wieght is not an option; the options of cotrain are: task, weight, corruption, loss.",
+            "cotrain.wieght is not an option; the options of cotrain are: task, weight, corruption, loss, options.",
         ),
         ("trainer.threads", 0, "trainer.threads must be at least 1, not 0."),
         ("trainer.trials_per_stack", 0, "trainer.trials_per_stack must be at least 1, not 0."),
@@ -236,7 +241,7 @@ def test_any_other_error_keeps_its_words_and_its_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    "node", [*(field.name for field in fields(Config) if is_dataclass(field.type)), "network.encoder"]
+    "node", [*(field.name for field in fields(Config) if is_dataclass(field.type)), "network.head"]
 )
 def test_settings_cannot_name_code(node: str) -> None:
     with pytest.raises(UsageError, match=rf"^{node}\._target_ is not an option; the options of {node} are: "):

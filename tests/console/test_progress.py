@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from scarf_lightning.console.progress import StackProgress, expected_epochs_left
-from scarf_lightning.modules.early_stopping import TrialStopping
+from scarf_lightning.engine.early_stopping import TrialStopping
 
 TRAINER: Any = None
 MODULE: Any = None

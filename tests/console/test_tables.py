@@ -11,8 +11,10 @@ from scarf_lightning.console.tables import (
     cell_table,
     describe,
     shared_axes,
+    summary_table,
     sweep_table,
 )
+from scarf_lightning.metrics import METRICS
 from scarf_lightning.results import axis_columns, identity
 from scarf_lightning.settings import FitSettings
 from tests.cells import DATA_HASH, some_config, some_record
@@ -180,3 +182,33 @@ def test_a_cell_without_rows_did_not_finish() -> None:
 
     assert table[1] == ["0", "0", "not finished", "", "", "", ""]
     assert table[2] == ["1", "1", "0.5000", "", "12", "7", "1.8"]
+
+
+GONE = {"diverged": "finetune"} | dict.fromkeys(metric.name for metric in METRICS)
+
+
+def test_diverged_trials_are_counted_and_in_no_mean() -> None:
+    rows = rows_of(3) + [row | GONE for row in rows_of(2)]
+
+    lines = grid(cell_table(rows))
+    assert ["accuracy", "0.5100", "0.4852 to 0.5348", "3"] in lines
+    assert ["diverged, without metrics", "", "", "2"] in lines
+    (line,) = grid(sweep_table([(axes_of(some_config()), rows)]))[1:]
+    assert line[:2] == ["5, 2 diverged", "0.5100"]
+
+
+def test_a_cell_all_of_whose_trials_diverged_has_no_mean() -> None:
+    rows = [row | GONE for row in rows_of(2)]
+    axes = axes_of(some_config())
+
+    assert grid(sweep_table([(axes, rows)]))[1][:3] == ["2, 2 diverged", "", ""]
+    assert grid(summary_table([(axes, rows), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1", "2", "0.5050"]
+
+
+def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
+    rows = [row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)]
+    table = grid(cell_table(rows))
+    assert ["labelled training rows (median)", "35", "", "2"] in table
+    assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
+    full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
+    assert not any("labelled" in line[0] for line in full)

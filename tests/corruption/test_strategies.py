@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from scarf_lightning.corruption import Corruption, Selection, SelectiveCorruption, TrainingSource
 from scarf_lightning.corruption.gaussian import Gaussian
@@ -21,9 +21,11 @@ from scarf_lightning.data.device_table import DeviceTable, TrainingRows
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
-from scarf_lightning.modules.views import CorruptionSource
-from scarf_lightning.nn import Encoder, Initialisation, OneHot
+from scarf_lightning.engine.encoder import Encoder
+from scarf_lightning.engine.rows import CorruptionSource
+from scarf_lightning.networks import Columns, OneHot
 from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.roster import Roster
 
 N_ROWS = 60
 COLOURS = 2  # position of the categorical column
@@ -54,9 +56,9 @@ def train_rows() -> Tensor:
 
 @pytest.fixture(scope="module")
 def encoder(table: Table) -> Encoder:
-    n_categories = [len(column.categories or ()) for column in table.columns]
-    random = StackedGenerator([0, 1])
-    return Encoder(n_categories, random, Initialisation(), width=3, depth=1, learns_missing_values=True).double()
+    columns = Columns(tuple(len(column.categories or ()) for column in table.columns))
+    networks = [nn.Linear(columns.n_encoded, 3) for _ in range(2)]
+    return Encoder(columns, networks, width=3, learns_missing_values=True).double()
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +66,15 @@ def one_hot(encoder: Encoder) -> OneHot:
     return encoder.one_hot
 
 
-def make_source(table: Table, train_rows: Tensor, encoder: Encoder) -> CorruptionSource:
+def make_source(table: Table, train_rows: Tensor, encoder: Encoder, roster: Roster) -> CorruptionSource:
     preprocessing = Preprocessing.fit(table, [None, None], ZScore())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float64)
-    return CorruptionSource(encoder, TrainingRows(device_table, train_rows))
+    return CorruptionSource(encoder, TrainingRows(device_table, train_rows, roster), roster)
 
 
 @pytest.fixture(scope="module")
 def source(table: Table, train_rows: Tensor, encoder: Encoder) -> TrainingSource:
-    return make_source(table, train_rows, encoder)
+    return make_source(table, train_rows, encoder, Roster(2))
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +169,10 @@ class TestMean:
         np.testing.assert_allclose(view[mask].numpy(), mean[mask.numpy()], atol=1e-12)
 
     def test_trials_that_stay_keep_their_mean(self, table: Table, train_rows: Tensor, encoder: Encoder) -> None:
-        source = make_source(table, train_rows, encoder)
+        roster = Roster(2)
+        source = make_source(table, train_rows, encoder, roster)
         before = source.mean().clone()
-        source.keep([1])
+        roster.keep([1])
         assert torch.equal(source.mean(), before[1:])
 
 

@@ -1,5 +1,6 @@
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.randomness import Purpose, Streams
+from scarf_lightning.roster import Roster
 
 
 class TestBatchBounds:
@@ -68,70 +70,94 @@ def weights_of(rows: Tensor) -> Tensor:
     return rows / 7
 
 
+@dataclass(frozen=True)
+class Served:
+    """A datamodule, and what it was given."""
+
+    datamodule: StackDataModule
+    train: Examples
+    validation: Examples
+    roster: Roster
+
+    def epoch(self) -> Tensor:
+        """Row numbers in the order of a pass, ``(T, n)``."""
+        return torch.cat([batch.rows for batch in self.datamodule.train_dataloader()], dim=1)
+
+
 @pytest.fixture
-def make(mixed_table: Table) -> Callable[..., StackDataModule]:
+def make(mixed_table: Table) -> Callable[..., Served]:
     def make_datamodule(
         trials: Sequence[int] = TRIALS, *, targets: Callable[[Tensor], Tensor] | None = targets_of, **options: Any
-    ) -> StackDataModule:
+    ) -> Served:
         streams = Streams(0, mixed_table.hash)
         fit_on = options.pop("fit_on", "all")
         data = prepare_trials(mixed_table, trials, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
         train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
         examples = Examples(train, targets and targets(train), weights_of(train))
-        return StackDataModule(
-            DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64),
+        roster = Roster(len(trials))
+        served = Served(
+            StackDataModule(DeviceTable(mixed_table, data.preprocessing, device="cpu", dtype=torch.float64)),
             examples,
             Examples(validation, targets_of(validation)),
-            order=streams.torch(trials, Purpose.FINETUNE_ORDER),
+            roster,
+        )
+        served.datamodule.serve(
+            served.train,
+            served.validation,
+            order=streams.torch(trials, Purpose.FINETUNE_ORDER, roster=roster),
+            roster=roster,
             **{"batch_size": 8, "validation_batch_size": 4} | options,
         )
+        return served
 
     return make_datamodule
 
 
-Make = Callable[..., StackDataModule]
+Make = Callable[..., Served]
 
 
-def epoch(datamodule: StackDataModule) -> Tensor:
-    return torch.cat([batch.rows for batch in datamodule.train_dataloader()], dim=1)
+def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> None:
+    """The same examples once more, in another order and with validation batches of the usual size."""
+    order = Streams(1, "another").torch(TRIALS, Purpose.FINETUNE_ORDER, roster=roster)
+    datamodule.serve(served.train, served.validation, batch_size=8, order=order, roster=roster)
 
 
 def test_batches_have_the_asked_size(make: Make) -> None:
-    loader = make().train_dataloader()
+    loader = make().datamodule.train_dataloader()
     assert [batch.rows.shape for batch in loader] == [(4, 8)] * 5 + [(4, 2)]
     assert len(loader) == 6
-    dropping = make(drop_last=True).train_dataloader()
+    dropping = make(drop_last=True).datamodule.train_dataloader()
     assert [batch.rows.shape for batch in dropping] == [(4, 8)] * 5
     assert len(dropping) == 5
-    joining = make(batch_size=41).train_dataloader()
+    joining = make(batch_size=41).datamodule.train_dataloader()
     assert [batch.rows.shape for batch in joining] == [(4, 42)]
     assert len(joining) == 1
 
 
 def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
-    datamodule = make()
-    expected = datamodule.train.rows.sort(dim=1).values
-    orders = [epoch(datamodule) for _ in range(3)]
+    served = make()
+    expected = served.train.rows.sort(dim=1).values
+    orders = [served.epoch() for _ in range(3)]
     for order in orders:
         assert torch.equal(order.sort(dim=1).values, expected)
 
 
 def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:
-    datamodule = make()
+    served = make()
     streams = Streams(0, mixed_table.hash)
     plain = [torch.Generator().manual_seed(streams.seed_of(trial, Purpose.FINETUNE_ORDER)) for trial in TRIALS]
     for _ in range(2):
         drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
-        assert torch.equal(epoch(datamodule), datamodule.train.rows.gather(1, drawn))
+        assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
 
 
 def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
-    datamodule = make()
+    served = make()
     seen: set[tuple[int, ...]] = set()
     for _ in range(5):
-        order = epoch(datamodule)
+        order = served.epoch()
         # Where each row stood among the examples given: comparable between trials, whose rows differ.
-        positions = (order.unsqueeze(2) == datamodule.train.rows.unsqueeze(1)).int().argmax(dim=2)
+        positions = (order.unsqueeze(2) == served.train.rows.unsqueeze(1)).int().argmax(dim=2)
         seen |= {tuple(trial.tolist()) for trial in positions}
     assert len(seen) == 5 * 4
     assert tuple(range(42)) not in seen
@@ -139,82 +165,83 @@ def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
 
 def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
     together = make()
-    epochs = [list(together.train_dataloader()) for _ in range(2)]
+    epochs = [list(together.datamodule.train_dataloader()) for _ in range(2)]
     for position, trial in enumerate(TRIALS):
         alone = make([trial])
         for batches in epochs:
-            for expected, got in zip(batches, alone.train_dataloader(), strict=True):
+            for expected, got in zip(batches, alone.datamodule.train_dataloader(), strict=True):
                 assert torch.equal(got.rows[0], expected.rows[position])
 
 
 @pytest.mark.parametrize("kept", [[2], [3, 0]])
 def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: list[int]) -> None:
     whole, left = make(fit_on="train"), make(fit_on="train")
-    assert torch.equal(epoch(left), epoch(whole))
-    left.keep(kept)
+    assert torch.equal(left.epoch(), whole.epoch())
+    left.roster.keep(kept)
+    all_of_them, those_left = whole.datamodule, left.datamodule
     for _ in range(2):
-        for expected, got in zip(whole.train_dataloader(), left.train_dataloader(), strict=True):
+        for expected, got in zip(all_of_them.train_dataloader(), those_left.train_dataloader(), strict=True):
             assert torch.equal(got.rows, expected.rows[kept])
-            x = whole.on_after_batch_transfer(expected, 0).x
-            assert torch.equal(left.on_after_batch_transfer(got, 0).x, x[kept])
-        for expected, got in zip(whole.val_dataloader(), left.val_dataloader(), strict=True):
+            x = all_of_them.on_after_batch_transfer(expected, 0).x
+            assert torch.equal(those_left.on_after_batch_transfer(got, 0).x, x[kept])
+        for expected, got in zip(all_of_them.val_dataloader(), those_left.val_dataloader(), strict=True):
             assert torch.equal(got.rows, expected.rows[kept])
             assert torch.equal(got.targets, expected.targets[kept])
 
 
 @pytest.mark.parametrize("targets", [targets_of, soft_targets_of], ids=["hard", "soft"])
 def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Tensor], Tensor]) -> None:
-    datamodule = make(targets=targets)
+    served = make(targets=targets)
     for kept in ([0, 1, 2, 3], [3, 1]):
-        if len(kept) < 4:
-            datamodule.keep(kept)
-        for batch in datamodule.train_dataloader():
+        served.roster.keep(kept)
+        for batch in served.datamodule.train_dataloader():
+            assert len(batch.rows) == len(kept)
             assert torch.equal(batch.targets, targets(batch.rows))
             assert torch.equal(batch.weights, weights_of(batch.rows))
-        for batch in datamodule.val_dataloader():
+        for batch in served.datamodule.val_dataloader():
+            assert len(batch.rows) == len(kept)
             assert torch.equal(batch.targets, targets_of(batch.rows))
             assert batch.weights is None
 
 
 def test_without_targets_there_are_none(make: Make) -> None:
-    datamodule = make(targets=None)
-    datamodule.keep([1])
-    assert all(batch.targets is None for batch in datamodule.train_dataloader())
+    served = make(targets=None)
+    served.roster.keep([1])
+    assert all(batch.targets is None for batch in served.datamodule.train_dataloader())
 
 
 def test_validation_goes_through_its_rows_in_their_order(make: Make) -> None:
-    datamodule = make()
-    loader = datamodule.val_dataloader()
+    served = make()
+    loader = served.datamodule.val_dataloader()
     assert len(loader) == 2
     for _ in range(2):
         batches = list(loader)
         assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
-        assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), datamodule.validation.rows)
+        assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
 
 
 def test_validation_draws_nothing(make: Make) -> None:
     quiet, busy = make(), make()
     for _ in range(2):
-        assert len(list(busy.val_dataloader())) == 2
-        assert torch.equal(epoch(busy), epoch(quiet))
+        assert len(list(busy.datamodule.val_dataloader())) == 2
+        assert torch.equal(busy.epoch(), quiet.epoch())
 
 
 def test_a_last_validation_row_joins_the_batch_before_it(make: Make) -> None:
-    loader = make(validation_batch_size=5).val_dataloader()
+    loader = make(validation_batch_size=5).datamodule.val_dataloader()
     assert [batch.rows.shape for batch in loader] == [(4, 6)]
 
 
 def test_validation_is_one_batch_where_it_is_small(make: Make) -> None:
-    datamodule = make()
-    default = StackDataModule(
-        datamodule.table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order
-    )
+    served = make()
+    default = StackDataModule(served.datamodule.table)
+    serve_again(served, default, Roster(4))
     assert len(default.val_dataloader()) == 1
 
 
 @pytest.mark.parametrize("fit_on", ["all", "train"])
 def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, fit_on: str) -> None:
-    datamodule = make(fit_on=fit_on)
+    datamodule = make(fit_on=fit_on).datamodule
     streams = Streams(0, mixed_table.hash)
     data = prepare_trials(mixed_table, TRIALS, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
     for index in itertools.chain(datamodule.train_dataloader(), datamodule.val_dataloader()):
@@ -228,15 +255,26 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
             torch.testing.assert_close(batch.x[t], torch.from_numpy(expected), rtol=1e-12, atol=1e-12)
 
 
-def test_trials_leave_this_phase_and_not_the_table(mixed_table: Table, make: Make) -> None:
-    datamodule = make(fit_on="train")
-    table, rows = datamodule.table, datamodule.train.rows
-    second = StackDataModule(table, datamodule.train, datamodule.validation, batch_size=8, order=datamodule.order)
-    before = table.rows(rows)
-    second.keep([1, 2])
-    assert torch.equal(table.rows(rows), before)
-    assert torch.equal(second.table.rows(rows[[1, 2]]), before[[1, 2]])
-    assert len(datamodule.train.rows) == 4
+def test_trials_leave_this_phase_and_not_the_table(make: Make) -> None:
+    served = make(fit_on="train")
+    datamodule, table, rows = served.datamodule, served.datamodule.table, served.train.rows
+    before = table.rows(rows, Roster(4))
+    served.roster.keep([1, 2])
+    assert len(served.epoch()) == 2
+    assert torch.equal(table.rows(rows[[1, 2]], served.roster), before[[1, 2]])
+    assert torch.equal(table.rows(rows, Roster(4)), before)
+    serve_again(served, datamodule, Roster(4))
+    assert torch.equal(served.epoch().sort(dim=1).values, rows.sort(dim=1).values), "all are back in the next one"
+
+
+def test_what_is_served_last_counts(make: Make) -> None:
+    """The fits of a stack share one datamodule."""
+    served, fresh = make(), make()
+    served.epoch()
+    serve_again(served, served.datamodule, Roster(4))
+    serve_again(fresh, fresh.datamodule, Roster(4))
+    assert torch.equal(served.epoch(), fresh.epoch())
+    assert len(served.datamodule.val_dataloader()) == 1
 
 
 def test_examples_count_those_of_a_trial() -> None:

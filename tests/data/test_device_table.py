@@ -5,16 +5,18 @@ import pandas as pd
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from scarf_lightning.data.device_table import DeviceTable, TrainingRows
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials
-from scarf_lightning.modules.views import CorruptionSource
-from scarf_lightning.nn import Encoder, Initialisation
-from scarf_lightning.randomness import StackedGenerator, Streams
+from scarf_lightning.engine.encoder import Encoder
+from scarf_lightning.engine.rows import CorruptionSource
+from scarf_lightning.networks import Columns
+from scarf_lightning.randomness import Streams
+from scarf_lightning.roster import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
@@ -51,7 +53,7 @@ def test_rows_are_imputed_and_scaled_as_each_trial_does(mixed_table: Table, fit_
     data = prepare(mixed_table, range(3), fit_on, scaling)
     device_table = on_device(mixed_table, data)
     index = random_rows(3, 80)
-    found = device_table.rows(index)
+    found = device_table.rows(index, Roster(3))
     assert device_table.n_features == 8
     assert found.dtype == torch.float64
     expected = np.take_along_axis(applied(mixed_table, data), index.numpy()[:, :, None], axis=1)
@@ -63,20 +65,22 @@ def test_rows_are_imputed_and_scaled_as_each_trial_does(mixed_table: Table, fit_
 def test_cells_come_each_from_its_own_row(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
     data = prepare(mixed_table, range(3), fit_on, scaling)
     index = random_rows(3, 80, 8)
-    found = on_device(mixed_table, data).cells(index)
+    found = on_device(mixed_table, data).cells(index, Roster(3))
     np.testing.assert_allclose(found.numpy(), fetch_cells(applied(mixed_table, data), index), rtol=1e-12, atol=1e-12)
 
 
 def test_trials_with_fits_of_their_own_see_different_numbers(mixed_table: Table) -> None:
     """The tests above would say nothing of fits a trial were these the same."""
-    found = on_device(mixed_table, prepare(mixed_table, range(3), "train")).rows(random_rows(1, 40).expand(3, 40))
+    device_table = on_device(mixed_table, prepare(mixed_table, range(3), "train"))
+    found = device_table.rows(random_rows(1, 40).expand(3, 40), Roster(3))
     assert not torch.allclose(found[0], found[1])
     assert not torch.allclose(found[1], found[2])
 
 
 @every_fit
 def test_codes_stay_whole_numbers(mixed_table: Table, fit_on: str) -> None:
-    found = on_device(mixed_table, prepare(mixed_table, range(3), fit_on), torch.float32).rows(random_rows(3, 60))
+    device_table = on_device(mixed_table, prepare(mixed_table, range(3), fit_on), torch.float32)
+    found = device_table.rows(random_rows(3, 60), Roster(3))
     codes = found[..., torch.from_numpy(mixed_table.is_categorical)]
     assert torch.equal(codes, codes.round())
 
@@ -85,9 +89,9 @@ def test_codes_stay_whole_numbers(mixed_table: Table, fit_on: str) -> None:
 @every_scaling
 def test_float32_is_float64_but_for_rounding(mixed_table: Table, fit_on: str, scaling: Scaling) -> None:
     data = prepare(mixed_table, range(3), fit_on, scaling)
-    found = on_device(mixed_table, data, torch.float32).rows(random_rows(3, 60))
+    found = on_device(mixed_table, data, torch.float32).rows(random_rows(3, 60), Roster(3))
     assert found.dtype == torch.float32
-    exact = on_device(mixed_table, data).rows(random_rows(3, 60))
+    exact = on_device(mixed_table, data).rows(random_rows(3, 60), Roster(3))
     torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=1e-5)
 
 
@@ -102,7 +106,7 @@ def test_float32_keeps_small_differences_between_large_numbers(fit_on: str) -> N
     index = torch.arange(300).expand(3, 300)
     expected = applied(table, data)
     device_table = on_device(table, data, torch.float32)
-    for found in (device_table.rows(index), device_table.cells(index.unsqueeze(-1))):
+    for found in (device_table.rows(index, Roster(3)), device_table.cells(index.unsqueeze(-1), Roster(3))):
         error = np.abs(found.double().numpy() - expected)
         clearly_not_zero = np.abs(expected) > 0.01
         assert (error[clearly_not_zero] < 1e-4 * np.abs(expected[clearly_not_zero])).all()
@@ -115,18 +119,30 @@ def test_values_of_those_that_stay_do_not_change_when_trials_leave(
     mixed_table: Table, fit_on: str, kept: list[int]
 ) -> None:
     device_table = on_device(mixed_table, prepare(mixed_table, range(4), fit_on), torch.float32)
-    row_index, cell_index = random_rows(4, 30), random_rows(4, 30, 8)
-    rows, cells = device_table.rows(row_index), device_table.cells(cell_index)
-    device_table.keep(kept)
-    assert torch.equal(device_table.rows(row_index[kept]), rows[kept])
-    assert torch.equal(device_table.cells(cell_index[kept]), cells[kept])
+    row_index, cell_index, roster = random_rows(4, 30), random_rows(4, 30, 8), Roster(4)
+    rows, cells = device_table.rows(row_index, roster), device_table.cells(cell_index, roster)
+    roster.keep(kept)
+    assert torch.equal(device_table.rows(row_index[kept], roster), rows[kept])
+    assert torch.equal(device_table.cells(cell_index[kept], roster), cells[kept])
+
+
+@every_fit
+def test_a_trial_taken_out_alone_sees_what_it_saw_among_others(mixed_table: Table, fit_on: str) -> None:
+    device_table = on_device(mixed_table, prepare(mixed_table, range(4), fit_on), torch.float32)
+    index = random_rows(4, 30)
+    rows = device_table.rows(index, Roster(4))
+    for position in range(4):
+        alone = device_table.of(position).rows(index[[position]], Roster(1))
+        assert torch.equal(alone, rows[[position]])
+    assert torch.equal(device_table.rows(index, Roster(4)), rows), "the table itself stays"
 
 
 @pytest.mark.parametrize(("fit_on", "asked"), [("all", [3]), ("all", [5, 3]), ("train", [3]), ("train", [5, 3])])
 def test_a_trial_sees_the_same_bits_in_any_stack(mixed_table: Table, fit_on: str, asked: list[int]) -> None:
     index = random_rows(10, 40)
-    every = on_device(mixed_table, prepare(mixed_table, range(10), fit_on), torch.float32).rows(index)
-    some = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32).rows(index[asked])
+    every = on_device(mixed_table, prepare(mixed_table, range(10), fit_on), torch.float32).rows(index, Roster(10))
+    alone = on_device(mixed_table, prepare(mixed_table, asked, fit_on), torch.float32)
+    some = alone.rows(index[asked], Roster(len(asked)))
     assert torch.equal(some, every[asked])
 
 
@@ -145,7 +161,7 @@ def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
     base.loc[outside, "almost"] = np.linspace(1, 2, len(outside))
     table = Table.from_frame(base, target, **as_table)
     data = prepare_trials(table, range(3), streams, **options)
-    found = on_device(table, data, torch.float32).rows(torch.arange(30).expand(3, 30))
+    found = on_device(table, data, torch.float32).rows(torch.arange(30).expand(3, 30), Roster(3))
     assert found.isfinite().all()
     if fit_on == "train":
         assert np.isnan(table.values[data.train[0], 0]).all()
@@ -153,8 +169,8 @@ def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
 
 
 def encoder_of(table: Table) -> Encoder:
-    n_categories = [len(column.categories or ()) for column in table.columns]
-    return Encoder(n_categories, StackedGenerator([0]), Initialisation(), width=1, depth=1)
+    columns = Columns(tuple(len(column.categories or ()) for column in table.columns))
+    return Encoder(columns, [nn.Linear(columns.n_encoded, 1)], width=1)
 
 
 class TestTrainingRows:
@@ -175,10 +191,12 @@ class TestTrainingRows:
         return Table.from_frame(frame, target, categorical=[False, True, False], name="t", source="test:t")
 
     @staticmethod
-    def training_rows(table: Table, data: TrialData, dtype: torch.dtype = torch.float64) -> CorruptionSource:
-        return CorruptionSource(
-            encoder_of(table), TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train))
-        )
+    def training_rows(
+        table: Table, data: TrialData, dtype: torch.dtype = torch.float64, roster: Roster | None = None
+    ) -> CorruptionSource:
+        roster = roster or Roster(len(data.trials))
+        rows = TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train), roster)
+        return CorruptionSource(encoder_of(table), rows, roster)
 
     @every_fit
     def test_cells_are_values_of_that_trials_training_rows_in_that_column(
@@ -241,11 +259,13 @@ class TestTrainingRows:
         whole = self.training_rows(large, data, torch.float32)
         positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
         cells, mean = whole.cells(positions), whole.mean()
-        device_table = on_device(large, data, torch.float32)
-        left = CorruptionSource(encoder_of(large), TrainingRows(device_table, torch.from_numpy(data.train)))
+        rows, encoded = whole.rows(positions[..., 0]), whole.encoded_rows(positions[..., 0])
+        roster = Roster(4)
+        left = self.training_rows(large, data, torch.float32, roster)
         if mean_before:
             left.mean()
-        left.keep([3, 1])
-        device_table.keep([3, 1])
+        roster.keep([3, 1])
         assert torch.equal(left.cells(positions[[3, 1]]), cells[[3, 1]])
+        assert torch.equal(left.rows(positions[[3, 1], :, 0]), rows[[3, 1]])
+        assert torch.equal(left.encoded_rows(positions[[3, 1], :, 0]), encoded[[3, 1]])
         assert torch.equal(left.mean(), mean[[3, 1]])

@@ -3,15 +3,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
+from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
@@ -118,6 +121,22 @@ def test_without_scaling_a_constant_stays() -> None:
 
 
 @pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
+@pytest.mark.parametrize("unit", [1e-9, 1e-40, 1e-140])
+def test_a_column_that_varies_by_very_little_is_scaled_all_the_same(scaling: Scaling, unit: float) -> None:
+    values = np.arange(20.0) * unit
+    table = table_of({"x": values, "same": [1.0] * 20})
+    applied = Preprocessing.fit(table, [None], scaling).apply(table.values, 0)
+    large = Preprocessing.fit(table_of({"x": np.arange(20.0)}), [None], scaling).apply(np.arange(20.0)[:, None], 0)
+    np.testing.assert_allclose(applied[:, 0], large[:, 0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[1:3], ids=lambda s: s.name)
+def test_a_column_that_varies_by_less_than_can_be_divided_by_becomes_zeros(scaling: Scaling) -> None:
+    table = table_of({"x": [0.0, 5e-324] * 10})
+    assert (Preprocessing.fit(table, [None], scaling).apply(table.values, 0) == 0).all()
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
 def test_a_column_that_is_constant_in_the_fitted_rows_becomes_zeros_everywhere(scaling: Scaling) -> None:
     table = table_of({"x": [0.1] * 17 + [5.0, 6.0, 7.0]})
     applied = Preprocessing.fit(table, [np.arange(17)], scaling).apply(table.values, 0)
@@ -194,3 +213,37 @@ def test_a_constant_with_gaps_becomes_zeros(scaling: Scaling, constant: float) -
         frame = pd.DataFrame({"constant": [np.nan] * gaps + [constant] * (60 - gaps)})
         table = Table.from_frame(frame, target, categorical=[False], name="t", source="test:t")
         assert (Preprocessing.fit(table, [None], scaling).apply(table.values, 0) == 0).all()
+
+
+def numbers(**columns: list[float]) -> Table:
+    """A table of these columns, three times over."""
+    frame = pd.concat([pd.DataFrame(columns)] * 3, ignore_index=True)
+    return Table.from_frame(
+        frame, pd.Series(["a", "b"] * (len(frame) // 2)), categorical=[False] * len(columns), name="n", source="made up"
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "scaling"),
+    [
+        ([1e300, 2e300, -1e300, 5e299], ZScore()),  # squares
+        ([1.7e308, 1.7e308, 1.7e308, 1.6e308], Mean()),  # their sum
+        ([-1.7e308, 1.7e308, 0.0, 1.0], MinMax()),  # their range
+    ],
+)
+def test_an_overflow_in_scaling_names_the_column(values: list[float], scaling: Scaling) -> None:
+    table = numbers(usual=[1.0, 2.0, 3.0, 4.0], large=values)
+    with pytest.raises(UsageError, match=r"^The numbers of column 'large' overflow when they are averaged or scaled: "):
+        Preprocessing.fit(table, [None], scaling)
+
+
+@pytest.mark.parametrize("rows", [None, np.arange(3)])
+def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: np.ndarray | None) -> None:
+    table = numbers(large=[1e100, 2e100, 3e100, np.nan], usual=[1.0, 2.0, 3.0, 4.0], larger=[-1e90, 0.0, 1.0, 2.0])
+    unscaled = Preprocessing.fit(table, [rows], NoScaling())
+    said = r"^The numbers of column 'large' \(and those of 1 more\) become larger .* they go up to 3e\+100 in size"
+    with pytest.raises(UsageError, match=said):
+        DeviceTable(table, unscaled, device="cpu", dtype=torch.float32)
+    assert DeviceTable(table, unscaled, device="cpu", dtype=torch.float64).n_features == 3
+    scaled = Preprocessing.fit(table, [rows], ZScore())
+    assert DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None]).isfinite().all()

@@ -79,8 +79,7 @@ class Cell:
                 stack = missing[start : start + STACK]
                 note(self.log, stack)
                 record = some_record(stack)
-                claim.check()
-                self.store.add(record)
+                self.store.add(record, claim)
 
     def published(self) -> list[int]:
         return sorted(set(TRIALS) - set(self.store.missing(TRIALS)))
@@ -103,10 +102,10 @@ class Pretraining:
         self.store = PretrainingStore(self.results, pretraining_identity(some_config(), DATA_HASH), self.max_gb)
 
     def work(self) -> None:
-        with self.store.claim():
+        with self.store.claim() as claim:
             missing = self.store.missing(TRIALS)
             note(self.log, missing)
-            self.store.add([some_pretrained(trial) for trial in missing])
+            self.store.add([some_pretrained(trial) for trial in missing], claim)
 
     def published(self) -> list[int]:
         return sorted(set(TRIALS) - set(self.store.missing(TRIALS)))
@@ -249,9 +248,10 @@ def disturb(scenario: str, fault: str, step: int, folder: Path) -> Seen:
 def set_aside(work: "Cell | Pretraining") -> Iterator[str]:
     """Each record that was set aside, and the reason; a process killed in between has written the reason alone."""
     for reason in work.results.glob("set_aside/*/reason.txt"):
-        record, _, why = reason.read_text().strip().partition(": ")
-        if (reason.parent / record).exists():
-            yield f"{(work.results / record).relative_to(work.store.folder)}: {why}"
+        records, _, why = reason.read_text().strip().partition(": ")
+        for record in records.split(", "):
+            if (reason.parent / record).exists():
+                yield f"{(work.results / record).relative_to(work.store.folder)}: {why}"
 
 
 def found(work: "Cell | Pretraining", pattern: str) -> list[str]:

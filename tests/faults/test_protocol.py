@@ -13,7 +13,11 @@ from tests.composing import ROOT
 from tests.faults.protocol import STACK, TRIALS, Seen
 
 TORN = {
-    "cell": [r"cell\.json: cell\.json is torn", r"stacks/0002-0003-\w+: curves\.parquet is torn"],
+    "cell": [
+        r"cell\.json: cell\.json is torn",
+        r"config\.yaml: cell\.json is torn",
+        r"stacks/0002-0003-\w+: curves\.parquet is torn",
+    ],
     "pretraining": [r"trials/0001: curve\.json is torn"],
 }
 

@@ -19,11 +19,11 @@ import train
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources import LastTable
 from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.inspection import TableEncoder, load_encoder
 from scarf_lightning.inspection.trained import Phase
-from scarf_lightning.modules.hardware import Hardware
-from scarf_lightning.modules.stack import Stack
 from scarf_lightning.randomness import Streams
 from tests.composing import cells_of
 from tests.inspection.conftest import Trained, TrainOn
@@ -43,17 +43,18 @@ def in_the_stack(trained: Trained, phase: Phase) -> np.ndarray[Any, Any]:
     table, config, parts = LastTable().load(cell.source), cell.config, build_parts(cell.config)
     streams = Streams(config.seed, table.hash)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
-    stack = Stack(table, data, streams, config.network, Hardware(torch.device("cpu"), config.trainer.precision))
-    encoder = stack.networks.encoder()
+    hardware = Hardware(torch.device("cpu"), config.trainer.precision)
+    stack = Stack.make(table, data, streams, parts.network, config.network, hardware)
+    encoder = stack.networks.encoder((0, 1))
     if phase != "initial":
         assert parts.pretext is not None
         weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
-        encoder = stack.networks.encoder(weights)
+        encoder = stack.networks.encoder((0, 1), weights)
     if phase == "finetuned":
         encoder = stack.finetune(config.finetune, stack.labelled(), weights)[1].encoder
-    every = torch.arange(table.n_rows).repeat(2, 1)
+    every = np.tile(np.arange(table.n_rows), (2, 1))
     with torch.no_grad():
-        embedded: np.ndarray[Any, Any] = encoder.to(stack.hardware.dtype)(stack.device_table.rows(every)).numpy()
+        embedded: np.ndarray[Any, Any] = encoder.to(hardware.dtype)(stack.raw(every)).numpy()
     return embedded
 
 
@@ -223,9 +224,13 @@ class TestWhatIsNotThere:
         ("overrides", "phase", "sentence"),
         [
             (["pretrain=none"], "pretrained", "is not pre-trained; it has phase=finetuned alone"),
-            (["method=xgboost", "pretrain=none"], "finetuned", "has no encoder: method=xgboost boosts trees"),
-            (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost boosts trees"),
-            (["method=tri_train", "regime=semi25", "pretrain=none"], "finetuned", "the three networks of .* vote"),
+            (["method=xgboost", "pretrain=none"], "finetuned", "has no such encoder: method=xgboost trains no network"),
+            (["method=xgboost", "pretrain=none"], "initial", "has no such encoder: method=xgboost trains no network"),
+            (
+                ["method=tri_train", "regime=semi25", "pretrain=none"],
+                "finetuned",
+                "no single encoder: .* method=tri_train vote",
+            ),
         ],
     )
     def test_a_cell_without_such_a_network_says_so(

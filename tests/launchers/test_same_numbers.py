@@ -8,6 +8,7 @@ import pytest
 from scarf_lightning.results import load
 from tests.composing import ROOT
 from tests.processes import TIMES, TINY, TINY_CONTROL, assert_equal_rows, in_the_way, train
+from tests.storing import one_overflows
 
 pytestmark = [pytest.mark.slow, pytest.mark.launcher]
 
@@ -70,7 +71,7 @@ def test_every_launcher_gives_the_same(launcher: str, basic: Path, tmp_path: Pat
 def test_a_cell_that_fails_is_told_by_every_launcher(launcher: str, tmp_path: Path) -> None:
     ran = train(
         "-m",
-        "finetune.learning_rate=1e30,0.001",
+        *one_overflows(tmp_path),
         "pretrain=none",
         "trials=1",
         f"hydra/launcher={launcher}",
@@ -80,8 +81,8 @@ def test_a_cell_that_fails_is_told_by_every_launcher(launcher: str, tmp_path: Pa
     )
 
     assert ran.returncode == 1
-    assert ran.stderr.count("FloatingPointError: training diverged") == 1
-    assert load(tmp_path / "results")["finetune.learning_rate"].tolist() == [0.001]
+    assert ran.stderr.count("The numbers of column 'huge' overflow") == 1
+    assert load(tmp_path / "results")["scaling"].tolist() == ["minmax"]
 
 
 @pytest.mark.parametrize("launcher", ["basic", "joblib", "submitit_local", "submitit_slurm"])

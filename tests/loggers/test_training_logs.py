@@ -15,10 +15,10 @@ from tests.cells import finish, results_in, some_cell
 from tests.composing import ROOT
 from tests.loggers.wandb_files import runs
 from tests.processes import TINY, train
+from tests.storing import one_overflows
 from train import show_cell
 
 TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
-DIVERGES = "finetune.learning_rate=1e30"
 
 KILLED_WHILE_IT_WRITES = """
 import os, runpy, signal
@@ -54,12 +54,12 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
 
 
 def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path: Path) -> None:
-    ran = train("trials=2", *TINY, f"{DIVERGES},0.001", "logger=both", cwd=tmp_path)
+    ran = train("trials=2", *TINY, *one_overflows(tmp_path), "logger=both", cwd=tmp_path)
 
     assert ran.returncode == 1
     failed, finished = sorted(runs(tmp_path / "results"), key=lambda run: run.summary.get("trials", 0))
     assert (failed.exit_code, failed.id[16:]) == (1, "-0")
-    assert "FloatingPointError: training diverged" in failed.notes
+    assert "The numbers of column 'huge' overflow" in failed.notes
     assert (finished.exit_code, finished.id[16:], finished.notes) == (0, "-2", "")
     assert len(list((tmp_path / "results" / "tensorboard" / "cells").iterdir())) == 2
 

@@ -1,4 +1,4 @@
-"""Random inputs of losses, and a loss that is asked one trial at a time."""
+"""Random inputs of losses, and a lifted function that is asked one trial at a time."""
 
 from collections.abc import Callable
 
@@ -6,23 +6,24 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-SHAPES = st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 6))
-"""Of ``(T, N, E)``."""
+from scarf_lightning.engine.lifting import per_trial
+from tests.promises import assert_same_numbers
+
+SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))
+"""Of ``(N, E)``."""
 
 
-def views(
-    n_trials: int, n_rows: int, width: int, seed: int = 0, dtype: torch.dtype = torch.float64
-) -> tuple[Tensor, Tensor]:
-    """Two views, ``(T, N, E)`` each."""
+def views(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    """Two views: of one trial with ``(N, E)``, of a stack with ``(T, N, E)``."""
     random = torch.Generator().manual_seed(seed)
-    first, second = torch.randn(2, n_trials, n_rows, width, generator=random, dtype=torch.float64).to(dtype)
+    first, second = torch.randn(2, *shape, generator=random, dtype=torch.float64).to(dtype)
     return first, second
 
 
-def lengths(n_trials: int, n_rows: int, seed: int = 0) -> Tensor:
+def lengths(n_rows: int, seed: int = 0) -> Tensor:
     """A factor for each row, between 0.1 and 10."""
     random = torch.Generator().manual_seed(seed)
-    return 10 ** (2 * torch.rand(n_trials, n_rows, 1, generator=random, dtype=torch.float64) - 1)
+    return 10 ** (2 * torch.rand(n_rows, 1, generator=random, dtype=torch.float64) - 1)
 
 
 def rotation(width: int) -> Tensor:
@@ -30,7 +31,31 @@ def rotation(width: int) -> Tensor:
     return torch.linalg.qr(torch.randn(width, width, generator=random, dtype=torch.float64))[0]
 
 
-def one_trial_at_a_time(loss: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """What ``loss`` gives on each trial alone, one after the other."""
-    alone = [[z[t : t + 1].clone() for z in inputs] for t in range(len(inputs[0]))]
-    return torch.cat([loss(*trial) for trial in alone])
+def gradients(loss: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
+    """Of the lifted loss of a stack by all its inputs, one after the other on the last axis."""
+    inputs = [z.clone().requires_grad_() for z in stacked]
+    return torch.cat(torch.autograd.grad(per_trial(loss, *inputs).sum(), inputs), dim=-1)
+
+
+def one_trial_at_a_time(lifted: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
+    """What a function of stacks gives for stacks of one, one after the other."""
+    alone = [[z[t : t + 1].clone() for z in stacked] for t in range(len(stacked[0]))]
+    return torch.cat([lifted(*trial) for trial in alone])
+
+
+def assert_a_stack_is_a_loop_over_trials(loss: Callable[..., Tensor], *stacked: Tensor) -> None:
+    """Each trial and its gradient are the same, bit for bit where the kernels are exact; and what a trial gets is the
+    plain loss of its own rows."""
+
+    def values(*inputs: Tensor) -> Tensor:
+        return per_trial(loss, *inputs)
+
+    def slopes(*inputs: Tensor) -> Tensor:
+        return gradients(loss, *inputs)
+
+    together = values(*stacked)
+    assert_same_numbers(together, one_trial_at_a_time(values, *stacked))
+    assert_same_numbers(slopes(*stacked), one_trial_at_a_time(slopes, *stacked))
+    plain = torch.stack([loss(*trial) for trial in zip(*stacked, strict=True)])
+    exact = together.dtype == torch.float64
+    torch.testing.assert_close(together, plain, atol=1e-12 if exact else 1e-5, rtol=1e-12 if exact else 1e-5)

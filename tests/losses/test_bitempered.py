@@ -5,15 +5,24 @@ import torch.nn.functional as F
 from scipy.optimize import brentq
 from torch import Tensor
 
+from scarf_lightning.engine.lifting import per_trial
 from scarf_lightning.losses.bitempered import bitempered, tempered_softmax
+from tests.promises import assert_same_numbers
 
 T1, T2 = 0.8, 1.2
 
 
-def logits_and_targets(dtype: torch.dtype = torch.float64, scale: float = 2.0) -> tuple[Tensor, Tensor]:
+def stacked_logits_and_targets(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    """Of three trials, each with 11 rows and four classes."""
     random = torch.Generator().manual_seed(0)
-    logits = scale * torch.randn(3, 11, 4, generator=random, dtype=torch.float64)
+    logits = 2 * torch.randn(3, 11, 4, generator=random, dtype=torch.float64)
     return logits.to(dtype), torch.randint(4, (3, 11), generator=random)
+
+
+def logits_and_targets() -> tuple[Tensor, Tensor]:
+    """The rows of all of them as those of one."""
+    logits, targets = stacked_logits_and_targets()
+    return logits.flatten(0, 1), targets.flatten()
 
 
 def exact_probabilities(a: np.ndarray, t: float) -> np.ndarray:
@@ -47,119 +56,117 @@ def exact_soft_loss(a: np.ndarray, y: np.ndarray, t1: float, t2: float) -> float
 class TestTemperatureOne:
     def test_hard_labels_give_cross_entropy(self) -> None:
         logits, targets = logits_and_targets()
-        expected = torch.stack([F.cross_entropy(a, b) for a, b in zip(logits, targets, strict=True)])
+        expected = F.cross_entropy(logits, targets)
         torch.testing.assert_close(bitempered(logits, targets, t1=1, t2=1), expected, atol=1e-12, rtol=0)
 
     def test_so_do_its_gradients(self) -> None:
         logits, targets = logits_and_targets()
         a, b = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-        bitempered(a, targets, t1=1, t2=1).sum().backward()
-        torch.stack([F.cross_entropy(x, y) for x, y in zip(b, targets, strict=True)]).sum().backward()
+        bitempered(a, targets, t1=1, t2=1).backward()
+        F.cross_entropy(b, targets).backward()
         torch.testing.assert_close(a.grad, b.grad, atol=1e-12, rtol=0)
 
     def test_soft_labels_give_cross_entropy_less_their_entropy(self) -> None:
         logits, _ = logits_and_targets()
-        soft = logits.flip(1).softmax(dim=-1)
-        cross_entropy = -(soft * logits.log_softmax(dim=-1)).sum(dim=-1).mean(dim=-1)
-        entropy = -(soft * soft.log()).sum(dim=-1).mean(dim=-1)
+        soft = logits.flip(0).softmax(dim=-1)
+        cross_entropy = -(soft * logits.log_softmax(dim=-1)).sum(dim=-1).mean()
+        entropy = -(soft * soft.log()).sum(dim=-1).mean()
         torch.testing.assert_close(bitempered(logits, soft, t1=1, t2=1), cross_entropy - entropy, atol=1e-12, rtol=0)
 
     def test_their_gradient_is_prediction_less_target(self) -> None:
         logits, _ = logits_and_targets()
-        soft, a = logits.flip(1).softmax(dim=-1), logits.clone().requires_grad_()
-        bitempered(a, soft, t1=1, t2=1).sum().backward()
-        torch.testing.assert_close(a.grad, (logits.softmax(dim=-1) - soft) / 11, atol=1e-12, rtol=0)
+        soft, a = logits.flip(0).softmax(dim=-1), logits.clone().requires_grad_()
+        bitempered(a, soft, t1=1, t2=1).backward()
+        torch.testing.assert_close(a.grad, (logits.softmax(dim=-1) - soft) / 33, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(("iterations", "tolerance"), [(5, 5e-3), (60, 1e-10)])
 def test_probabilities_against_root_finding(iterations: int, tolerance: float) -> None:
     logits, _ = logits_and_targets()
-    expected = [[exact_probabilities(row, T2) for row in trial] for trial in logits.numpy()]
+    expected = [exact_probabilities(row, T2) for row in logits.numpy()]
     np.testing.assert_allclose(tempered_softmax(logits, T2, iterations), expected, atol=tolerance)
 
 
 def test_loss_against_root_finding() -> None:
     logits, targets = logits_and_targets()
-    expected = [
-        np.mean([exact_loss(row, label, T1, T2) for row, label in zip(trial, labels, strict=True)])
-        for trial, labels in zip(logits.numpy(), targets.numpy(), strict=True)
-    ]
-    np.testing.assert_allclose(bitempered(logits, targets, iterations=60), expected, atol=1e-10)
-    np.testing.assert_allclose(bitempered(logits, targets), expected, atol=1e-2)
+    rows = zip(logits.numpy(), targets.numpy(), strict=True)
+    expected = np.mean([exact_loss(row, label, T1, T2) for row, label in rows])
+    assert bitempered(logits, targets, iterations=60).item() == pytest.approx(expected, rel=1e-7, abs=1e-10)
+    assert bitempered(logits, targets).item() == pytest.approx(expected, rel=1e-7, abs=1e-2)
 
 
 def test_gradient_against_differences_of_the_root_found_loss() -> None:
     logits, targets = logits_and_targets()
-    logits = logits[:1, :3].clone().requires_grad_()
-    bitempered(logits, targets[:1, :3], iterations=60).sum().backward()
+    logits = logits[:3].clone().requires_grad_()
+    bitempered(logits, targets[:3], iterations=60).backward()
     step = 1e-5
     for row in range(3):
         for c in range(4):
-            a = logits.detach().numpy()[0, row].copy()
+            a = logits.detach().numpy()[row].copy()
             losses = []
             for sign in (1, -1):
                 a[c] += sign * step
-                losses.append(exact_loss(a, int(targets[0, row]), T1, T2))
+                losses.append(exact_loss(a, int(targets[row]), T1, T2))
                 a[c] -= sign * step
             numeric = (losses[0] - losses[1]) / (2 * step) / 3
-            assert logits.grad[0, row, c].item() == pytest.approx(numeric, abs=1e-8)
+            assert logits.grad[row, c].item() == pytest.approx(numeric, abs=1e-8)
 
 
 @pytest.mark.parametrize(("t1", "t2"), [(0.8, 1.2), (0.2, 2.0), (1.0, 1.5), (0.0, 4.0)])
 def test_soft_labels_against_root_finding(t1: float, t2: float) -> None:
     """The loss, and its gradient by differences."""
     logits, _ = logits_and_targets()
-    logits, soft = logits[:1, :3], logits[:1, 3:6].softmax(dim=-1)
+    logits, soft = logits[:3], logits[3:6].softmax(dim=-1)
     given = logits.clone().requires_grad_()
     loss = bitempered(given, soft, t1=t1, t2=t2, iterations=200)
-    loss.sum().backward()
-    y = soft.numpy()[0]
+    loss.backward()
+    y = soft.numpy()
 
     def exact(a: np.ndarray) -> float:
         return float(np.mean([exact_soft_loss(row, target, t1, t2) for row, target in zip(a, y, strict=True)]))
 
-    assert loss.item() == pytest.approx(exact(logits.numpy()[0]), abs=1e-10)
+    assert loss.item() == pytest.approx(exact(logits.numpy()), abs=1e-10)
     for row, c in np.ndindex(3, 4):
         step = np.zeros((3, 4))
         step[row, c] = 1e-5
-        numeric = (exact(logits.numpy()[0] + step) - exact(logits.numpy()[0] - step)) / 2e-5
-        assert given.grad[0, row, c].item() == pytest.approx(numeric, abs=1e-8)
+        numeric = (exact(logits.numpy() + step) - exact(logits.numpy() - step)) / 2e-5
+        assert given.grad[row, c].item() == pytest.approx(numeric, abs=1e-8)
 
 
 def test_the_loss_of_its_own_prediction_is_zero() -> None:
     logits, _ = logits_and_targets()
     soft = tempered_softmax(logits, T2, 60)
-    torch.testing.assert_close(bitempered(logits, soft, iterations=60), torch.zeros(3).double(), atol=1e-12, rtol=0)
+    assert bitempered(logits, soft, iterations=60).item() == pytest.approx(0, abs=1e-12)
 
 
 def test_gradcheck() -> None:
     logits, targets = logits_and_targets()
     assert torch.autograd.gradcheck(
-        lambda a: bitempered(a, targets[:, :3], iterations=60), logits[:, :3].clone().requires_grad_()
+        lambda a: bitempered(a, targets[:9], iterations=60), logits[:9].clone().requires_grad_()
     )
 
 
 @pytest.mark.parametrize("value", [0.0, 1e4, -1e4])
 def test_extreme_logits_are_safe_in_float32(value: float) -> None:
-    logits = torch.tensor([[[value, -value, 0.0], [value, value, value]]], requires_grad=True)
-    for targets in (torch.tensor([[0, 1]]), torch.tensor([[1, 2]])):
+    logits = torch.tensor([[value, -value, 0.0], [value, value, value]], requires_grad=True)
+    for targets in (torch.tensor([0, 1]), torch.tensor([1, 2])):
         loss = bitempered(logits, targets)
-        (gradient,) = torch.autograd.grad(loss.sum(), logits)
-        assert torch.isfinite(loss).all()
+        (gradient,) = torch.autograd.grad(loss, logits)
+        assert torch.isfinite(loss)
         assert torch.isfinite(gradient).all()
 
 
 @pytest.mark.parametrize("row", [[10.0, 0.0, 0.0], [1e4, 9999.0, 9998.0], [-1e4, -1e4, -1e4], [1e4, -1e4, 0.0]])
 def test_float32_comes_near_the_root_found_loss(row: list[float]) -> None:
     for label in range(3):
-        loss = bitempered(torch.tensor([[row]]), torch.tensor([[label]]))
+        loss = bitempered(torch.tensor([row]), torch.tensor([label]))
         assert loss.item() == pytest.approx(exact_loss(np.array(row), label, T1, T2), abs=1e-5)
 
 
 def test_probabilities_sum_to_one_and_follow_the_order_of_the_classes() -> None:
     logits, targets = logits_and_targets()
     probabilities = tempered_softmax(logits, T2)
-    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(3, 11).double(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(33).double(), atol=1e-5, rtol=0)
     order = torch.tensor([2, 0, 3, 1])
     torch.testing.assert_close(tempered_softmax(logits[..., order], T2), probabilities[..., order])
     torch.testing.assert_close(bitempered(logits[..., order], order.argsort()[targets]), bitempered(logits, targets))
@@ -171,18 +178,18 @@ def test_probabilities_sum_to_one_and_follow_the_order_of_the_classes() -> None:
 def test_a_shift_changes_nothing_and_wrong_labels_cost_no_more_than_a_bound() -> None:
     logits, targets = logits_and_targets()
     torch.testing.assert_close(bitempered(logits + 7, targets), bitempered(logits, targets), atol=1e-10, rtol=0)
-    hopeless = torch.tensor([[[1e6, 0.0]]], dtype=torch.float64)
-    assert bitempered(hopeless, torch.tensor([[1]])).item() < 1 / (1 - T1)
+    hopeless = torch.tensor([[1e6, 0.0]], dtype=torch.float64)
+    assert bitempered(hopeless, torch.tensor([1])).item() < 1 / (1 - T1)
 
 
 def test_weights() -> None:
     logits, targets = logits_and_targets()
-    weights = torch.ones(3, 11, dtype=torch.float64)
-    weights[:, 6:] = 0
-    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:, :6], targets[:, :6]))
-    weights[:, :6] = torch.tensor([1.0, 2, 1, 1, 1, 1]).double()
+    weights = torch.ones(33, dtype=torch.float64)
+    weights[6:] = 0
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:6], targets[:6]))
+    weights[:6] = torch.tensor([1.0, 2, 1, 1, 1, 1]).double()
     twice = torch.tensor([0, 1, 1, 2, 3, 4, 5])
-    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:, twice], targets[:, twice]))
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[twice], targets[twice]))
 
 
 @pytest.mark.parametrize("n_rows", [1, 13])
@@ -192,26 +199,28 @@ def test_a_stack_is_a_loop_over_trials_with_soft_targets_and_weights(n_rows: int
     soft = torch.randn(7, n_rows, 3, generator=random).softmax(dim=-1)
     weights = torch.rand(7, n_rows, generator=random) + 0.1
     whole = logits.clone().requires_grad_()
-    losses = bitempered(whole, soft, weights)
+    losses = per_trial(bitempered, whole, soft, weights)
     losses.sum().backward()
     for t in range(7):
         alone = logits[t : t + 1].clone().requires_grad_()
-        loss = bitempered(alone, soft[t : t + 1], weights[t : t + 1])
+        loss = per_trial(bitempered, alone, soft[t : t + 1].clone(), weights[t : t + 1].clone())
         loss.sum().backward()
-        assert torch.equal(loss[0], losses[t])
-        assert torch.equal(alone.grad[0], whole.grad[t])
+        assert_same_numbers(loss[0], losses[t])
+        assert_same_numbers(alone.grad[0], whole.grad[t])
+        torch.testing.assert_close(losses[t], bitempered(logits[t], soft[t], weights[t]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_stack_is_a_loop_over_trials(dtype: torch.dtype) -> None:
-    logits, targets = logits_and_targets(dtype)
+    logits, targets = stacked_logits_and_targets(dtype)
     logits, targets = logits.repeat(3, 3, 1)[:, :31, :3], targets.repeat(3, 3)[:, :31] % 3
     whole = logits.clone().requires_grad_()
-    losses = bitempered(whole, targets)
+    losses = per_trial(bitempered, whole, targets)
     losses.sum().backward()
     for t in range(len(logits)):
         alone = logits[t : t + 1].clone().requires_grad_()
-        loss = bitempered(alone, targets[t : t + 1])
+        loss = per_trial(bitempered, alone, targets[t : t + 1].clone())
         loss.sum().backward()
-        assert torch.equal(loss[0], losses[t])
-        assert torch.equal(alone.grad[0], whole.grad[t])
+        assert_same_numbers(loss[0], losses[t])
+        assert_same_numbers(alone.grad[0], whole.grad[t])
+        torch.testing.assert_close(losses[t], bitempered(logits[t], targets[t]))

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.deep_knn import DeepKNN, agrees_with_neighbours
 from scarf_lightning.methods.pseudo_labels import PseudoLabels
 from scarf_lightning.methods.self_train import SelfTrain
 from scarf_lightning.methods.tri_train import TriTrain, agreed_labels, majority_vote
-from scarf_lightning.modules.stack import Stack
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
@@ -122,7 +122,7 @@ def spied_fits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     finetune = Stack.finetune
 
     def spied(self: Stack, settings: Any, examples: Any, *given: Any, **options: Any) -> Any:
-        trained.append((examples, options["fit"]))
+        trained.append((examples, options["number"]))
         return finetune(self, settings, examples, *given, **options)
 
     monkeypatch.setattr(Stack, "finetune", spied)
@@ -218,6 +218,12 @@ def test_two_votes_beat_the_third_whatever_its_probability(values: list[float]) 
         assert voted.argmax() == votes.argmax()
     else:
         assert voted.argmax() == probabilities.mean(axis=0).argmax()
+
+
+def test_a_vote_has_eight_tenths_of_the_weight_and_the_mean_the_rest() -> None:
+    probabilities = np.array([[[0.6, 0.4, 0.0]], [[0.5, 0.2, 0.3]], [[0.0, 0.0, 1.0]]])
+    by_hand = [0.8 * 2 / 3 + 0.2 * 1.1 / 3, 0.2 * 0.6 / 3, 0.8 / 3 + 0.2 * 1.3 / 3]
+    np.testing.assert_allclose(majority_vote(probabilities), [by_hand], rtol=1e-12)
 
 
 def test_tri_training_gives_each_model_what_the_other_two_agree_on(

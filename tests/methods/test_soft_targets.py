@@ -12,21 +12,28 @@ from torch import Tensor
 from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.encoder import Classifier
+from scarf_lightning.engine.setup import FitSetup
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.control import Control
 from scarf_lightning.methods.distill import Distill
 from scarf_lightning.methods.dropout import Dropout
 from scarf_lightning.methods.label_smoothing import LabelSmoothing
-from scarf_lightning.methods.mixup import Mixup
-from scarf_lightning.modules.dropout import DropoutModule
-from scarf_lightning.modules.mixup import MixupModule
-from scarf_lightning.modules.stack import Stack
-from scarf_lightning.modules.variants import WithDropout
+from scarf_lightning.methods.mixup import Mixup, MixupModule
+from scarf_lightning.networks import Dropout as DropoutLayer
 from scarf_lightning.randomness import Purpose, StackedGenerator
+from scarf_lightning.roster import Roster
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
 SETTINGS = FitSettings(max_epochs=3, batch_size=46)
+
+
+def fresh_classifier(stack: Stack) -> Classifier:
+    """f and h of its trials before any training."""
+    trials = stack.trials
+    return Classifier(stack.networks.encoder(trials), stack.networks.head(trials)).to(stack.hardware.dtype)
 
 
 def test_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:
@@ -44,9 +51,7 @@ def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
     settings = FitSettings(max_epochs=1, batch_size=200)
     fit = LabelSmoothing(0.1).run(stack, Supervision(settings)).fit
     assert fit is not None
-    logits = stack.networks.head().double()(
-        stack.networks.encoder().double()(stack.device_table.rows(torch.from_numpy(stack.data.labelled)))
-    )
+    logits = fresh_classifier(stack)(stack.raw(stack.data.labelled))
     for t, record in enumerate(fit.curves):
         expected = F.cross_entropy(logits[t], torch.from_numpy(stack.data.labels[t]), label_smoothing=0.1)
         assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
@@ -54,29 +59,29 @@ def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
 
 class TestMixup:
     def module(self, stack: Stack, alpha: float = 0.2) -> MixupModule:
-        random = StackedGenerator([7, 8])
-        return MixupModule(
-            stack.networks.encoder(), stack.networks.head(), random, alpha=alpha, learning_rate=1e-3, epsilon=1e-7
-        ).double()
+        roster = Roster(2)
+        random = StackedGenerator([7, 8], roster=roster)
+        classifier = fresh_classifier(stack).double()
+        return MixupModule(classifier, random, alpha=alpha, roster=roster, learning_rate=1e-3, epsilon=1e-7)
 
     @pytest.mark.parametrize("soft", [False, True])
     def test_loss_is_that_of_mixed_rows_and_labels(self, patients: Table, make_stack: MakeStack, soft: bool) -> None:
         stack = make_stack(patients, [0, 1], precision="64-true")
-        rows = torch.from_numpy(stack.data.labelled[:, :20])
+        raw = stack.raw(stack.data.labelled[:, :20])
         targets: Tensor = torch.from_numpy(stack.data.labels[:, :20])
         if soft:
             targets = 0.8 * F.one_hot(targets, 3).double() + 0.2 / 3
         module = self.module(stack)
-        loss = module.losses(Batch(stack.device_table.rows(rows), targets, None))
+        loss = module.losses(Batch(raw, targets, None))
         for t, seed in enumerate((7, 8)):
             generator = torch.Generator().manual_seed(seed)
             share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
             partner = torch.randperm(20, generator=generator)
-            x = module.classifier.encoder.one_hot(stack.device_table.rows(rows))[t]
+            x = module.classifier.encoder.one_hot(raw)[t]
             y = targets[t] if soft else F.one_hot(targets[t], 3).double()
             mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
             both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
-            logits = module.classifier.head(module.classifier.encoder.body(both))[t]
+            logits = module.classifier.of_encoded(both)[t]
             assert loss[t].item() == pytest.approx(F.cross_entropy(logits, mixed_y).item(), rel=1e-9)
 
     def test_shares_follow_the_beta_distribution(self, patients: Table, make_stack: MakeStack) -> None:
@@ -99,38 +104,37 @@ class TestMixup:
         random = stack.streams.torch([0], Purpose.MIXUP)
         share = scipy.stats.beta.ppf(random.uniform(1, 1).item(), 5, 5)
         partner = random.permutations(139)[0]
-        encoder, head = stack.networks.encoder().double(), stack.networks.head().double()
-        x = encoder.one_hot(stack.device_table.rows(torch.from_numpy(stack.data.labelled)))[0, order]
+        classifier = fresh_classifier(stack)
+        x = classifier.encoder.one_hot(stack.raw(stack.data.labelled))[0, order]
         y = F.one_hot(torch.from_numpy(stack.data.labels[0])[order], 3).double()
         mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
-        expected = F.cross_entropy(head(encoder.body(mixed_x[None]))[0], mixed_y).item()
+        expected = F.cross_entropy(classifier.of_encoded(mixed_x[None])[0], mixed_y).item()
         assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-9)
 
 
 class TestDropout:
-    def test_units_are_left_out_between_layers_and_not_of_the_logits(
-        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        stack = make_stack(patients, [0, 1], width=64)
-        module = DropoutModule(
-            stack.networks.encoder(),
-            stack.networks.head(),
-            StackedGenerator([1, 2]),
-            rate=0.25,
-            learning_rate=1e-3,
-            epsilon=1e-7,
-        )
-        calls: list[tuple[Tensor, Tensor]] = []
-        leave_out = DropoutModule._leave_out
+    @pytest.fixture
+    def calls(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, Tensor]]:
+        """What units were before and after some of them were left out, in training."""
+        seen: list[tuple[Tensor, Tensor]] = []
+        forward = DropoutLayer.forward
 
-        def spied(self: DropoutModule, x: Tensor) -> Tensor:
-            out = leave_out(self, x)
-            calls.append((x, out))
+        def spied(self: DropoutLayer, x: Tensor) -> Tensor:
+            out = forward(self, x)
+            if self.training:
+                seen.append((x, out))
             return out
 
-        monkeypatch.setattr(DropoutModule, "_leave_out", spied)
-        x = stack.device_table.rows(torch.from_numpy(stack.data.train))
-        logits = module.logits(x)
+        monkeypatch.setattr(DropoutLayer, "forward", spied)
+        return seen
+
+    def test_units_are_left_out_between_layers_and_not_of_the_logits(
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
+    ) -> None:
+        stack = make_stack(patients, [0, 1], width=64)
+        module = Dropout(0.25).module(FitSetup(stack, SETTINGS))
+        x = stack.raw(stack.data.train)
+        logits = module.train().logits(x)
         assert len(calls) == 5, "four layers of f, one hidden layer of h"
         for before, after in calls:
             active = before > 0
@@ -141,13 +145,26 @@ class TestDropout:
         masks = (calls[0][1] == 0) & (calls[0][0] > 0)
         assert not torch.equal(masks[0], masks[1]), "each trial leaves out its own"
         assert (logits != 0).all()
-        assert not torch.equal(logits, module.classifier(x)), "prediction leaves nothing out"
-        assert torch.equal(module.classifier(x), module.classifier(x))
+        predicted = module.eval().classifier(x)
+        assert not torch.equal(logits, predicted), "prediction leaves nothing out"
+        assert torch.equal(module.classifier(x), predicted)
+
+    def test_masks_come_from_the_stream_of_the_trial(
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
+    ) -> None:
+        """By hand, layer by layer."""
+        stack = make_stack(patients, [3, 5], width=8)
+        Dropout(0.25).module(FitSetup(stack, SETTINGS)).train().logits(stack.raw(stack.data.train))
+        for t, trial in enumerate((3, 5)):
+            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.DROPOUT))
+            for before, after in calls:
+                kept = torch.rand(139, 8, generator=generator) >= 0.25
+                assert torch.equal(after[t], torch.where(kept, before[t] / 0.75, 0.0))
 
     def test_validation_and_prediction_leave_nothing_out(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0, 1], precision="64-true")
         settings = FitSettings(max_epochs=1, batch_size=46, restore_best=False)
-        fit, classifier = stack.finetune(settings, stack.labelled(), variant=WithDropout(0.5))
+        fit, classifier = stack.finetune(settings, stack.labelled(), make=Dropout(0.5).module)
         rows = stack.data.validation
         logits, labels = stack.logits(classifier, rows), torch.from_numpy(patients.labels[rows])
         for t, record in enumerate(fit.curves):
@@ -155,18 +172,10 @@ class TestDropout:
             assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
 
     def test_the_methods_rate_arrives(
-        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
     ) -> None:
-        shares: list[float] = []
-        leave_out = DropoutModule._leave_out
-
-        def spied(self: DropoutModule, x: Tensor) -> Tensor:
-            out = leave_out(self, x)
-            shares.append((out == 0)[x > 0].double().mean().item())
-            return out
-
-        monkeypatch.setattr(DropoutModule, "_leave_out", spied)
         Dropout().run(make_stack(patients, [0], width=64), Supervision(SETTINGS))
+        shares = [(after == 0)[before > 0].double().mean().item() for before, after in calls]
         assert len(shares) == 3 * 3 * 5, "three epochs of three batches, five layers"
         assert np.mean(shares) == pytest.approx(0.04, abs=0.005), "the paper's rate"
 
@@ -184,7 +193,7 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
 
     def spied(self: Stack, settings: FitSettings, examples: Any, *given: Any, **options: Any) -> Any:
         result = finetune(self, settings, examples, *given, **options)
-        seen.append((examples, result[1], options["fit"]))
+        seen.append((examples, result[1], options["number"]))
         return result
 
     monkeypatch.setattr(Stack, "finetune", spied)

@@ -32,13 +32,13 @@ def results_of(
     for cell, (columns, values) in enumerate(cells):
         finished = [(trial, value) for trial, value in enumerate(values) if value == value]
         described.append(USUAL | dict(columns) | {"wanted": most, "finished": len(finished)})
-        rows += [(cell, trial, value, 10.0 + trial) for trial, value in finished]
+        rows += [(cell, trial, False, value, 10.0 + trial) for trial, value in finished]
     columns = list(dict.fromkeys(key for cell in described for key in cell))
     kinds = {"wanted": "int64", "finished": "int64"}
     frame = pd.DataFrame(
         {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
     )
-    trials = pd.DataFrame(rows, columns=["cell", "trial", metric, "finetune_epochs"])
+    trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
     every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test"]
     return CellResults(
         frame, trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]), usual=dict(usual or {})

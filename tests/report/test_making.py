@@ -1,19 +1,22 @@
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import metrics
+from scarf_lightning.report.beside_paper import Competitor
 from scarf_lightning.report.blocks import Paragraph, Section
 from scarf_lightning.report.commands import by_sweep
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.reading import CellResults, Row, cells_of_folder, read_results
 from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
@@ -45,14 +48,20 @@ class Elements(HTMLParser):
         return [attributes[name] or "" for found, attributes in self.found if found == tag and name in attributes]
 
 
-def report_of(results: CellResults, drawings: Sequence[Drawing], *, title: str = "A title") -> Report:
+def report_of(
+    results: CellResults,
+    drawings: Sequence[Drawing],
+    *,
+    title: str = "A title",
+    defaults: Mapping[Competitor, Row] | None = None,
+) -> Report:
     return make_report(
         results,
         drawings,
         Options(),
         title=title,
         paper="Table 1",
-        defaults={},
+        defaults=defaults or {},
         command="python report.py",
         more_trials=by_sweep(["sweeps=mine"]),
     )
@@ -150,6 +159,52 @@ def test_damage_is_said_at_the_top_and_listed_at_the_end() -> None:
 
     assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
     assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
+
+
+def diverge(results: CellResults, cell: int, *trials: int) -> None:
+    gone = (results.trials["cell"] == cell) & results.trials["trial"].isin(trials)
+    results.trials.loc[gone, "diverged"] = True
+    results.trials.loc[gone, [metric.name for metric in metrics()]] = float("nan")
+
+
+def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Path) -> None:
+    fill_store(tmp_path, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    results = read_results(cells_of_folder(tmp_path)[0])
+    first, last = results.cells.index[results.cells["pretrain"] == "scarf"][[0, -1]]
+    diverge(results, first, 1)
+    diverge(results, last, *range(4))
+    defaults = {
+        (row["regime"], row["pretrain"], row["method"]): row
+        for row in results.cells[results.cells["scaling"] == "zscore"][results.axes].to_dict("records")
+    }
+
+    report = report_of(results, default_drawings(results), defaults=defaults)
+    write_report(report, tmp_path / "report")
+
+    assert "5 trials diverged, and no mean counts them." in report.about
+    assert not [sentence for sentence in report.warnings if sentence.startswith("Not ")]
+    summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
+    scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
+    of_cells = scarf.groupby("cell")["accuracy"].mean()
+    assert of_cells.notna().sum() == 2
+    assert summary.loc["SCARF", ["accuracy", "n"]].tolist() == pytest.approx([of_cells.mean(), 2])
+    beside = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv").query("pretrain == 'scarf'")
+    assert sorted(beside["trials"]) == [3, 4]
+    listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")
+    assert listed.loc[results.cells["fingerprint"], "diverged"].to_dict() == {
+        fingerprint: {first: 1, last: 4}.get(cell, 0) for cell, fingerprint in results.cells["fingerprint"].items()
+    }
+    html = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert " nan" not in " ".join(Elements(html).text)
+
+
+def test_where_every_trial_diverged_there_is_no_report() -> None:
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.7]}})
+    for cell in (0, 1):
+        diverge(results, cell, 0, 1)
+
+    with pytest.raises(UsageError, match=r"^3 trials diverged, and there is no other; train with other settings, "):
+        report_of(results, [])
 
 
 def test_where_nothing_is_finished_there_is_no_report() -> None:

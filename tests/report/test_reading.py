@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS
 from scarf_lightning.report.reading import WantedCell, cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import OF_WDBC, some_config, some_record
@@ -30,6 +31,17 @@ def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
     assert results.trials["finetune_epochs"].tolist() == [7, 7, 7]
     assert results.cells[["wanted", "finished"]].to_numpy().tolist() == [[3, 3]]
     assert results.unfinished.empty
+
+
+def test_a_trial_that_diverged_is_finished_and_has_no_metrics(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2], diverged="finetune", **{metric.name: None for metric in METRICS}))
+
+    results = read_results([asked(store)])
+
+    assert results.cells["finished"].tolist() == [3]
+    assert results.trials["diverged"].tolist() == [False, False, True]
+    assert results.trials["accuracy"].isna().tolist() == [False, False, True]
 
 
 def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results import LostClaimError, folder_time, is_claimed
+from scarf_lightning.results import LostClaimError, folder_time, give_back, is_claimed
 from scarf_lightning.results import claims as module
 from scarf_lightning.results.claims import STALE_AFTER, claim, claim_when_free
 
@@ -252,6 +252,93 @@ class TestTakeover:
 
         assert folder_time(folder) == 5
         assert list(folder.iterdir()) == []
+
+
+class TestStrayFiles:
+    """What a file manager puts into a claim."""
+
+    STRAY = ".DS_Store"
+
+    @pytest.mark.parametrize("make", [Path.touch, Path.mkdir])
+    def test_one_alone_is_judged_by_its_age(self, folder: Path, make: Callable[[Path], None]) -> None:
+        (folder / "claim").mkdir(parents=True)
+        stray = folder / "claim" / self.STRAY
+        make(stray)
+
+        assert held(folder)
+        os.utime(stray, (0, 0))
+        assert not held(folder)
+        with claim(folder) as mine:
+            assert mine is not None
+            assert len(tokens(folder)) == 1
+        assert list(folder.iterdir()) == []
+
+    def test_an_old_one_does_not_end_a_claim_that_is_held(self, folder: Path) -> None:
+        with claim(folder) as mine:
+            (folder / "claim" / self.STRAY).touch()
+            os.utime(folder / "claim" / self.STRAY, (0, 0))
+
+            with claim(folder) as other:
+                assert other is None
+            assert mine is not None
+            mine.check()
+        assert list(folder.iterdir()) == []
+
+    def test_a_holder_that_overslept_beside_one_loses_its_claim(self, folder: Path) -> None:
+        with claim(folder) as mine:
+            (folder / "claim" / self.STRAY).touch()
+            for path in (folder / "claim").iterdir():
+                os.utime(path, (0, 0))
+
+            with claim(folder) as other:
+                assert other is not None
+                assert len(tokens(folder)) == 1
+                assert mine is not None
+                with pytest.raises(LostClaimError):
+                    mine.check()
+
+    @pytest.mark.parametrize("name", ["a.b.c.d", "1.2.3", "-1.2.3.4", "1.2.3.4.5", "x" * 200, "\u0663.1.a.b"])
+    def test_any_name_is_one(self, folder: Path, name: str) -> None:
+        claimed_by(folder, name)
+
+        assert held(folder)
+        os.utime(folder / "claim" / name, (0, 0))
+        assert not held(folder)
+
+
+class TestFuture:
+    def test_a_stamp_from_the_future_is_stale(self, folder: Path) -> None:
+        claimed_by(folder, ELSEWHERE, age=-2 * STALE_AFTER)
+
+        assert not held(folder)
+        with claim(folder) as mine:
+            assert mine is not None
+
+    def test_one_that_was_renewed_while_this_process_slept_is_not_from_the_future(self, folder: Path) -> None:
+        claimed_by(folder, ELSEWHERE)
+
+        assert is_claimed(folder, folder_time(folder) - 10 * STALE_AFTER)
+
+
+class TestGivingBack:
+    def test_the_claim_of_a_dead_process_is_removed(self, folder: Path) -> None:
+        claimed_by(folder, ended_process())
+
+        give_back(folder)
+
+        assert list(folder.iterdir()) == []
+
+    def test_that_of_a_living_one_stays(self, folder: Path) -> None:
+        with claim(folder) as mine:
+            give_back(folder)
+
+            assert mine is not None
+            mine.check()
+
+    def test_where_there_is_none_nothing_is_made(self, folder: Path) -> None:
+        give_back(folder)
+
+        assert not folder.exists()
 
 
 class TestLosing:

@@ -2,6 +2,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,9 @@ def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Pat
     note_data(results, source, DATA)
 
     assert [path.relative_to(results).as_posix() for path in results.rglob("*.json")] == ["datasets/some-1.json"]
-    assert json.loads((results / "datasets" / "some-1.json").read_text()) == {
+    note = json.loads((results / "datasets" / "some-1.json").read_text())
+    assert len(note.pop("sha256")) == 64
+    assert note == {
         "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_classes": 2},
         "files": [
             {"name": "description.xml", "size": 10, "modified_ns": WHEN},
@@ -141,18 +144,39 @@ def test_a_note_that_is_torn_or_older_is_as_good_as_none_and_is_written_anew(
     path = results / "datasets" / "some-1.json"
     path.write_bytes(text.encode(errors="surrogateescape"))
 
-    assert known_data(results, source) is None
-    note_data(results, source, DATA)
+    with pytest.warns(UserWarning, match=r"some-1\.json is left out: .*; it is written anew when the data are loaded"):
+        assert known_data(results, source) is None
+    with pytest.warns(UserWarning, match="is left out"):
+        note_data(results, source, DATA)
     assert known_data(results, source) == DATA
 
 
-def test_a_note_of_other_fields_is_as_good_as_none(results: Path, source: SomeSource) -> None:
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"data": {"hash": "abc", "n_features": 3}, "sha256": None}, "it has no n_rows"),
+        ({"data": {"hash": "def", "n_rows": 569, "n_columns": 30, "n_classes": 2}}, r"some-1\.json is damaged"),
+    ],
+)
+def test_a_note_of_other_fields_or_values_is_as_good_as_none(
+    results: Path, source: SomeSource, changed: dict[str, Any], reason: str
+) -> None:
+    note_data(results, source, DATA)
+    path = results / "datasets" / "some-1.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+    with pytest.warns(UserWarning, match=reason):
+        assert known_data(results, source) is None
+
+
+def test_a_note_of_before_there_were_hashes_is_used(results: Path, source: SomeSource) -> None:
     note_data(results, source, DATA)
     path = results / "datasets" / "some-1.json"
     note = json.loads(path.read_text())
-    path.write_text(json.dumps(note | {"data": {"hash": "abc", "n_features": 3}}))
+    del note["sha256"]
+    path.write_text(json.dumps(note))
 
-    assert known_data(results, source) is None
+    assert known_data(results, source) == DATA
 
 
 def test_what_is_known_already_is_not_written_again(results: Path, source: SomeSource) -> None:

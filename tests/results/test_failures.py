@@ -53,8 +53,27 @@ def test_each_cell_has_its_own_and_the_last_one_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", '{"cell": "a', "[]", '{"cell": "a", "why": "b"}'])
-def test_a_note_that_is_torn_or_older_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+def test_a_note_that_cannot_be_read_is_a_failure_that_says_so(tmp_path: Path, text: str) -> None:
     fail(tmp_path)
-    (tmp_path / "failures" / "abc.json").write_text(text)
+    path = tmp_path / "failures" / "abc.json"
+    path.write_text(text)
 
-    assert read_failure(tmp_path, "abc") is None
+    said = str(read_failure(tmp_path, "abc"))
+
+    assert said.startswith(f"Cell abc: why it failed is not known, {path} cannot be used: ")
+
+
+def test_a_note_with_a_flipped_bit_is_not_shown(tmp_path: Path) -> None:
+    fail(tmp_path, error=UsageError("there is no file t.csv."))
+    path = tmp_path / "failures" / "abc.json"
+    path.write_text(path.read_text().replace("t.csv", "u.csv"))
+
+    assert str(read_failure(tmp_path, "abc")).endswith("cannot be used: abc.json is damaged.")
+
+
+def test_a_note_of_before_there_were_hashes_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "failures").mkdir()
+    note = {"cell": "seed=1", "error": "why.", "host": "here", "time": "now"}
+    (tmp_path / "failures" / "abc.json").write_text(json.dumps(note))
+
+    assert str(read_failure(tmp_path, "abc")) == "seed=1: why."

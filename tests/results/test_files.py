@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results.files import UNFINISHED, whole_folder, write_whole
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results.files import UNFINISHED, check_folder, whole_folder, write_whole
 
 
 class Crash(BaseException):
@@ -185,3 +186,43 @@ def test_others_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
     assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o755
+
+
+def test_what_is_called_last_may_refuse_the_name(target: Path) -> None:
+    def refuse() -> None:
+        raise Crash
+
+    def fill() -> None:
+        with whole_folder(target, before=refuse) as folder:
+            (folder / "a").write_text("first")
+
+    with pytest.raises(Crash):
+        fill()
+    assert list(target.parent.iterdir()) == []
+
+
+class TestFolder:
+    @pytest.mark.parametrize("inside", [".", "sub", "sub/sub"])
+    def test_a_file_in_the_place_of_a_folder_is_named(self, tmp_path: Path, inside: str) -> None:
+        (tmp_path / "FILE").touch()
+        results = tmp_path / "FILE" / inside
+
+        with pytest.raises(UsageError, match=rf"paths\.results={results} cannot be used: .*FILE is not a folder"):
+            check_folder(results, writable=False)
+
+    def test_one_that_is_not_there_is_made_when_it_is_to_be_written_to(self, tmp_path: Path) -> None:
+        check_folder(tmp_path / "a" / "b", writable=False)
+        assert list(tmp_path.iterdir()) == []
+
+        check_folder(tmp_path / "a" / "b", writable=True)
+        assert list((tmp_path / "a" / "b").iterdir()) == []
+
+    def test_one_that_cannot_be_written_to_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "touch", refuse)  # root may write anywhere
+
+        check_folder(tmp_path, writable=False)
+        with pytest.raises(UsageError, match=r"cannot be written to: Permission denied; name another folder\."):
+            check_folder(tmp_path, writable=True)

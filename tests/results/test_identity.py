@@ -21,8 +21,15 @@ from scarf_lightning.config.schema import (
     PathSettings,
     ViewsSettings,
 )
-from scarf_lightning.results import fingerprint, identity
-from scarf_lightning.settings import EncoderSettings, FitSettings, LayerSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.results import fingerprint, identity, pretraining_identity
+from scarf_lightning.settings import (
+    PRECISIONS,
+    EncoderSettings,
+    FitSettings,
+    LayerSettings,
+    PretrainSettings,
+    TrainerSettings,
+)
 from tests.cells import DATA_HASH, some_config
 
 
@@ -34,7 +41,7 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-EVERYTHING = some_config(method={"name": "cotrain"})
+EVERYTHING = some_config(method={"name": "cotrain"}, split={"name": "stratified"})
 """A pre-trained and co-trained cell, which uses every option."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
@@ -49,6 +56,7 @@ OTHERS = [("trials",), ("sweeps",), ("plan",), ("force",), ("keep_weights",)] + 
         "chunk": ChunkSettings,
     }.items()
     for option in fields(settings)
+    if (group, option.name) != ("trainer", "precision")
 ]
 
 
@@ -111,6 +119,25 @@ def test_every_scientific_option_is_part_of_the_identity(path: tuple[str, ...]) 
 @pytest.mark.parametrize("path", OTHERS, ids=".".join)
 def test_no_other_option_is_part_of_the_identity(path: tuple[str, ...]) -> None:
     assert name_of(change(EVERYTHING, path)) == name_of(EVERYTHING)
+
+
+@pytest.mark.parametrize("pretrain", ["none", "scarf"])
+def test_another_precision_than_the_default_is_another_cell_and_another_pretraining(pretrain: str) -> None:
+    configs = [some_config(pretrain=pretrain, trainer=TrainerSettings(precision=each)) for each in PRECISIONS]
+
+    assert len({name_of(config) for config in configs}) == len(PRECISIONS)
+    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in configs}) == len(PRECISIONS)
+    assert [identity(config, DATA_HASH).get("precision") for config in configs] == [None, "64-true", "bf16-mixed"]
+
+
+def test_fingerprints_that_results_have_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of cells of the default precision, which was not in the identity at first, and of all pre-trainings."""
+    monkeypatch.setattr(import_module("scarf_lightning.results.identity"), "SCIENCE_VERSION", 1)
+    mixed = some_config(trainer=TrainerSettings(precision="bf16-mixed"))
+
+    assert name_of(some_config()) == "b518efd737bb3fb8"
+    assert fingerprint(pretraining_identity(some_config(), DATA_HASH)) == "89946db0f73fe296"
+    assert fingerprint(pretraining_identity(mixed, DATA_HASH)) == "4d5e1c379da0cbb0"
 
 
 def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,22 +113,65 @@ class TestDamage:
         file.write_bytes(file.read_bytes()[:-3]) if torn else file.unlink()
 
         assert store.missing([0, 1]) == [0]
-        assert sorted(store.load([0, 1])) == [1]
-        with store.claim():
-            store.add([some_pretrained(0)])
+        why = f"{name} is {'torn' if torn else 'missing'}"
+        with pytest.warns(UserWarning, match=f"trials/0000 is left out: {why}"):
+            assert sorted(store.load([0, 1])) == [1]
+        with pytest.warns(UserWarning, match=rf"trials/0000 is set aside in .*: {why}"), store.claim() as claim:
+            store.add([some_pretrained(0)], claim)
 
         same(store.load([0])[0], some_pretrained(0))
         (reason,) = store.results.glob("set_aside/*/reason.txt")
-        assert reason.read_text() == (
-            f"pretrained/{store.fingerprint}/trials/0000: {name} is {'torn' if torn else 'missing'}\n"
-        )
+        assert reason.read_text() == (f"pretrained/{store.fingerprint}/trials/0000: {why}\n")
 
     def test_a_trial_of_another_pretraining_is_not_used(self, store: PretrainingStore) -> None:
         other = make(store.results, seed=1)
         other.add([some_pretrained(0)])
         shutil.copytree(place(other, 0), place(store, 0))
 
-        assert store.load([0]) == {}
+        with pytest.warns(UserWarning, match=f"is left out: it belongs to {other.fingerprint}"):
+            assert store.load([0]) == {}
+
+    @pytest.mark.parametrize("name", ["curve.json", WEIGHTS])
+    def test_a_flipped_bit_is_named_and_the_trial_is_trained_again(self, store: PretrainingStore, name: str) -> None:
+        store.add([some_pretrained(0)])
+        file = place(store, 0) / name
+        content = bytearray(file.read_bytes())
+        content[-20] ^= 1
+        file.write_bytes(content)
+
+        with pytest.warns(UserWarning, match=rf"trials/0000 is left out: {name} is (damaged|torn)"):
+            assert store.load([0]) == {}
+        with pytest.warns(UserWarning, match="trials/0000 is set aside in"), store.claim() as claim:
+            store.add([some_pretrained(0)], claim)
+        same(store.load([0])[0], some_pretrained(0))
+
+    def test_a_description_with_a_flipped_bit_is_written_again(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(0)])
+        path = store.folder / "pretraining.json"
+        whole = path.read_text()
+        path.write_text(whole.replace("scarf", "scarg"))
+
+        with pytest.warns(UserWarning, match=r"pretraining\.json is set aside in"), store.claim() as claim:
+            store.add([some_pretrained(1)], claim)
+
+        assert path.read_text() == whole
+
+    def test_trials_of_before_there_were_hashes_are_used(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(0)])
+        path = place(store, 0) / "curve.json"
+        content = json.loads(path.read_text())
+        del content["sha256"], content["hashes"]
+        path.write_text(json.dumps(content))
+
+        same(store.load([0])[0], some_pretrained(0))
+
+    def test_what_cannot_be_read_and_carries_no_hash_is_set_aside_too(self, store: PretrainingStore) -> None:
+        self.test_trials_of_before_there_were_hashes_are_used(store)
+        file = place(store, 0) / WEIGHTS
+        file.write_bytes(b"x" * file.stat().st_size)
+
+        with pytest.warns(UserWarning, match=rf"{WEIGHTS} cannot be read"), store.claim():
+            assert store.missing([0]) == [0]
 
 
 class TestBound:
@@ -185,6 +228,24 @@ class TestBound:
 
 
 class TestClaim:
+    def test_nothing_is_added_once_another_process_has_taken_it_over(self, store: PretrainingStore) -> None:
+        with store.claim() as claim:
+            shutil.rmtree(store.folder / "claim")
+            store.add([some_pretrained(0)], claim)
+
+            assert store.missing([0]) == [0]
+            assert list((store.folder / "trials").iterdir()) == []
+
+    def test_a_trial_that_is_there_already_stays(self, store: PretrainingStore) -> None:
+        store.add([some_pretrained(0)])
+        before = (place(store, 0) / WEIGHTS).stat()
+
+        with store.claim() as claim:
+            store.add([some_pretrained(0), some_pretrained(1)], claim)
+
+        assert (place(store, 0) / WEIGHTS).stat() == before
+        assert store.missing([0, 1]) == []
+
     def test_another_process_is_waited_for(self, store: PretrainingStore) -> None:
         order: list[str] = []
         claimed = threading.Event()

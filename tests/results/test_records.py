@@ -1,5 +1,6 @@
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import (
     SCHEMA_VERSION,
+    WEIGHTS,
     DamagedRecordError,
     check_contents,
     new_record,
+    read_file,
     read_record,
     record_folders,
 )
@@ -41,9 +44,14 @@ def change(folder: Path, **values: Any) -> None:
 
 
 def test_a_record_knows_its_schema_what_it_is_of_and_the_sizes_of_its_files(record: Path) -> None:
-    table = {"schema": SCHEMA_VERSION, "fingerprint": MINE, "files": {"a.txt": 4, "empty": 0}, "answer": 42}
+    hashes = {"a.txt": sha256(b"four").hexdigest(), "empty": sha256(b"").hexdigest()}
+    files = {"files": {"a.txt": 4, "empty": 0}, "hashes": hashes}
+    table = {"schema": SCHEMA_VERSION, "fingerprint": MINE, "answer": 42} | files
 
-    assert read_record(record, CONTENTS, MINE) == json.loads((record / CONTENTS).read_text()) == table
+    assert read_record(record, CONTENTS, MINE) == table
+    written = json.loads((record / CONTENTS).read_text())
+    assert written.pop("sha256") == sha256(json.dumps(table, sort_keys=True).encode()).hexdigest()
+    assert written == table
 
 
 def test_the_table_of_contents_is_the_last_file_written(tmp_path: Path) -> None:
@@ -94,6 +102,72 @@ def test_a_file_of_another_size_is_damage(record: Path, name: str, text: str) ->
     (record / name).write_text(text)
 
     assert reason(record) == f"{name} is torn"
+
+
+@pytest.mark.parametrize("bit", range(0, 8 * 350, 67))
+def test_a_flipped_bit_in_the_contents_is_damage_or_changes_nothing(record: Path, bit: int) -> None:
+    before = read_record(record, CONTENTS, MINE)
+    content = bytearray((record / CONTENTS).read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    (record / CONTENTS).write_bytes(content)
+
+    try:
+        after = read_record(record, CONTENTS, MINE)
+    except DamagedRecordError:
+        return
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_file_of_the_same_size_and_another_content_is_damage(record: Path) -> None:
+    table = read_record(record, CONTENTS, MINE)
+    (record / "a.txt").write_text("five")
+
+    assert reason(record) == "a.txt is damaged"
+    with pytest.raises(DamagedRecordError, match=r"a\.txt is damaged"):
+        read_file(record, table, "a.txt", bytes.decode)
+
+
+def test_a_file_that_is_read_is_checked_and_parsed(record: Path) -> None:
+    table = read_record(record, CONTENTS, MINE)
+
+    assert read_file(record, table, "a.txt", bytes.decode) == "four"
+    with pytest.raises(DamagedRecordError, match=r"a\.txt cannot be read: Expecting value"):
+        read_file(record, table, "a.txt", json.loads)
+
+
+def test_weights_are_judged_by_size_unless_they_are_asked_for(tmp_path: Path) -> None:
+    with new_record(tmp_path / "one", CONTENTS, MINE, {}) as folder:
+        (folder / WEIGHTS).write_bytes(b"four")
+    (tmp_path / "one" / WEIGHTS).write_bytes(b"five")
+
+    table = read_record(tmp_path / "one", CONTENTS, MINE)
+    with pytest.raises(DamagedRecordError, match="is damaged"):
+        read_record(tmp_path / "one", CONTENTS, MINE, weights=True)
+    with pytest.raises(DamagedRecordError, match="is damaged"):
+        read_file(tmp_path / "one", table, WEIGHTS, bytes)
+
+
+def test_the_layout_of_the_contents_is_free(record: Path) -> None:
+    table = read_record(record, CONTENTS, MINE)
+    content = json.loads((record / CONTENTS).read_text())
+    (record / CONTENTS).write_text(json.dumps(dict(reversed(content.items()))).replace(", ", ",\r\n"))
+
+    assert read_record(record, CONTENTS, MINE) == table
+
+
+def test_nan_is_no_json(record: Path) -> None:
+    path = record / CONTENTS
+    path.write_text(path.read_text().replace("42", "NaN"))
+
+    assert reason(record) == "contents.json is torn"
+
+
+def test_a_record_of_before_there_were_hashes_is_as_good_as_its_sizes(record: Path) -> None:
+    change(record, sha256=None, hashes={})
+
+    assert read_record(record, CONTENTS, MINE)["answer"] == 42
+    (record / "a.txt").write_text("fiver")
+    assert reason(record) == "a.txt is torn"
 
 
 def test_an_older_schema_is_damage(record: Path) -> None:

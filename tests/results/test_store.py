@@ -1,6 +1,10 @@
 import json
 import os
+import re
+import shutil
+import stat
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +15,9 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, fingerprint, identity
+from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity
 from scarf_lightning.results.files import UNFINISHED
+from scarf_lightning.results.records import WEIGHTS
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 
 FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
@@ -57,14 +62,18 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
     assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
     written = json.loads((cell.folder / "cell.json").read_text())
     assert fingerprint(written["identity"]) == written["fingerprint"] == cell.fingerprint
+    assert written.pop("sha256")
     assert {key: value for key, value in written.items() if key not in ("identity", "fingerprint")} == {
         "schema": 2,
+        "files": {"config.yaml": 8},
+        "hashes": {"config.yaml": sha256(b"seed: 0\n").hexdigest()},
         "dataset": "wdbc",
         "dataset_id": 1510,
         "source": "scikit-learn:breast_cancer",
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"],
         "overrides": [],
+        "reading": {},
     }
 
 
@@ -175,6 +184,13 @@ def test_a_trial_that_was_trained_twice_is_one_row(cell: CellStore) -> None:
     assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.52]
 
 
+def test_of_rows_that_differ_the_first_stacks_is_taken(cell: CellStore) -> None:
+    cell.add(some_record([1, 2], first=0.7))
+    cell.add(some_record([0, 1]))
+
+    assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.72]
+
+
 def test_other_cells_are_not_looked_into(cell: CellStore) -> None:
     cell.add(some_record([0]))
 
@@ -226,7 +242,7 @@ def test_an_interruption_between_the_files_of_a_stack_leaves_nothing(
         "trials.json": "pathlib.Path.write_text",
         "environment.json": "pathlib.Path.write_text",
         "curves.parquet": "pandas.DataFrame.to_parquet",
-        "preprocessing.safetensors": "safetensors.numpy.save_file",
+        "preprocessing.safetensors": "safetensors.numpy.save",
     }
     original = Path.write_text
 
@@ -243,6 +259,25 @@ def test_an_interruption_between_the_files_of_a_stack_leaves_nothing(
 
     assert stacks(cell) == []
     assert cell.missing([0]) == [0]
+
+
+def test_others_may_read_what_the_umask_lets_them_read(cell: CellStore) -> None:
+    before = os.umask(0o022)
+    try:
+        cell.add(replace(some_record([0]), weights={"w": np.zeros((1, 3))}))
+    finally:
+        os.umask(before)
+    (stack,) = stacks(cell)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in stack.iterdir()} == {0o644}
+
+
+def test_what_is_added_after_the_claim_was_lost_is_not_kept(cell: CellStore) -> None:
+    with cell.claim() as claim:
+        shutil.rmtree(cell.folder / "claim")
+        with pytest.raises(LostClaimError):
+            cell.add(some_record([0]), claim)
+
+    assert stacks(cell) == []
 
 
 def test_a_stray_file_among_the_stacks_is_passed_over(tmp_path: Path) -> None:
@@ -264,7 +299,7 @@ def aside(cell: CellStore) -> dict[str, str]:
     found = {}
     for reason in cell.results.glob("set_aside/*/reason.txt"):
         named, _, why = reason.read_text().strip().partition(": ")
-        assert (reason.parent / named).exists()
+        assert all((reason.parent / name).exists() for name in named.split(", "))
         found[named] = why
     return found
 
@@ -297,6 +332,68 @@ class TestMending:
         assert trained.missing(range(3)) == [0, 1]
         assert trained.mend() == []
 
+    @pytest.mark.parametrize("file", [*FILES, WEIGHTS])
+    def test_a_stack_with_a_flipped_bit_is_set_aside(self, cell: CellStore, file: str) -> None:
+        describe(cell)
+        cell.add(replace(some_record([0]), weights={"w": np.zeros((1, 3))}))
+        (stack,) = stacks(cell)
+        content = bytearray((stack / file).read_bytes())
+        content[len(content) // 2] ^= 1
+        (stack / file).write_bytes(content)
+
+        assert cell.missing([0]) == ([] if file == WEIGHTS else [0])  # whether large files are whole is not asked
+        (sentence,) = cell.mend()
+
+        assert re.search(rf"{stack.name} is set aside in .*: {re.escape(file)} is (damaged|torn)\.$", sentence)
+        assert cell.missing([0]) == [0]
+
+    def test_a_configuration_with_a_flipped_bit_is_set_aside_with_the_description(self, trained: CellStore) -> None:
+        (trained.folder / "config.yaml").write_text("seed: 1\n")
+
+        trained.mend()
+        describe(trained)
+
+        name = trained.fingerprint
+        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": "config.yaml is damaged"}
+        assert trained.mend() == []
+        assert trained.missing(range(3)) == []
+
+    def test_records_of_before_there_were_hashes_are_used(self, trained: CellStore) -> None:
+        for path in (trained.folder / "cell.json", *trained.folder.glob("stacks/*/trials.json")):
+            content = json.loads(path.read_text())
+            without = {key: value for key, value in content.items() if key not in ("sha256", "hashes")}
+            path.write_text(json.dumps(without))
+
+        assert trained.mend() == []
+        assert trained.missing(range(3)) == []
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"trials": None}, {"trials": [3]}, {"trials": [{"accuracy": 0.5}]}, {"fingerprint": None}, {"files": []},
+            {"hashes": 3}, {"trials": [{"trial": 0, "accuracy": float("nan")}]},
+        ],
+    )  # fmt: skip
+    def test_fields_that_are_missing_or_no_numbers_in_a_file_without_a_hash_are_damage(
+        self, trained: CellStore, change: dict[str, Any]
+    ) -> None:
+        path = stacks(trained)[0] / "trials.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"sha256": None} | change))
+
+        assert trained.missing(range(3)) == [0, 1]
+        assert len(trained.mend()) == 1
+
+    @pytest.mark.parametrize("field", ["dataset", "dataset_id", "identity", "columns", "classes", "overrides"])
+    def test_a_description_that_lacks_a_field_is_set_aside(self, trained: CellStore, field: str) -> None:
+        path = trained.folder / "cell.json"
+        content = json.loads(path.read_text())
+        del content[field], content["sha256"]
+        path.write_text(json.dumps(content))
+
+        (sentence,) = trained.mend()
+
+        assert sentence.endswith(f": it has no {field}.")
+
     def test_a_stack_of_another_cell_is_set_aside(self, trained: CellStore) -> None:
         (stack,) = stacks(foreign(trained))
         stack.rename(trained.folder / "stacks" / stack.name)
@@ -316,7 +413,7 @@ class TestMending:
 
         name = trained.fingerprint
         assert aside(trained) == {
-            f"{name}/cell.json": "it has schema 1, and this version reads 2",
+            f"{name}/config.yaml, {name}/cell.json": "it has schema 1, and this version reads 2",
             f"{name}/stacks/{stack.name}": "it has no schema",
         }
 
@@ -329,7 +426,7 @@ class TestMending:
             "torn": (path.read_text()[:-9], "cell.json is torn"),
             "foreign": (other.read_text(), f"it belongs to {other.parent.name}"),
             "moved": (
-                json.dumps(described | {"identity": json.loads(other.read_text())["identity"]}),
+                json.dumps(described | {"identity": json.loads(other.read_text())["identity"], "sha256": None}),
                 "its identity is another cell's",
             ),
         }[damage]
@@ -338,7 +435,8 @@ class TestMending:
         trained.mend()
         describe(trained)
 
-        assert aside(trained) == {f"{trained.fingerprint}/cell.json": reason}
+        name = trained.fingerprint
+        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": reason}
         assert json.loads(path.read_text()) == described
         assert trained.missing(range(3)) == []
 

@@ -1,0 +1,86 @@
+"""What the LightningModules share: T independent networks, one optimiser, losses and metrics a trial."""
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.datamodule import Batch
+from ..roster import Roster
+from .lifting import let_leave
+
+REGISTER_ELEMENTS = 16
+"""Float32 numbers in the widest vector register, AVX-512's."""
+
+
+class StackModule(pl.LightningModule, ABC):
+    """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
+
+    Args:
+        roster: of the trials still here.
+        learning_rate: Adam's.
+        epsilon: Adam's.
+    """
+
+    def __init__(self, roster: Roster, *, learning_rate: float, epsilon: float) -> None:
+        super().__init__()
+        self.roster = roster
+        self._learning_rate, self._epsilon = learning_rate, epsilon
+        self._sums: dict[str, Tensor] = {}
+        self._counts: dict[str, int] = defaultdict(int)
+
+    @abstractmethod
+    def losses(self, batch: Batch) -> Tensor:
+        """Training loss of each trial, ``(T,)``."""
+
+    @abstractmethod
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        losses = self.losses(batch)
+        self._add("train_loss", losses.detach(), batch.x.shape[1])
+        return losses.sum()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        for name, values in self.validation_metrics(batch).items():
+            self._add(f"validation_{name}", values, batch.x.shape[1])
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """Adam, fused where that leaves a trial's numbers alone.
+
+        The fused kernel rounds the elements that fill whole vector registers and those left over differently, and how
+        many are left over depends on the size of the stack, unless each trial's share fills whole registers.
+        """
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        fits = [parameter[0].numel() % REGISTER_ELEMENTS == 0 for parameter in parameters]
+        groups = [
+            {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
+            for fused in (True, False)
+        ]
+        return torch.optim.Adam(
+            [group for group in groups if group["params"]], lr=self._learning_rate, eps=self._epsilon
+        )
+
+    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+        """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each; the next epoch starts at nothing."""
+        means = {name: (total / self._counts[name]).cpu().numpy() for name, total in self._sums.items()}
+        self._sums.clear()
+        self._counts.clear()
+        return means
+
+    def let_leave(self, staying: NDArray[np.int64]) -> None:
+        """Go on with the trials at these positions among the ones still here: all else shrinks or asks the roster."""
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        assert isinstance(optimizer, torch.optim.Optimizer)
+        let_leave(self, optimizer, torch.from_numpy(staying).to(self.device))
+        self.roster.keep(staying.tolist())
+
+    def _add(self, name: str, values: Tensor, n_rows: int) -> None:
+        weighted = values.double() * n_rows
+        self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
+        self._counts[name] += n_rows

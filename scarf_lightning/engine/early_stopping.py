@@ -1,0 +1,106 @@
+"""Early stopping of each trial by itself: it keeps its best weights and leaves the stack."""
+
+import time
+from collections.abc import Sequence
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from .base import StackModule
+from .lifting import state
+
+
+class TrialStopping(pl.Callback):
+    """Watches each trial's validation metric; a trial that has stopped leaves parameters, optimiser and batches.
+
+    What a trial computes does not depend on who else is in the stack, so leaving changes nothing but the time it takes.
+    A trial one of whose losses is not finite has diverged: it leaves, and the others go on. Its weights are those kept
+    before, which are finite, and its curve ends with that epoch, where NaN stands for what is not finite.
+
+    Args:
+        trials: the trials' numbers, in the order of the stack.
+        monitor: ``loss`` or ``error`` of the validation rows; strictly smaller is better.
+        patience: epochs without improvement that are borne; None never stops a trial.
+        patience_rule: stop when they have ``exceeded`` the patience, or when they have ``reached`` it.
+        restore_best: keep the weights of the first best epoch rather than those of the last.
+
+    Attributes:
+        longest_wait: epochs without improvement after which a trial stops.
+        active: positions in the stack of the trials still training.
+        best: best metric so far, ``(T,)``; infinity before the first epoch.
+        best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
+        epochs: epochs trained, ``(T,)``.
+        waited: epochs since the best one, ``(T,)``.
+        diverged: whether a loss was not finite, ``(T,)``.
+        seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
+        curves: one record an epoch and trial.
+        weights: the kept parameters and buffers by name, each ``(T, ...)``.
+    """
+
+    def __init__(
+        self, trials: Sequence[int], *, monitor: str, patience: int | None, patience_rule: str, restore_best: bool
+    ) -> None:
+        self.trials, self.monitor = np.array(trials), f"validation_{monitor}"
+        self.longest_wait = np.inf if patience is None else patience + (patience_rule == "exceeded")
+        self._restore_best = restore_best
+        self.active: NDArray[np.int64] = np.arange(len(trials))
+        self.best = np.full(len(trials), np.inf)
+        self.best_epochs, self.epochs, self.waited = (np.zeros(len(trials), dtype=np.int64) for _ in range(3))
+        self.diverged = np.zeros(len(trials), dtype=bool)
+        self.seconds = np.zeros(len(trials))
+        self.curves: list[dict[str, Any]] = []
+        self.weights: dict[str, Tensor] = {}
+        self._started = 0.0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.weights = {name: tensor.detach().clone() for name, tensor in state(pl_module).items()}
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._started = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        assert isinstance(pl_module, StackModule)
+        metrics = pl_module.end_epoch()
+        self.seconds[self.active] += (time.perf_counter() - self._started) / len(self.active)
+        finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
+        self.diverged[self.active] = ~finite
+        self._record(metrics)
+        improved = self._judge(np.where(finite, metrics[self.monitor], np.inf))
+        self._keep_weights(pl_module, improved if self._restore_best else finite)
+
+        staying = finite & (self.waited[self.active] < self.longest_wait)
+        if staying.all():
+            return
+        self.active = self.active[staying]
+        if len(self.active) == 0:
+            trainer.should_stop = True
+            return
+        pl_module.let_leave(np.flatnonzero(staying))
+
+    def _record(self, metrics: dict[str, NDArray[np.float64]]) -> None:
+        self.epochs[self.active] += 1
+        for position, stacked in enumerate(self.active):
+            record = {"trial": int(self.trials[stacked]), "epoch": int(self.epochs[stacked])}
+            numbers = {name: float(values[position]) for name, values in metrics.items()}
+            self.curves.append(record | {name: n if isfinite(n) else nan for name, n in numbers.items()})
+
+    def _judge(self, metric: NDArray[np.float64]) -> NDArray[np.bool_]:
+        improved = metric < self.best[self.active]
+        better = self.active[improved]
+        self.best[better] = metric[improved]
+        self.best_epochs[better] = self.epochs[better]
+        self.waited[self.active] = self.epochs[self.active] - self.best_epochs[self.active]
+        return improved
+
+    def _keep_weights(self, module: StackModule, chosen: NDArray[np.bool_]) -> None:
+        if not chosen.any():
+            return
+        source = torch.from_numpy(np.flatnonzero(chosen)).to(module.device)
+        target = torch.from_numpy(self.active[chosen]).to(module.device)
+        for name, tensor in state(module).items():
+            self.weights[name][target] = tensor.detach()[source]

@@ -1,0 +1,109 @@
+"""One fit of a stack: Lightning's trainer, early stopping of each trial, and what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from lightning_fabric.plugins.environments.lightning import LightningEnvironment
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..data.datamodule import StackDataModule
+from ..settings import FitSettings
+from .base import StackModule
+from .early_stopping import TrialStopping
+from .hardware import Hardware
+from .lifting import load_state
+
+Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
+"""Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came of one fit of T trials.
+
+    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``,
+    ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``; ``curves`` has a record
+    an epoch and trial.
+    """
+
+    weights: Mapping[str, Tensor]
+    epochs: NDArray[np.int64]
+    best_epochs: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    curves: list[dict[str, Any]]
+    diverged: NDArray[np.bool_]
+
+    @classmethod
+    def join(cls, fits: Sequence["Fit"]) -> "Fit":
+        """The fits of several stacks as one."""
+        return cls(
+            {name: torch.cat([fit.weights[name] for fit in fits]) for name in fits[0].weights},
+            np.concatenate([fit.epochs for fit in fits]),
+            np.concatenate([fit.best_epochs for fit in fits]),
+            np.concatenate([fit.seconds for fit in fits]),
+            [record for fit in fits for record in fit.curves],
+            np.concatenate([fit.diverged for fit in fits]),
+        )
+
+    def of(self, positions: Sequence[int]) -> "Fit":
+        """That of the trials at these positions, but for the curves, which name their trial."""
+        chosen = list(positions)
+        return Fit(
+            {name: weight[chosen] for name, weight in self.weights.items()},
+            self.epochs[chosen],
+            self.best_epochs[chosen],
+            self.seconds[chosen],
+            self.curves,
+            self.diverged[chosen],
+        )
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The weights of one part of the module, such as ``encoder``, without the part's name."""
+        start = prefix + "."
+        return {name.removeprefix(start): weight for name, weight in self.weights.items() if name.startswith(start)}
+
+
+def fit(
+    phase: str,
+    module: StackModule,
+    datamodule: StackDataModule,
+    settings: FitSettings,
+    *,
+    trials: tuple[int, ...],
+    hardware: Hardware,
+    watch: Watch,
+) -> Fit:
+    """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
+    stopping = TrialStopping(
+        trials,
+        monitor=settings.monitor,
+        patience=settings.patience,
+        patience_rule=settings.patience_rule,
+        restore_best=settings.restore_best,
+    )
+    trainer = pl.Trainer(
+        accelerator=hardware.device.type,
+        devices=1,
+        precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
+        max_epochs=settings.max_epochs,
+        callbacks=[stopping, *watch(phase, stopping, settings.max_epochs)],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        plugins=[LightningEnvironment()],  # in a Slurm job Lightning would count its tasks and requeue it
+        inference_mode=False,  # weights kept from an inference tensor could not be trained further
+    )
+    # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
+    trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
+    load_state(module, stopping.weights)
+    module.to(hardware.device)
+    return Fit(
+        stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves, stopping.diverged
+    )

@@ -1,0 +1,91 @@
+"""The device, number type and process settings that a job trains with."""
+
+import ctypes
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from ..errors import UsageError
+from .exactness import Promise, promise
+
+DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
+CPU_STACK, ACCELERATOR_STACK = 10, 30
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Where and in which precision to train. ``precision`` is in Lightning's words."""
+
+    device: torch.device
+    precision: str = "32-true"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of parameters and data."""
+        return DTYPES[self.precision]
+
+    @property
+    def promise(self) -> Promise:
+        """Whether a trial's numbers depend on the trials that are trained with it."""
+        return promise(self.device, self.precision)
+
+    def stack_size(self, trials_per_stack: int | str) -> int:
+        """How many trials to train at once.
+
+        ``auto``: on a CPU stacking saves overhead only, and a smaller stack loses less when a job is killed; where its
+        kernels are not exact, each trial is trained alone. An accelerator trains thirty trials for little more than the
+        price of one.
+        """
+        if isinstance(trials_per_stack, int):
+            return trials_per_stack
+        if self.device.type != "cpu":
+            return ACCELERATOR_STACK
+        return CPU_STACK if self.promise is Promise.EXACT else 1
+
+    def stacks(self, trials: Sequence[int], trials_per_stack: int | str) -> list[list[int]]:
+        """The trials to train at once, stack by stack, so that all of ``trials`` are trained.
+
+        Where the kernels are exact these are the trials in their order. Else they are the whole blocks of trials that
+        hold one of them, see `exactness`; the others of a block are trained as company, and not kept.
+        """
+        size = self.stack_size(trials_per_stack)
+        if self.promise is Promise.EXACT:
+            return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
+        firsts = sorted({trial - trial % size for trial in trials})
+        return [list(range(first, first + size)) for first in firsts]
+
+
+def choose_device(accelerator: str) -> torch.device:
+    """The device of ``auto``, ``cpu`` or ``cuda``.
+
+    Raises:
+        UsageError: the machine has no such device.
+    """
+    if accelerator == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if accelerator == "cuda" and not torch.cuda.is_available():
+        raise UsageError("trainer.accelerator=cuda: torch finds no such device here; use auto or cpu.")
+    return torch.device(accelerator)
+
+
+def prepare_process(threads: int) -> None:
+    """Set this process's threads, keep freed memory for the next step, and silence what a user cannot act on."""
+    torch.set_num_threads(threads)
+    if sys.platform == "linux":
+        _keep_freed_memory()
+    for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")
+
+
+def _keep_freed_memory() -> None:
+    """Tell glibc not to give freed blocks back: a step's buffers would be mapped and page-faulted anew every time."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        trim_threshold, mmap_threshold = -1, -3
+        mallopt(trim_threshold, 2**31 - 1)
+        mallopt(mmap_threshold, 2**30)

@@ -1,1 +1,0 @@
-"""LightningModules that train the networks of a stack of trials at once."""

@@ -1,0 +1,77 @@
+"""VIME (Yoon et al. 2020, "VIME: Extending the Success of Self- and Semi-supervised Learning to Tabular Domain").
+
+Of a corrupted row it is told which features were replaced, and what they were.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..corruption import Corruption, Selection
+from ..losses.reconstruction import mean_squared_error
+from ..networks import Columns, ReLUNetwork
+from ..settings import LayerSettings, positive
+from .base import Pretext, Rows, Views
+
+
+@dataclass
+class Vime(Pretext):
+    """Mask estimation plus ``alpha`` times feature estimation, both from what f makes of the corrupted row.
+
+    The mask is that of the features that were told to change, as in the paper's equations; the authors' code takes
+    those whose value did. Estimated values are of the encoded row, by squared error throughout.
+    """
+
+    name: ClassVar[str] = "vime"
+    corruption: Corruption
+    selection: Selection
+    alpha: float = 2.0
+
+    def __post_init__(self) -> None:
+        positive(self, "alpha")
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        hidden = [width, *[layers.width] * (layers.depth - 1)]
+        n_masked = columns.n_features if self.corruption.space == "raw" else columns.n_encoded
+        return Estimators(ReLUNetwork([*hidden, n_masked]), ReLUNetwork([*hidden, columns.n_encoded]))
+
+    def make_views(self, rows: Rows) -> Views:
+        view, mask = rows.corrupted(self.corruption, self.selection)
+        return Views((view,), (mask.to(view.dtype), rows.encoded))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        ((mask_logits, features),), (mask, row) = outputs, targets
+        return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(features, row)
+
+    @property
+    def has_error(self) -> bool:
+        return True
+
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        """The share of features of which it is not told whether they were replaced."""
+        mask_logits: Tensor = outputs[0][0]
+        mask = targets[0]
+        return ((mask_logits > 0) != (mask > 0)).double().mean()
+
+
+class Estimators(nn.Module):
+    """The mask estimator and the feature estimator, side by side on f.
+
+    **Shape.** ``(N, E)`` gives logits ``(N, M)`` and an encoded row ``(N, D)``.
+    """
+
+    acts_on_last_axis = True
+
+    def __init__(self, mask: nn.Module, features: nn.Module) -> None:
+        super().__init__()
+        self.mask, self.features = mask, features
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.mask(x), self.features(x)
+
+
+def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
+    """Mean binary cross-entropy over rows and features: ``(N, M)`` twice gives a scalar (equation 5)."""
+    return -(mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)).mean()

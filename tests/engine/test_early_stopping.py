@@ -1,0 +1,187 @@
+"""A scripted module: the parameter of each trial counts epochs, and its validation metric is read from a script."""
+
+import itertools
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import pytorch_lightning as pl
+import torch
+from torch import Tensor, nn
+
+from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
+from scarf_lightning.data.device_table import DeviceTable
+from scarf_lightning.data.preprocessing import Preprocessing
+from scarf_lightning.data.scaling import NoScaling
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import early_stopping
+from scarf_lightning.engine.base import StackModule
+from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.roster import Roster
+
+
+class Scripted(StackModule):
+    """``script[t][e]`` is the validation loss of trial t after epoch e + 1."""
+
+    def __init__(self, script: Sequence[Sequence[float]]) -> None:
+        super().__init__(Roster(len(script)), learning_rate=1.0, epsilon=1e-7)
+        self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
+        self._script = torch.tensor(script, dtype=torch.float64)
+        self.trials_in_each_epoch: list[int] = []
+
+    def losses(self, batch: Batch) -> Tensor:
+        assert len(batch.x) == len(self.epochs_trained), "batches shrink with the parameters"
+        return -self.epochs_trained.squeeze(1)
+
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        epoch = round(self.epochs_trained[0].item()) - 1
+        self.trials_in_each_epoch.append(len(batch.x))
+        return {"loss": self.roster.of(self._script)[:, epoch]}
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=1.0)
+
+
+def run(
+    table: Table,
+    script: Sequence[Sequence[float]],
+    *,
+    patience: int | None = 3,
+    patience_rule: str = "exceeded",
+    restore_best: bool = True,
+) -> tuple[Scripted, TrialStopping]:
+    n = len(script)
+    preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
+    device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float32)
+    rows = Examples(torch.arange(20).repeat(n, 1))
+    module, datamodule = Scripted(script), StackDataModule(device_table)
+    order = StackedGenerator(range(n), roster=module.roster)
+    datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
+    stopping = TrialStopping(
+        [10 + t for t in range(n)],
+        monitor="loss",
+        patience=patience,
+        patience_rule=patience_rule,
+        restore_best=restore_best,
+    )
+    trainer = pl.Trainer(
+        max_epochs=len(script[0]),
+        callbacks=[stopping],
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        inference_mode=False,
+    )
+    trainer.fit(module, datamodule=datamodule)
+    return module, stopping
+
+
+def falling(n: int) -> list[float]:
+    return [1 - 0.01 * epoch for epoch in range(n)]
+
+
+def test_networks_that_never_improve_train_five_epochs(patients: Table) -> None:
+    """As all of the paper's on dataset 40923: patience 3 stops after the fourth epoch without improvement."""
+    _, stopping = run(patients, [[0.5] * 9, [0.5] * 9])
+    assert stopping.epochs.tolist() == [5, 5]
+    assert stopping.best_epochs.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("rule", "epochs"), [("exceeded", 5), ("reached", 4)])
+def test_rules_of_patience(patients: Table, rule: str, epochs: int) -> None:
+    _, stopping = run(patients, [[0.5] * 9], patience_rule=rule)
+    assert stopping.epochs.tolist() == [epochs]
+
+
+def test_patience_of_zero_stops_at_the_first_epoch_without_improvement(patients: Table) -> None:
+    _, stopping = run(patients, [[0.5, 0.4, 0.4, 0.3, 0.2]], patience=0)
+    assert stopping.epochs.tolist() == [3]
+
+
+def test_without_patience_all_epochs_are_trained(patients: Table) -> None:
+    _, stopping = run(patients, [[0.5] * 9], patience=None)
+    assert stopping.epochs.tolist() == [9]
+
+
+def test_each_trial_stops_by_itself_and_keeps_its_first_best_weights(patients: Table) -> None:
+    script = [
+        [0.9, 0.5, 0.5, 0.6, 0.5, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],  # ties do not improve: best 2, stops after 6
+        falling(12),  # to the end
+        [0.9, 0.8, 0.9, 0.9, 0.9, 0.7, 0.9, 0.9, 0.9, 0.9, 0.1, 0.1],  # improves at the last moment: best 6, stops 10
+        [0.1] * 12,  # best 1, stops after 5
+    ]
+    module, stopping = run(patients, script)
+    assert stopping.epochs.tolist() == [6, 12, 10, 5]
+    assert stopping.best_epochs.tolist() == [2, 12, 6, 1]
+    assert stopping.best.tolist() == pytest.approx([0.5, 0.89, 0.7, 0.1])
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [2, 12, 6, 1]
+    assert module.trials_in_each_epoch == [4] * 5 + [3] + [2] * 4 + [1] * 2, "no work for trials that have stopped"
+    assert stopping.seconds.min() > 0
+
+
+def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
+    patients: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock on which every epoch takes a second."""
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(early_stopping, "time", clock)
+    _, stopping = run(patients, [falling(12), [0.1] * 12])
+    assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]
+
+
+def test_last_weights_can_be_kept_instead(patients: Table) -> None:
+    _, stopping = run(patients, [[0.1] * 12, falling(12)], restore_best=False)
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [5, 12]
+
+
+def test_curves_have_a_record_an_epoch_and_trial(patients: Table) -> None:
+    script = [[0.1] * 12, falling(12)]
+    _, stopping = run(patients, script)
+    for trial, n_epochs, losses in ((10, 5, script[0]), (11, 12, script[1])):
+        records = [record for record in stopping.curves if record["trial"] == trial]
+        assert [record["epoch"] for record in records] == list(range(1, n_epochs + 1))
+        assert [record["validation_loss"] for record in records] == pytest.approx(losses[:n_epochs])
+        assert [record["train_loss"] for record in records] == [-epoch for epoch in range(n_epochs)]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_trial_that_diverges_leaves_and_the_others_go_on(patients: Table, value: float) -> None:
+    alone, _ = run(patients, [falling(5)])
+    module, stopping = run(patients, [falling(5), [0.5, 0.4, value, 0.1, 0.1]])
+    assert stopping.diverged.tolist() == [False, True]
+    assert stopping.epochs.tolist() == [5, 3]
+    assert stopping.best_epochs.tolist() == [5, 2]
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [5, 2], "those before it diverged"
+    assert module.trials_in_each_epoch == [2, 2, 2, 1, 1]
+    assert torch.equal(module.epochs_trained, alone.epochs_trained)
+    curve = [record["validation_loss"] for record in stopping.curves if record["trial"] == 11]
+    np.testing.assert_allclose(curve, [0.5, 0.4, np.nan])
+
+
+def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
+    _, stopping = run(patients, [[np.nan] * 4] * 2, restore_best=False)
+    assert stopping.diverged.all()
+    assert stopping.epochs.tolist() == [1, 1]
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [0, 0], "the initial ones"
+    assert len(stopping.active) == 0
+
+
+def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:
+    """Adam's state is cut along the trial axis; its step count belongs to all."""
+    module = Scripted([[0.1] * 3] * 3)
+    optimizer = torch.optim.Adam(module.parameters())
+    module.optimizers = lambda use_pl_optimizer=True: optimizer  # type: ignore[method-assign,assignment,misc]
+    (module.epochs_trained * torch.tensor([[1.0], [2.0], [3.0]])).sum().backward()
+    optimizer.step()
+    before = {name: value.clone() for name, value in optimizer.state[module.epochs_trained].items()}
+    module.let_leave(np.array([0, 2]))
+    after = optimizer.state[module.epochs_trained]
+    assert torch.equal(after["exp_avg"], before["exp_avg"][[0, 2]])
+    assert torch.equal(after["exp_avg_sq"], before["exp_avg_sq"][[0, 2]])
+    assert torch.equal(after["step"], before["step"])
+    assert module.epochs_trained.shape == (2, 1)

@@ -1,0 +1,84 @@
+from dataclasses import replace
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from scarf_lightning.data.datamodule import Examples
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.stacks import MakeStack, task
+
+SETTINGS = FitSettings(max_epochs=3, batch_size=46)
+
+
+def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1], precision="64-true")
+    hard = stack.labelled()
+    assert hard.targets is not None
+    soft = Examples(hard.rows, F.one_hot(hard.targets, 3).double(), torch.ones_like(hard.targets).double())
+    (fit, _), (soft_fit, _) = stack.finetune(SETTINGS, hard), stack.finetune(SETTINGS, soft)
+    for name, weight in fit.weights.items():
+        torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
+
+
+def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    fit, _ = stack.finetune(replace(SETTINGS, restore_best=False), stack.labelled(), pretrained)
+    for name, weight in pretrained.items():
+        assert not torch.equal(fit.weights[f"classifier.encoder.{name}"], weight), name
+
+
+def test_it_starts_from_the_pretrained_encoder_and_leaves_it_alone(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    before = {name: weight.clone() for name, weight in pretrained.items()}
+    still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
+    fit, _ = stack.finetune(still, stack.labelled(), pretrained)
+    for name, weight in before.items():
+        assert torch.equal(pretrained[name], weight)
+        torch.testing.assert_close(fit.weights[f"classifier.encoder.{name}"], weight)
+
+
+def test_heads_of_control_and_pretrained_start_alike(patients: Table, make_stack: MakeStack) -> None:
+    """Methods are paired in all that they share."""
+    stack = make_stack(patients, [4])
+    still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    (control, _), (scarf, _) = (stack.finetune(still, stack.labelled(), weights) for weights in (None, pretrained))
+    for name, weight in control.weights.items():
+        if "head" in name:
+            torch.testing.assert_close(weight, scarf.weights[name])
+    other, _ = stack.finetune(still, stack.labelled(), number=1)
+    assert not torch.equal(
+        other.weights["classifier.head.layers.0.weight"], control.weights["classifier.head.layers.0.weight"]
+    )
+
+
+def test_validation_error_is_that_of_the_true_labels(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1], regime=Semi25())
+    fit, classifier = stack.finetune(replace(SETTINGS, restore_best=False), stack.labelled())
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    last = [record["validation_error"] for record in fit.curves if record["epoch"] == 3]
+    np.testing.assert_allclose(last, error)
+
+
+def test_the_kept_weights_are_those_of_the_best_epoch(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1, 2])
+    fit, classifier = stack.finetune(FitSettings(max_epochs=30, batch_size=46), stack.labelled())
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    lowest = [min(r["validation_error"] for r in fit.curves if r["trial"] == trial) for trial in range(3)]
+    np.testing.assert_allclose(error, lowest)
+
+
+def test_probabilities(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    _, classifier = stack.finetune(SETTINGS, stack.labelled())
+    probabilities = stack.predict(classifier, stack.data.test)
+    assert probabilities.shape == (2, 40, 3)
+    assert probabilities.dtype == np.float64
+    np.testing.assert_allclose(probabilities.sum(axis=2), 1, atol=1e-12)

@@ -1,0 +1,177 @@
+"""What Algorithm 1 asks of the training loop: which rows are seen, which view is corrupted, what stays the same."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.corruption.mean import Mean
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.lifting import per_trial
+from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.engine.pretrain import PretrainModule
+from scarf_lightning.losses.infonce import infonce
+from scarf_lightning.settings import PretrainSettings
+from tests.stacks import MakeStack, task
+
+EPOCHS = 3
+
+
+class Spy:
+    """Keeps what the encoder is given, apart for training and validation, an entry an epoch."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.training: list[list[Tensor]] = []
+        self.validation: list[list[Tensor]] = []
+        spy, embed, losses, metrics = (
+            self,
+            PretextTask._embed,
+            PretrainModule.losses,
+            PretrainModule.validation_metrics,
+        )
+        self.raw: list[Tensor] = []
+        current: list[list[Tensor]] = []
+
+        def spied_embed(task: PretextTask, inputs: Any) -> Any:
+            current[-1].append(torch.cat(list(inputs), dim=1).detach().clone())
+            return embed(task, inputs)
+
+        def spied_losses(module: PretrainModule, batch: Any) -> Tensor:
+            current.append([])
+            spy.raw.append(batch.x)
+            out = losses(module, batch)
+            spy.training.append(current[-1])
+            return out
+
+        def spied_metrics(module: PretrainModule, batch: Any) -> dict[str, Tensor]:
+            current.append([])
+            out = metrics(module, batch)
+            spy.validation.append(current[-1])  # the clean rows first
+            return out
+
+        monkeypatch.setattr(PretextTask, "_embed", spied_embed)
+        monkeypatch.setattr(PretrainModule, "losses", spied_losses)
+        monkeypatch.setattr(PretrainModule, "validation_metrics", spied_metrics)
+
+
+@pytest.fixture
+def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
+    return Spy(monkeypatch)
+
+
+def pretrain(table: Table, make_stack: MakeStack, corruption: Any = None, **settings: Any) -> Fit:
+    stack = make_stack(table, [0, 1])
+    chosen = {"max_epochs": EPOCHS, "batch_size": 46, "patience": None} | settings
+    return stack.pretrain(PretrainSettings(**chosen), task(corruption))
+
+
+def test_one_view_is_corrupted_and_the_other_is_the_row_itself(
+    patients: Table, make_stack: MakeStack, spy: Spy
+) -> None:
+    pretrain(patients, make_stack)
+    one_hot = make_stack(patients, [0, 1]).networks.encoder([0]).one_hot
+    for (both,), raw in zip(spy.training, spy.raw, strict=True):
+        clean, corrupted = both.chunk(2, dim=1)
+        assert torch.equal(clean, one_hot(raw))
+        assert not torch.equal(corrupted, clean)
+
+
+def test_every_training_row_is_seen_once_an_epoch_and_no_other_row(
+    patients: Table, make_stack: MakeStack, spy: Spy
+) -> None:
+    pretrain(patients, make_stack)
+    stack = make_stack(patients, [0, 1])
+    training = stack.raw(stack.data.train)
+    batches = [spy.raw[start : start + 3] for start in range(0, len(spy.raw), 3)]
+    assert len(batches) == EPOCHS
+    for epoch in batches:
+        assert [batch.shape[1] for batch in epoch] == [46, 46, 47], "a last batch of one row joins the one before"
+        seen = torch.cat(epoch, dim=1)
+        for t in range(2):
+            assert sorted(seen[t].tolist()) == sorted(training[t].tolist())
+    assert not torch.equal(batches[0][0], batches[1][0]), "in another order each epoch"
+
+
+def test_training_views_are_drawn_anew(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
+    pretrain(patients, make_stack, batch_size=200)
+    views = []
+    for (both,), raw in zip(spy.training, spy.raw, strict=True):
+        clean, corrupted = both.chunk(2, dim=1)
+        order = raw[0].sum(dim=1).argsort()
+        views.append((corrupted - clean)[0, order])
+    assert not torch.equal(views[0], views[1])
+
+
+@pytest.mark.parametrize("corruption", [Marginal(), Mean()])
+def test_validation_views_never_change(patients: Table, make_stack: MakeStack, spy: Spy, corruption: Any) -> None:
+    pretrain(patients, make_stack, corruption)
+    assert len(spy.validation) == EPOCHS, "twenty validation rows are one batch"
+    clean, views = spy.validation[0]
+    assert clean.shape[1] == 20
+    assert views.shape[1] == 200, "ten passes"
+    for other_clean, other_views in spy.validation[1:]:
+        assert torch.equal(other_clean, clean)
+        assert torch.equal(other_views, views)
+    passes = views.chunk(10, dim=1)
+    assert not torch.equal(passes[0], passes[1]), "each pass has views of its own"
+
+
+def test_validation_rows_keep_their_order(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
+    pretrain(patients, make_stack)
+    stack = make_stack(patients, [0, 1])
+    rows = stack.raw(stack.data.validation)
+    assert torch.equal(spy.validation[0][0], stack.networks.encoder([0]).one_hot(rows))
+
+
+def test_validation_loss_is_the_row_weighted_mean_over_batches_and_passes(
+    patients: Table, make_stack: MakeStack, spy: Spy
+) -> None:
+    """Batches of 8, 8 and 4 rows; f and g rebuilt from the kept weights."""
+    fit = pretrain(patients, make_stack, max_epochs=1, batch_size=8)
+    body = [fit.weights[f"encoder.body.layers.{i}.{kind}"] for i in range(4) for kind in ("weight", "bias")]
+    g = [fit.weights[f"head.layers.{i}.{kind}"] for i in range(2) for kind in ("weight", "bias")]
+
+    def embed(x: Tensor) -> Tensor:
+        for weight, bias in zip(body[::2], body[1::2], strict=True):
+            x = (x @ weight + bias).relu()
+        return (x @ g[0] + g[1]).relu() @ g[2] + g[3]
+
+    total = torch.zeros(2)
+    for clean, views in spy.validation:
+        for view in views.chunk(10, dim=1):
+            total += per_trial(infonce, embed(clean), embed(view)) * clean.shape[1] / 10
+    assert [clean.shape[1] for clean, _ in spy.validation] == [8, 8, 4]
+    recorded = [record["validation_loss"] for record in fit.curves]
+    np.testing.assert_allclose(recorded, total / 20, atol=1e-6)
+
+
+def test_labels_are_not_seen(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    shuffled = replace(patients, labels=patients.labels[::-1].copy())
+    relabelled = replace(stack, table=shuffled)
+    settings = PretrainSettings(max_epochs=2)
+    fits = [s.pretrain(settings, task()) for s in (stack, relabelled)]
+    for name, weight in fits[0].weights.items():
+        assert torch.equal(weight, fits[1].weights[name])
+
+
+def test_the_loss_falls(patients: Table, make_stack: MakeStack) -> None:
+    fit = pretrain(patients, make_stack, max_epochs=30)
+    first, last = (np.mean([r["validation_loss"] for r in fit.curves if r["epoch"] == epoch]) for epoch in (1, 30))
+    assert last < first - 0.1
+
+
+def test_error_can_be_watched(patients: Table, make_stack: MakeStack) -> None:
+    fit = pretrain(patients, make_stack, monitor="error")
+    assert all(0 <= record["validation_error"] <= 1 for record in fit.curves)
+
+
+def test_incomplete_batches_can_be_dropped(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
+    pretrain(patients, make_stack, batch_size=50, drop_last=True)
+    assert {batch.shape[1] for batch in spy.raw} == {50}
+    assert len(spy.raw) == 2 * EPOCHS

@@ -1,0 +1,32 @@
+"""Sweeps that are killed or put to sleep at random moments equal a calm one; `tests.faults.hazards` does more of it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.composing import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.launcher]
+
+KILLS = int(os.environ.get("KILLS", "9"))
+SLEEPS = int(os.environ.get("SLEEPS", "2"))
+
+
+def test_what_was_disturbed_at_random_moments_equals_what_was_not(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.faults.hazards", tmp_path / "sweeps", f"--kills={KILLS}", f"--sleeps={SLEEPS}"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    seen = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [each for each in seen if each["wrong"]] == []
+    assert sum(each["kills"] for each in seen) >= KILLS
+    assert sum(each["sleeps"] for each in seen) >= SLEEPS

@@ -1,0 +1,120 @@
+"""SubTab against its definition: which features each subset has, and its losses by hand."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from scarf_lightning.corruption.none import NoCorruption
+from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.networks import Columns
+from scarf_lightning.pretexts.subtab import SubTab, nt_xent, subsets
+from scarf_lightning.settings import LayerSettings, PretrainSettings
+from tests.stacks import MakeStack
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_runs_of_features_and_what_they_share() -> None:
+    columns = Columns((0,) * 8)
+    assert subsets(columns, 4, 0) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert subsets(columns, 2, 0.5) == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 6, 7]]
+    assert subsets(columns, 2, 1) == [list(range(8))] * 2
+    assert subsets(Columns((0, 3, 0)), 3, 0) == [[0], [1, 2, 3], [4]], "all columns of a feature stay together"
+
+
+@given(
+    counts=st.lists(st.sampled_from([0, 0, 2, 5]), min_size=1, max_size=12),
+    n=st.integers(2, 6),
+    overlap=st.floats(0, 1),
+)
+def test_no_feature_is_left_out_and_none_is_cut(counts: list[int], n: int, overlap: float) -> None:
+    columns = Columns(tuple(counts))
+    found = subsets(columns, n, overlap)
+    assert len(found) == min(n, len(counts))
+    assert sorted({column for subset in found for column in subset}) == list(range(columns.n_encoded))
+    for subset in found:
+        for feature in range(len(counts)):
+            inside = set(columns.of_feature(feature)) & set(subset)
+            assert inside in (set(), set(columns.of_feature(feature)))
+
+
+def test_nt_xent_by_a_loop() -> None:
+    first, second, tau = normal(5, 3), normal(5, 3, seed=1), 0.3
+    both = F.normalize(torch.cat([first, second]), dim=1).numpy()
+    losses = []
+    for i in range(10):
+        scores = np.exp(both @ both[i] / tau)
+        losses.append(-math.log(scores[(i + 5) % 10] / (scores.sum() - scores[i])))
+    assert nt_xent(first, second, tau).item() == pytest.approx(np.mean(losses), abs=1e-12)
+
+
+def test_the_loss_is_reconstruction_contrast_and_distance() -> None:
+    outputs = tuple((normal(6, 4, seed=s), normal(6, 3, seed=10 + s)) for s in range(3))
+    row = normal(6, 3, seed=20)
+    task = SubTab(NoCorruption(), Exact(), n_subsets=3, temperature=0.5, contrast=0.7, distance=0.2)
+    pairs = list(combinations([projection for projection, _ in outputs], 2))
+    expected = (
+        torch.stack([F.mse_loss(reconstruction, row) for _, reconstruction in outputs]).mean()
+        + 0.7 * torch.stack([nt_xent(*pair, 0.5) for pair in pairs]).mean()
+        + 0.2 * torch.stack([F.mse_loss(*pair) for pair in pairs]).mean()
+    )
+    torch.testing.assert_close(task.compute_loss(outputs, (row,)), expected)
+
+
+def test_one_feature_has_no_pair_of_subsets_and_is_reconstructed() -> None:
+    output, row = (normal(6, 4), normal(6, 1, seed=1)), normal(6, 1, seed=2)
+    loss = SubTab(NoCorruption(), Exact()).compute_loss((output,), (row,))
+    torch.testing.assert_close(loss, F.mse_loss(output[1], row))
+
+
+def test_f_sees_a_subset_of_each_row_at_a_time(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Tensor, ...]] = []
+    embed = PretextTask._embed
+
+    def spied(task: PretextTask, inputs: tuple[Tensor, ...]) -> object:
+        seen.append(tuple(inputs))
+        return embed(task, inputs)
+
+    monkeypatch.setattr(PretextTask, "_embed", spied)
+    stack = make_stack(patients, [0])
+    stack.pretrain(
+        PretrainSettings(max_epochs=1, batch_size=200), SubTab(NoCorruption(), Exact(), n_subsets=2, overlap=0)
+    )
+    first, second = seen[0]
+    rows = torch.from_numpy(stack.encoded(stack.data.train)).float()[0]
+    assert sorted((first + second)[0].tolist()) == sorted(rows.tolist()), "together they are the row"
+    assert not ((first != 0) & (second != 0)).any()
+
+
+def test_its_head_projects_and_decodes() -> None:
+    head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16))
+    projection, decoded = head(torch.zeros(2, 8))
+    assert (projection.shape, decoded.shape) == ((2, 16), (2, 4))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_subsets": 1}, "n_subsets must be at least 2, not 1"),
+        ({"overlap": 1.1}, r"overlap must lie in \[0, 1\], not 1.1"),
+        ({"temperature": 0}, "temperature must be greater than 0, not 0"),
+        ({"contrast": -1}, "contrast must be at least 0, not -1"),
+        ({"distance": float("inf")}, "distance must be at least 0, not inf"),
+    ],
+)
+def test_options_are_checked(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        SubTab(NoCorruption(), Exact(), **options)

@@ -1,0 +1,80 @@
+"""VIME against its equations, by hand and by torch's own losses."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scarf_lightning.corruption.marginal import Marginal
+from scarf_lightning.corruption.selection import Bernoulli, Exact
+from scarf_lightning.corruption.zero import Zero
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import pretext_task
+from scarf_lightning.engine.lifting import per_trial
+from scarf_lightning.networks import Columns
+from scarf_lightning.pretexts.vime import Vime, mask_loss
+from scarf_lightning.settings import LayerSettings, PretrainSettings
+from tests.stacks import MakeStack
+
+COLUMNS = Columns((0, 3, 0))
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_the_loss_is_mask_estimation_plus_alpha_times_feature_estimation() -> None:
+    logits, features, row = normal(6, 3), normal(6, 5, seed=1), normal(6, 5, seed=2)
+    mask = (normal(6, 3, seed=3) > 0).double()
+    found = Vime(Marginal(), Bernoulli(), alpha=0.7).compute_loss(((logits, features),), (mask, row))
+    expected = F.binary_cross_entropy_with_logits(logits, mask) + 0.7 * F.mse_loss(features, row)
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_mask_loss_stays_finite_where_the_answer_is_sure_and_wrong() -> None:
+    logits = torch.tensor([[800.0, -800.0]], requires_grad=True)
+    loss = mask_loss(logits, torch.tensor([[0.0, 1.0]]))
+    loss.backward()
+    assert loss.item() == 800
+    assert logits.grad.tolist() == [[0.5, -0.5]]
+
+
+def test_the_error_is_the_share_of_wrong_masks() -> None:
+    logits = torch.tensor([[2.0, -1.0, 3.0, -4.0]])
+    error = Vime(Marginal(), Exact()).compute_error(((logits, None),), (torch.tensor([[1.0, 1.0, 0.0, 0.0]]), None))
+    assert error.item() == 0.5
+
+
+@pytest.mark.parametrize(("corruption", "n_masked"), [(Marginal(), 3), (Zero(), 5)])
+def test_there_is_an_estimate_for_each_feature_of_the_corrupted_space(corruption: object, n_masked: int) -> None:
+    head = Vime(corruption, Exact()).head(8, COLUMNS, LayerSettings(width=16, depth=2))
+    mask, features = head(torch.zeros(2, 8))
+    assert (mask.shape, features.shape) == ((2, n_masked), (2, 5))
+    assert [layer.out_features for layer in head.mask.layers] == [16, n_masked]
+
+
+def test_the_targets_are_what_was_told_to_change_and_the_clean_row(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def spied(function: object, outputs: object, targets: tuple[Tensor, ...]) -> Tensor:
+        seen.append(targets)
+        return per_trial(function, outputs, targets)
+
+    monkeypatch.setattr(pretext_task, "per_trial", spied)
+    stack = make_stack(patients, [0, 1])
+    stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200, validation_passes=1), Vime(Marginal(0.5), Exact()))
+    mask, row = seen[0]
+    n_features = len(patients.columns)
+    assert mask.shape == (2, 139, n_features)
+    assert (mask.sum(dim=2) == n_features // 2).all()
+    rows = torch.from_numpy(stack.encoded(stack.data.train)).float()
+    for t in range(2):
+        assert sorted(row[t].tolist()) == sorted(rows[t].tolist())
+
+
+@pytest.mark.parametrize("alpha", [0, -1, float("inf")])
+def test_its_weight_is_checked(alpha: float) -> None:
+    with pytest.raises(ValueError, match="alpha must be greater than 0"):
+        Vime(Marginal(), Exact(), alpha=alpha)

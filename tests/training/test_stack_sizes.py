@@ -1,0 +1,93 @@
+"""One cell trained in stacks of several sizes, through `train.py`'s own function: what the store then holds."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.engine.exactness import Promise
+from scarf_lightning.results import load, load_cell
+from scarf_lightning.training import train_stack
+from tests.processes import TINY_CONTROL, without_times
+from tests.promises import is_exact
+from tests.storing import stored, write_csv
+
+METHODS = {
+    "control": ["pretrain=none", *TINY_CONTROL, "network.encoder.width=256"],
+    "scarf": ["pretrain=scarf", "pretrain.max_epochs=2", *TINY_CONTROL],
+    "tri_train": ["pretrain=none", "method=tri_train", "method.iterations=1", "regime=semi25", *TINY_CONTROL],
+}
+
+
+@pytest.fixture(scope="module")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A table made like OpenML's eucalyptus: 700 rows, five classes, numbers and categories with gaps."""
+    random, n = np.random.default_rng(188), 700
+    labels = random.integers(5, size=n)
+    frame = pd.DataFrame({f"x{m}": random.normal(size=n) + 0.4 * labels * random.normal() for m in range(6)})
+    frame["year"] = random.integers(1980, 1990, size=n)
+    for name, n_categories in (("locality", 8), ("species", 26), ("frost", 2)):
+        frame[name] = np.array([f"{name} {c}" for c in range(n_categories)])[
+            (labels + random.integers(n_categories, size=n)) % n_categories
+        ]
+    frame = frame.mask(random.random(frame.shape) < 0.05)
+    classes = pd.Series(np.array(["none", "low", "average", "good", "best"])[labels])
+    return write_csv(tmp_path_factory.mktemp("trees"), frame, classes)
+
+
+def kept(results: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All rows and curves of the one cell in a folder, but for the times."""
+    rows = load(results)
+    curves = load_cell(rows["fingerprint"][0], results).curves
+    return without_times(rows), curves.sort_values(["phase", "trial", "epoch"], ignore_index=True)
+
+
+def assert_equal(results: Path, others: Path) -> None:
+    for found, expected in zip(kept(results), kept(others), strict=True):
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+@pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
+@pytest.mark.parametrize("method", METHODS)
+def test_stacks_of_one_seven_and_auto_leave_the_same_numbers(method: str, trees: list[str], tmp_path: Path) -> None:
+    for size in (1, 7, "auto"):
+        stored(tmp_path / str(size), *trees, *METHODS[method], "trials=9", f"trainer.trials_per_stack={size}")
+
+    assert len(list(tmp_path.glob("*/*/stacks/*"))) == 9 + 2 + 1
+    assert kept(tmp_path / "auto")[0]["log_loss"].nunique() == 9
+    assert_equal(tmp_path / "7", tmp_path / "1")
+    assert_equal(tmp_path / "auto", tmp_path / "1")
+
+
+@pytest.fixture
+def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], list[int]]]:
+    """The trials that are kept, and those that are trained, of every stack of a machine that is not exact."""
+    seen = []
+
+    def spy(config: Any, parts: Any, table: Any, trials: Sequence[int], *rest: Any, company: Sequence[int]) -> Any:
+        seen.append((list(trials), list(company)))
+        return train_stack(config, parts, table, trials, *rest, company=company)
+
+    monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
+    monkeypatch.setattr("scarf_lightning.training.train_stack", spy)
+    return seen
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
+    method: str, trees: list[str], tmp_path: Path, trained_together: list[tuple[list[int], list[int]]]
+) -> None:
+    asked = [*trees, *METHODS[method], "trainer.trials_per_stack=4", "keep_weights=true"]
+    stored(tmp_path / "at_once", *asked, "trials=6")
+    stored(tmp_path / "later", *asked, "trials=2")
+    store = stored(tmp_path / "later", *asked, "trials=6")
+
+    first, second = [0, 1, 2, 3], [4, 5, 6, 7]
+    assert trained_together[:2] == [(first, first), ([4, 5], second)]
+    assert trained_together[2:] == [([0, 1], first), ([2, 3], first), ([4, 5], second)]
+    assert_equal(tmp_path / "later", tmp_path / "at_once")
+    environments = [path.read_text() for path in store.folder.glob("stacks/*/environment.json")]
+    assert all('"promise": "fixed"' in each and '"trials_per_stack": 4' in each for each in environments)
