@@ -203,7 +203,7 @@ def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:
     cell = described[1]
     columns = axis_columns({name: value for name, value in cell["identity"].items() if name != "data"})
     values = [columns.get(column) for column in dict.fromkeys((*ORDERED, *sorted(columns)))]
-    return [_sort_key(value) for value in (*values[:3], cell["dataset"], *values[3:])]
+    return [_sort_key(value) for value in (*values[:3], cell["dataset"], cell["identity"]["data"], *values[3:])]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
