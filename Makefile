@@ -31,6 +31,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.skip_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
+	$(BIN)/python -m tests.benchmarks.verdict_calibration
 
 # Bytecode is written at install whatever the environment says: without it every process needs ten seconds more to start.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -41,8 +41,8 @@ from scarf_lightning.inspection import (
     load_rows,
     uniformity,
 )
-from scarf_lightning.report.figures import loss_curves
-from scarf_lightning.report.figures.style import COLOURS, GREY
+from scarf_lightning.report.drawings.loss_curves import loss_curves
+from scarf_lightning.report.style import COLOURS, GREY
 from scarf_lightning.results import load, load_cell
 
 RESULTS = Path("results")

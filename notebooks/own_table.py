@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler
 
 import scarf_lightning
 from scarf_lightning.inspection import load_encoder, load_rows
-from scarf_lightning.report.figures.style import COLOURS, GREY
+from scarf_lightning.report.style import COLOURS, GREY
 from scarf_lightning.results import load
 
 RESULTS = Path("results")

@@ -31,8 +31,9 @@ from IPython.display import display
 from sklearn.datasets import load_iris, load_wine
 
 import scarf_lightning
-from scarf_lightning.report.figures import agreement_scatter, box_plots, heat_map
-from scarf_lightning.report.figures.style import COLOURS
+from scarf_lightning.report.beside_paper import agreement_scatter
+from scarf_lightning.report.drawings.box_plot import box_plots
+from scarf_lightning.report.drawings.win_matrix import heat_map
 from scarf_lightning.report.paper import published_accuracy, published_epochs
 from scarf_lightning.report.statistics import (
     agreement,
@@ -44,6 +45,7 @@ from scarf_lightning.report.statistics import (
     scores_of,
     win_matrix,
 )
+from scarf_lightning.report.style import COLOURS
 from scarf_lightning.results import load
 
 RESULTS = Path("results")

@@ -12,13 +12,13 @@ from scarf_lightning.config.combinations import method_facts
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import train_stack
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
 SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
 """Options of encoders by which they are made tiny."""
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 
 
 def hardware_of(config: Config) -> Hardware:
@@ -58,7 +58,7 @@ def no_cache(config: Config, table: Table) -> PretrainingStore:
 def check(record: StackRecord, config: Config, table: Table) -> None:
     """Two finished trials, with numbers for everything that is measured."""
     assert [row["trial"] for row in record.rows] == list(range(TRIALS))
-    values = np.array([[row[metric] for metric in METRICS] for row in record.rows], dtype=float)
+    values = np.array([[row[metric.name] for metric in METRICS] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
     networks = {
         "finetune": "finetune" in method_facts(config).variables["uses"],

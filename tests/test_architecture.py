@@ -25,12 +25,12 @@ MAY_USE = {
     "pretexts": GROUND | {"corruption", "losses", "networks"},
     "engine": GROUND | {"data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
-    "results": {"config", "errors", "settings"},
+    "results": {"config", "metrics", "errors", "settings"},
     "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},
-    "console": {"engine", "escaping"},
+    "console": {"data.table", "engine", "metrics", "escaping"},
     "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console", "rounding"},
-    "report": {"config", "results", "sweeping", "errors", "escaping"},
-    "loggers": {"config", "results", "errors"},
+    "report": {"config", "results", "sweeping", "metrics", "errors", "escaping"},
+    "loggers": {"config", "results", "metrics", "errors"},
     "inspection": GROUND | {"config", "data", "engine", "losses", "networks", "results"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
@@ -39,7 +39,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors", "escaping"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "settings", "errors", "escaping"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

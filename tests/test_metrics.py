@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import metrics as sk
 
-from scarf_lightning.metrics import classification_metrics
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import (
+    METRICS,
+    Metric,
+    classification_metrics,
+    expected_calibration_error,
+    metric_named,
+    metrics,
+    register,
+)
 
 
 def sample(seed: int, n: int, n_classes: int, *, classes: list[int] | None = None) -> tuple[NDArray, NDArray]:
@@ -32,7 +41,7 @@ def test_all_metrics_agree_with_their_definitions(seed: int, n: int, n_classes: 
     probabilities, labels = sample(seed, n, n_classes)
     found = classification_metrics(probabilities, labels)
     predicted = probabilities.argmax(axis=1)
-    assert set(found) == {"accuracy", "balanced_accuracy", "log_loss", "auroc"}
+    assert list(found) == [metric.name for metric in METRICS]
     assert all(type(value) is float for value in found.values())
     assert found["accuracy"] == pytest.approx(sk.accuracy_score(labels, predicted), abs=1e-12)
     with warnings.catch_warnings():
@@ -43,9 +52,102 @@ def test_all_metrics_agree_with_their_definitions(seed: int, n: int, n_classes: 
     present = np.unique(labels)
     if len(present) < 2:
         assert math.isnan(found["auroc"])
+        assert math.isnan(found["average_precision"])
     else:
         areas = [mann_whitney(probabilities[:, c], labels == c) for c in present]
         assert found["auroc"] == pytest.approx(np.mean(areas), abs=1e-12)
+        precisions = [sk.average_precision_score(labels == c, probabilities[:, c]) for c in present]
+        assert found["average_precision"] == pytest.approx(np.mean(precisions), abs=1e-12)
+    brier = sk.brier_score_loss(labels, probabilities, labels=range(n_classes), scale_by_half=False)
+    assert found["brier_score"] == pytest.approx(brier, abs=1e-12)
+    assert found["calibration_error"] == pytest.approx(calibration_error(probabilities, labels), abs=1e-12)
+
+
+def calibration_error(probabilities: NDArray, labels: NDArray) -> float:
+    """Guo et al. 2017, equation 3, a bin at a time."""
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    error = 0.0
+    for b in range(15):
+        inside = (confidence * 15 > b) & (confidence * 15 <= b + 1)
+        if inside.any():
+            error += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+    return error
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 60), n_classes=st.integers(2, 6))
+def test_no_metric_leaves_its_bounds(seed: int, n: int, n_classes: int) -> None:
+    probabilities, labels = sample(seed, n, n_classes)
+    for metric in METRICS:
+        value = metric.function(probabilities, labels)
+        assert math.isnan(value) or metric.bounds[0] <= value <= metric.bounds[1], metric.name
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_the_direction_is_that_of_a_perfect_prediction(metric: Metric) -> None:
+    labels = np.array([0, 1, 1, 0])
+    perfect = metric.function(np.eye(2)[labels], labels)
+    poor = metric.function(np.array([[0.4, 0.6], [0.6, 0.4], [0.3, 0.7], [0.9, 0.1]]), labels)
+    assert metric.sign * perfect > metric.sign * poor
+    assert perfect == pytest.approx(metric.bounds[1] if metric.higher_is_better else metric.bounds[0], abs=1e-12)
+
+
+def test_calibration_error_by_hand() -> None:
+    # Two rows of confidence 0.9, one of them right; two of 0.6, both right: (2 |0.9 - 0.5| + 2 |0.6 - 1|) / 4.
+    probabilities = np.array([[0.9, 0.1], [0.1, 0.9], [0.6, 0.4], [0.4, 0.6]])
+    assert expected_calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30])
+def test_the_interval_is_students(n: int) -> None:
+    values = np.random.default_rng(n).normal(0.7, 0.02, size=n)
+
+    mean, low, high = metric_named("accuracy").interval(values.tolist())
+
+    expected = stats.t.interval(0.95, n - 1, loc=values.mean(), scale=stats.sem(values))
+    assert mean == pytest.approx(values.mean(), abs=1e-15)
+    assert (low, high) == pytest.approx(expected, abs=1e-12)
+
+
+def test_an_interval_stays_within_the_bounds() -> None:
+    assert metric_named("accuracy").interval([0.9, 1.0])[2] == 1.0
+    assert metric_named("log_loss").interval([0.01, 0.9])[1] == 0.0
+    assert metric_named("accuracy").interval([0.5, 0.5, 0.5]) == (0.5, 0.5, 0.5)
+    mean, low, high = metric_named("accuracy").interval([0.25])
+    assert mean == 0.25
+    assert math.isnan(low)
+    assert math.isnan(high)
+
+
+def test_an_unknown_metric_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"^metric=f1 is unknown; the metrics are: accuracy, balanced_accuracy, .*\.$"):
+        metric_named("f1")
+
+
+def test_a_plugins_metric_is_measured_like_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.metrics._of_plugins", {})
+    worst = Metric("worst", "worst probability", True, (0.0, 1.0), lambda p, y: float(p[np.arange(len(y)), y].min()))
+
+    assert register(worst) in metrics()
+
+    assert classification_metrics(np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([0, 0]))["worst"] == 0.4
+    with pytest.raises(UsageError, match=r"^A metric accuracy exists; give yours another name\.$"):
+        register(METRICS[0])
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 60), n_classes=st.integers(2, 6))
+def test_stored_numbers_keep_their_bits(seed: int, n: int, n_classes: int) -> None:
+    probabilities, labels = sample(seed, n, n_classes)
+    found = classification_metrics(probabilities, labels)
+    predicted, present = probabilities.argmax(axis=1), np.unique(labels)
+    assert found["accuracy"] == float((predicted == labels).mean())
+    assert found["balanced_accuracy"] == float(np.mean([float((predicted[labels == c] == c).mean()) for c in present]))
+    of_label = np.maximum(probabilities[np.arange(n), labels], np.finfo(np.float64).eps)
+    assert found["log_loss"] == float(-np.log(of_label).mean())
+    if len(present) > 1:
+        positive = labels[:, None] == present
+        count = positive.sum(axis=0)
+        ranks = (stats.rankdata(probabilities[:, present], axis=0) * positive).sum(axis=0)
+        assert found["auroc"] == float(((ranks - count * (count + 1) / 2) / (count * (n - count))).mean())
 
 
 def test_auroc_is_macro_one_vs_rest() -> None:

@@ -29,7 +29,12 @@ BASES = {
 
 def options(axis: str) -> dict[str, type[Any]]:
     """The classes that an axis can name, by name."""
-    module_name, _, class_name = BASES[axis].partition(":")
+    return registered(BASES[axis])
+
+
+def registered(base: str) -> dict[str, type[Any]]:
+    """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first."""
+    module_name, _, class_name = base.partition(":")
     module = importlib.import_module(module_name)
     for found in pkgutil.iter_modules(getattr(module, "__path__", [])):
         importlib.import_module(f"{module_name}.{found.name}")
@@ -52,17 +57,26 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **part
     name = choice.get("name")
     if name not in known:
         raise UsageError(f"{place}.name={name} is unknown; the options are: {', '.join(sorted(known))}.")
-    given = OmegaConf.create({key: value for key, value in choice.items() if key != "name"})
+    given = {key: value for key, value in choice.items() if key != "name"}
     chosen = known[name]
     taken = {field.name: parts[field.name] for field in fields(chosen) if field.name in parts}
     if not taken:
-        return typed(chosen, given, place)
+        return checked(chosen, given, place)
     _check_parts(chosen, taken, place, "" if place == axis else f"{place}.")
-    own = typed(_schema_of_options(chosen, taken), given, place)
+    own = checked(_schema_of_options(chosen, taken), given, place)
     try:
         return chosen(**taken, **vars(own))
     except ValueError as error:
         raise UsageError(f"{place}.{error}.") from error
+
+
+def checked(schema: type[Any], values: Mapping[str, Any], path: str) -> Any:
+    """An object of a dataclass from its options.
+
+    Raises:
+        UsageError: as `typed`.
+    """
+    return typed(schema, OmegaConf.create(dict(values)), path)
 
 
 def _schema_of_options(cls: type[Any], parts: Collection[str]) -> type[Any]:

@@ -8,9 +8,12 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..metrics import METRICS, Metric, metrics
+
 Row = dict[str, Any]
 
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
+CHOSEN = METRICS[0]
+"""What a line a cell shows."""
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
     "dataset", "split", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
@@ -18,28 +21,15 @@ AXES = (
 )  # fmt: skip
 
 
-def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and half-width of its 95 % interval by Student's t; NaN half-width for fewer than two values."""
-    from scipy.special import stdtrit
-
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, math.nan
-    quantile = float(stdtrit(len(values) - 1, 0.975))
-    return mean, quantile * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-
-
 def cell_table(rows: Sequence[Row]) -> Table:
     """Each metric of a cell over its trials, then epochs and seconds."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
-    for metric in METRICS:
-        values = [row[metric] for row in rows if row[metric] is not None]
+    for metric in metrics():
+        values = _defined(rows, metric)
         if values:
-            mean, half = confidence_interval(values)
-            interval = "" if math.isnan(half) else f"{mean - half:.4f} to {mean + half:.4f}"
-            table.add_row(metric.replace("_", " "), f"{mean:.4f}", interval, str(len(values)))
+            table.add_row(metric.label, *_mean_and_interval(values, metric), str(len(values)))
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
@@ -78,7 +68,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in shown:
         table.add_column(column)
-    for heading in ("trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
+    for heading in ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
         table.add_column(heading, justify="right")
     for axes, rows in cells:
         table.add_row(*("" if axes.get(column) is None else str(axes[column]) for column in shown), *_outcome(rows))
@@ -86,7 +76,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
-    """A line a setting: the mean of the datasets' mean accuracies, for sweeps too long for a line a cell.
+    """A line a setting: the mean of the datasets' means, for sweeps too long for a line a cell.
 
     Args:
         cells: as for `sweep_table`.
@@ -97,11 +87,10 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
         setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
         settings.setdefault(setting, []).append(rows)
     table = Table(*shown, box=box.SIMPLE_HEAD)
-    for heading in ("datasets finished", "of", "mean accuracy"):
+    for heading in ("datasets finished", "of", f"mean {CHOSEN.label}"):
         table.add_column(heading, justify="right")
     for setting, of_datasets in settings.items():
-        found = [[row["accuracy"] for row in rows if row["accuracy"] is not None] for rows in of_datasets]
-        means = [np.mean(accuracies) for accuracies in found if accuracies]
+        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, CHOSEN))]
         table.add_row(*setting, str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
     return table
 
@@ -123,9 +112,6 @@ def _shown(cells: Sequence[Row]) -> list[str]:
 def _outcome(rows: Sequence[Row]) -> list[str]:
     if not rows:
         return ["0", "not finished", "", "", "", ""]
-    accuracies = [row["accuracy"] for row in rows if row["accuracy"] is not None]
-    mean, half = confidence_interval(accuracies) if accuracies else (math.nan, math.nan)
-    accuracy = "" if math.isnan(mean) else f"{mean:.4f}"
     gone = n_diverged(rows)
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     epochs = []
@@ -133,4 +119,16 @@ def _outcome(rows: Sequence[Row]) -> list[str]:
         values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
-    return [trials, accuracy, "" if math.isnan(half) else f"±{half:.4f}", *epochs, f"{seconds:.1f}"]
+    return [trials, *_mean_and_interval(_defined(rows, CHOSEN), CHOSEN), *epochs, f"{seconds:.1f}"]
+
+
+def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
+    """A metric of the trials that have it: one may have diverged, it may not be defined, or be younger than the row."""
+    return [row[metric.name] for row in rows if row.get(metric.name) is not None]
+
+
+def _mean_and_interval(values: Sequence[float], metric: Metric) -> tuple[str, str]:
+    if not values:
+        return "", ""
+    mean, low, high = metric.interval(values)
+    return f"{mean:.4f}", "" if math.isnan(low) else f"{low:.4f} to {high:.4f}"

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..metrics import metrics
 from ..results import StoredCell, load_cell
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MEANS = (
-    "accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "validation_error",
-)  # fmt: skip
+MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error")
+"""Of trials, besides the metrics'."""
 SUMS = ("pretrain_seconds", "finetune_seconds")
 NOT_IN_A_NAME = (
     "sweeps", "plan", "force", "keep_weights", "trials", "dataset", "trainer", "logger", "paths", "cache", "chunk",
@@ -112,7 +112,8 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     import pandas as pd
 
     trials = cell.trials.assign(validation_error=_validation_errors(cell)) if len(cell.trials) else cell.trials
-    values = {column: trials[column].mean() for column in MEANS if column in trials}
+    columns = [*(metric.name for metric in metrics()), *MEANS]
+    values = {column: trials[column].mean() for column in columns if column in trials}
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}
     if len(trials) > 1:
         values["accuracy_std"] = trials["accuracy"].std()

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from ..errors import UsageError
-from .drawings.gains import FILTER
-from .figures import agreement_scatter
+from .blocks import Block, Paragraph, Picture, Section, counted
+from .drawings.gain_table import FILTER
 from .paper import (
     AT_CHANCE_IN_PAPER,
     UNSCALED_IN_PAPER,
@@ -15,9 +17,9 @@ from .paper import (
     published_epochs,
     published_relative_gains,
 )
-from .reading import NOT_AXES, Material, Row
-from .sections import Block, Paragraph, Picture, Section, counted
+from .reading import NOT_AXES, CellResults, Row
 from .statistics import agreement, agreement_summary, gain_table, pretraining_grid, relative_gains, scores_of
+from .style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
 from .tables import number, table
 
 Competitor = tuple[str, str, str]
@@ -30,26 +32,24 @@ DIGITS = {
 }  # fmt: skip
 
 
-def published_competitors(material: Material) -> list[Competitor]:
+def published_competitors(results: CellResults) -> list[Competitor]:
     """What both the finished cells and the paper's tables have, and what its gains are over."""
     gains = published_relative_gains()[LABEL]
     over = gains.assign(pretrain="none")
     known = pd.concat([published_accuracy()[LABEL], gains, over]).drop_duplicates()
     published = set(known.itertuples(index=False, name=None))
-    here = (
-        material.cells.loc[material.cells["finished"] > 0, LABEL].drop_duplicates().itertuples(index=False, name=None)
-    )
+    here = results.cells.loc[results.cells["finished"] > 0, LABEL].drop_duplicates().itertuples(index=False, name=None)
     return [competitor for competitor in here if competitor in published]
 
 
-def paper_cells(material: Material, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:
+def paper_cells(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:
     """The cells on the paper's datasets that have its settings.
 
     Args:
-        material: what there is.
+        results: what there is.
         defaults: for each competitor, the axis columns that the configuration has by default.
     """
-    cells = material.cells[material.cells["dataset_id"].isin(published_accuracy()["dataset_id"].unique())]
+    cells = results.cells[results.cells["dataset_id"].isin(published_accuracy()["dataset_id"].unique())]
     expected = {competitor: _settings(row) for competitor, row in defaults.items()}
 
     def is_the_papers(row: Row) -> bool:
@@ -64,10 +64,10 @@ def paper_cells(material: Material, defaults: Mapping[Competitor, Row]) -> pd.Da
     return cells[pd.Series(chosen, index=cells.index, dtype=bool)]
 
 
-def paper_section(material: Material, defaults: Mapping[Competitor, Row]) -> Section | None:
-    """Ours beside the paper's, where any cell has its settings and a finished trial."""
-    cells = paper_cells(material, defaults)
-    rows = material.rows.join(cells[["dataset_id", *LABEL]], on="cell", how="inner")
+def paper_section(results: CellResults, defaults: Mapping[Competitor, Row]) -> Section | None:
+    """Ours beside the paper's, where any cell has its settings and a trial that did not diverge."""
+    cells = paper_cells(results, defaults)
+    rows = results.trials.dropna(subset=["accuracy"]).join(cells[["dataset_id", *LABEL]], on="cell", how="inner")
     if rows.empty:
         return None
     rows["dataset_id"] = rows["dataset_id"].astype(int)
@@ -180,3 +180,43 @@ def _gains(rows: pd.DataFrame) -> list[Block]:
 
 def _settings(row: Row) -> Row:
     return {c: v for c, v in row.items() if c != "dataset" and c not in NOT_AXES and v is not None}
+
+
+@styled()
+def agreement_scatter(cells: pd.DataFrame) -> Figure:
+    """A panel a regime: the published accuracy along x, ours with its 95 % interval along y, the difference below.
+
+    Networks at chance in the paper are grey crosses.
+
+    Args:
+        cells: as `agreement` returns them, with ``competitor``; those that the paper prints.
+    """
+    regimes = list(dict.fromkeys(cells["regime"]))
+    competitors = list(dict.fromkeys(cells["competitor"]))
+    width = COLUMN * 1.2 if len(regimes) == 1 else PAGE
+    legend_columns = 2 if len(regimes) == 1 else 4
+    height = 1.4 * width / len(regimes) + 0.6 + 0.15 * len(competitors) / legend_columns
+    figure, panels = new_figure(width, height, 2, len(regimes), sharex=True, sharey="row", height_ratios=(2.2, 1))
+    scatters, differences = panels[: len(regimes)], panels[len(regimes) :]
+    low = 100 * min(cells["mean"].min(), cells["published"].min())
+    low = max(0.0, 10 * np.floor(low / 10 - 0.1))
+    for axes, below, regime in zip(scatters, differences, regimes, strict=True):
+        axes.plot([low, 101], [low, 101], color="black", lw=0.6, zorder=0)
+        for i, competitor in enumerate(competitors):
+            part = cells[(cells["regime"] == regime) & (cells["competitor"] == competitor)]
+            fine, chance = part[~part["at_chance"]], part[part["at_chance"]]
+            half = 100 * (fine["high"] - fine["low"]).fillna(0) / 2
+            look: Any = {"fmt": marker(i), "ms": 3, "color": colour(i), "lw": 0.6, "alpha": 0.75}
+            axes.errorbar(100 * fine["published"], 100 * fine["mean"], yerr=half, label=competitor, **look)
+            below.errorbar(100 * fine["published"], 100 * fine["difference"], yerr=half, **look)
+            axes.plot(100 * chance["published"], 100 * chance["mean"], "x", ms=4, color=GREY)
+        axes.set_title(regime)
+        below.axhline(0, color="black", lw=0.6, zorder=0)
+        below.set_xlabel("paper, %")
+        axes.set_xlim(low, 101)
+        axes.set_ylim(low, 101)
+    scatters[0].set_ylabel("ours, %")
+    differences[0].set_ylabel("difference, points")
+    handles = scatters[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=legend_columns, frameon=False)
+    return figure

@@ -3,23 +3,20 @@
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from ..errors import UsageError
+from .answer import answer_section
 from .beside_paper import Competitor, paper_section
-from .drawings import draw_all
-from .figures import save
+from .blocks import Paragraph, Picture, Section, counted
+from .commands import Commands
+from .drawings import Drawing, draw_all
 from .options import Options
 from .page import GENERATOR, page
 from .provenance import completeness, damage, provenance_section
-from .reading import Material, Row
-from .sections import Paragraph, Picture, Section, counted
-from .summary import summary_section
-from .tables import Table, to_csv, to_latex, to_markdown
-
-FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
+from .reading import CellResults, Row
+from .style import save
+from .tables import FORMATS, Table
 
 
 class NothingFinishedError(UsageError):
@@ -28,11 +25,16 @@ class NothingFinishedError(UsageError):
 
 @dataclass(frozen=True)
 class Report:
-    """A report before it is written: its heading, lines under it, and sections, the summary first."""
+    """A report before it is written: its heading, lines under the answer, and sections, the answer first."""
 
     title: str
     about: list[str]
     sections: list[Section]
+
+    @property
+    def answer(self) -> list[str]:
+        """What the first section says in words."""
+        return [block.text for block in self.sections[0].blocks if isinstance(block, Paragraph)]
 
     @property
     def warnings(self) -> list[str]:
@@ -42,8 +44,8 @@ class Report:
 
 
 def make_report(
-    material: Material,
-    drawings: Sequence[dict[str, Any]],
+    results: CellResults,
+    drawings: Sequence[Drawing],
     options: Options,
     *,
     title: str,
@@ -51,38 +53,48 @@ def make_report(
     defaults: Mapping[Competitor, Row],
     left_out: Sequence[str] = (),
     command: str,
+    more_trials: Commands,
 ) -> Report:
     """Draw and count everything.
 
     Args:
-        material: cells and what the store has of them.
-        drawings: a sweep file's ``report``, checked by `check_drawings`.
-        options: how differences are tested.
+        results: cells and what the store has of them.
+        drawings: a sweep file's ``report``, read by `read_drawings`.
+        options: the metric, and how differences are tested.
         title: of the page.
         paper: where the sweep's figure is in the paper.
         defaults: axis columns that the configuration has by default, of `published_competitors`.
         left_out: cells that the command line left out of the sweep, in sentences.
         command: that made it.
+        more_trials: the command that trains more trials of a comparison.
 
     Raises:
         NothingFinishedError: no trial is.
+        UsageError: no trial has the metric.
     """
-    if material.rows.empty:
+    if results.trials.empty:
         raise NothingFinishedError(
-            f"Nothing is finished yet: none of {len(material.cells)} cells has a trial; train them by `train.py` first."
+            f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
         )
+    if results.trials["diverged"].all():
+        raise UsageError(
+            f"{counted(len(results.trials), 'trial')} diverged, and there is no other; train with other settings, such "
+            "as a lower learning rate."
+        )
+    if results.trials[options.metric].isna().all():
+        raise UsageError(f"No trial has the metric {options.metric}: it is younger than these results.")
     about = [f"The paper: {paper}"] if paper else []
-    about += [completeness(material), f"A difference counts by {options.in_words}."]
+    about += [completeness(results), f"In win matrices a difference counts by {options.in_words}."]
     about += left_out
-    about += [damage(material.damaged)] if material.damaged else []
-    diverged = int(material.rows["accuracy"].isna().sum())
+    about += [damage(results.damaged)] if results.damaged else []
+    diverged = int(results.trials["diverged"].sum())
     about += [f"{counted(diverged, 'trial')} diverged, and no mean counts them."] if diverged else []
-    beside = paper_section(material, defaults)
+    beside = paper_section(results, defaults)
     sections = [
-        summary_section(material, drawings, options),
-        *draw_all(material, drawings, options),
+        answer_section(results, options, more_trials),
+        *draw_all(results, drawings, options),
         *([beside] if beside else []),
-        provenance_section(material, command, version("scarf-lightning")),
+        provenance_section(results, command),
     ]
     return Report(title, about, sections)
 

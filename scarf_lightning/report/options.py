@@ -1,9 +1,12 @@
 """What a report is told besides its results."""
 
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
+from ..config.registry import checked
 from ..errors import UsageError
+from ..metrics import Metric, metric_named
 from .statistics import Test
 
 TEST_NAMES = {
@@ -11,67 +14,67 @@ TEST_NAMES = {
     "paired": "paired t-test",
     "corrected": "corrected resampled t-test",
 }
+ADJUSTMENTS = ("none", "holm")
 
 
 @dataclass(frozen=True)
 class Options:
-    """How differences are tested.
+    """How differences are tested, and of what.
 
     Args:
+        metric: what everything is compared by, a name of `scarf_lightning.metrics`.
+        rope: a difference of the metric smaller than this is of no practical consequence.
         test: ``welch`` is the paper's; ``paired`` uses that trials share splits, ``corrected`` that these overlap.
-        adjust: Holm's correction over datasets.
+        adjust: ``holm`` corrects over datasets.
         alpha: a difference counts where p is below it.
         nemenyi: the bars of critical-difference diagrams are Nemenyi's instead of Wilcoxon-Holm's.
 
     Raises:
-        UsageError: an unknown test, or an alpha that is no probability.
+        UsageError: an unknown metric, test or correction, or a number out of its range.
     """
 
-    test: Test = "welch"
-    adjust: bool = False
+    metric: str = "accuracy"
+    rope: float = 0.01
+    test: Any = "welch"
+    adjust: str = "none"
     alpha: float = 0.05
     nemenyi: bool = False
 
     def __post_init__(self) -> None:
-        if self.test not in get_args(Test):
-            raise UsageError(f"test={self.test} is unknown; the options are: {', '.join(get_args(Test))}.")
+        metric_named(self.metric)
+        for option, allowed in (("test", get_args(Test)), ("adjust", ADJUSTMENTS)):
+            if getattr(self, option) not in allowed:
+                value = getattr(self, option)
+                raise UsageError(f"{option}={value} is unknown; the options are: {', '.join(allowed)}.")
         if not 0 < self.alpha < 1:
             raise UsageError(f"alpha={self.alpha:g} must be between 0 and 1; the paper's is 0.05.")
+        if not 0 <= self.rope < float("inf"):
+            raise UsageError(f"rope={self.rope:g} must be 0 or more; 0.01 is one point of accuracy.")
+
+    @property
+    def measure(self) -> Metric:
+        """The metric."""
+        return metric_named(self.metric)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the statistics are to test."""
+        return {"test": self.test, "alpha": self.alpha, "adjust": self.adjust == "holm"}
 
     @property
     def in_words(self) -> str:
-        corrected = " after Holm's correction over datasets" if self.adjust else ""
+        corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
         return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
 
 
-_SWITCHES = {
-    "test": {name: name for name in get_args(Test)},
-    "adjust": {"holm": True, "none": False},
-    "nemenyi": {"true": True, "false": False},
-}
-
-
-def read_options(given: dict[str, str]) -> Options:
-    """Options as a command line gives them: ``test=welch|paired|corrected adjust=holm|none alpha=0.05 nemenyi=true``.
+def read_options(given: Mapping[str, str]) -> Options:
+    """Options as a command line gives them: ``metric=auroc rope=0.005 test=paired adjust=holm nemenyi=true``.
 
     Raises:
         UsageError: an unknown option, or one with a wrong value.
     """
-    values: dict[str, object] = {}
-    for name, text in given.items():
-        if name == "alpha":
-            values[name] = _number(text)
-        elif name not in _SWITCHES:
-            raise UsageError(f"{name} is not an option; the options are: {', '.join([*_SWITCHES, 'alpha'])}.")
-        elif text not in _SWITCHES[name]:
-            raise UsageError(f"{name}={text} is unknown; the options are: {', '.join(_SWITCHES[name])}.")
-        else:
-            values[name] = _SWITCHES[name][text]
-    return Options(**values)  # type: ignore[arg-type]
+    options: Options = checked(Options, given, "")
+    return options
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"alpha={text} is not a number; the paper's is 0.05.") from None
+NAMES = tuple(option.name for option in fields(Options))

@@ -1,29 +1,32 @@
 """Where a report comes from, and what is missing in it."""
 
+import importlib.metadata
+import subprocess
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
-from .reading import Material, environments
-from .sections import Block, Paragraph, Section, counted, named
-from .selecting import distinguishing, labels
+from .blocks import Block, Paragraph, Section, counted, named
+from .competitors import distinguishing, labels
+from .reading import CellResults, environments
 from .tables import table
 
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
-def completeness(material: Material) -> str:
+def completeness(results: CellResults) -> str:
     """How much of what was asked for is there, in a sentence."""
-    cells, unfinished = material.cells, material.unfinished
-    trials = f"{material.cells['finished'].sum()} of {counted(int(cells['asked'].sum()), 'trial')}"
+    cells, unfinished = results.cells, results.unfinished
+    trials = f"{results.cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
         return (
             f"All {len(cells)} cells are finished, {trials}." if len(cells) > 1 else f"Its cell is finished, {trials}."
         )
     missing = [
-        f"{name} ({finished} of {asked} trials)"
-        for name, finished, asked in zip(
-            labels(unfinished, _columns(material)), unfinished["finished"], unfinished["asked"], strict=True
+        f"{name} ({finished} of {wanted} trials)"
+        for name, finished, wanted in zip(
+            labels(unfinished, _columns(results)), unfinished["finished"], unfinished["wanted"], strict=True
         )
     ]
     finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
@@ -36,31 +39,34 @@ def damage(damaged: dict[Path, str]) -> str:
     return f"{counted(len(damaged), 'damaged record')} left out: {named(reasons)}."
 
 
-def provenance_section(material: Material, command: str, version: str) -> Section:
+def provenance_section(results: CellResults, command: str) -> Section:
     """What is missing or damaged, versions and hardware, fingerprints, and the command."""
-    blocks: list[Block] = [Paragraph(completeness(material), warns=not material.unfinished.empty)]
-    columns = _columns(material)
-    if not material.unfinished.empty:
-        failed = ["failure"] if material.unfinished["failure"].notna().any() else []
-        missing = material.unfinished[[*columns, "finished", "asked", *failed]]
+    blocks: list[Block] = [Paragraph(completeness(results), warns=not results.unfinished.empty)]
+    columns = _columns(results)
+    if not results.unfinished.empty:
+        failed = ["failure"] if results.unfinished["failure"].notna().any() else []
+        missing = results.unfinished[[*columns, "finished", "wanted", *failed]]
         caption = "Cells that lack trials, and why they failed when last tried, where they did"
         blocks.append(table("missing", caption, missing, formats={"failure": _first_line}))
-    if material.damaged:
-        frame = pd.DataFrame({"record": map(str, material.damaged), "why": material.damaged.values()})
+    if results.damaged:
+        frame = pd.DataFrame({"record": map(str, results.damaged), "why": results.damaged.values()})
         blocks.append(table("damaged", "Records that cannot be used, and are left out", frame))
-    blocks += _versions(material)
-    finished = material.cells[material.cells["finished"] > 0]
+    blocks += _versions(results)
+    finished = results.cells[results.cells["finished"] > 0]
     if len(finished):
-        listed = finished[[*columns, "dataset_id", "finished", "fingerprint"]]
+        gone = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
+        counts = ["finished", *(["diverged"] if gone.any() else [])]
+        listed = finished.assign(diverged=gone)[[*columns, "dataset_id", *counts, "fingerprint"]]
         heading = {"finished": "trials", "dataset_id": "OpenML id"}
         blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=heading))
-    blocks.append(Paragraph(f"Made by SCARF-Lightning {version}: {command}"))
+    version = importlib.metadata.version("scarf-lightning")
+    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{_commit()}: {command}"))
     return Section("provenance", "Where this comes from", blocks)
 
 
-def _versions(material: Material) -> list[Block]:
+def _versions(results: CellResults) -> list[Block]:
     """Versions and hardware; what differs between stacks is counted."""
-    found = environments(material)
+    found = environments(results)
     if not found:
         return []
     names = list(dict.fromkeys(name for environment in found for name, _ in environment))
@@ -80,10 +86,20 @@ def _versions(material: Material) -> list[Block]:
     ]
 
 
-def _columns(material: Material) -> list[str]:
+def _commit() -> str:
+    """The commit of the package's source, where it is a checkout."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        ran = subprocess.run(git, capture_output=True, text=True, timeout=5)
+    except (OSError, subprocess.TimeoutExpired):  # no git here
+        return ""
+    return f", commit {ran.stdout.strip()}" if ran.returncode == 0 else ""
+
+
+def _columns(results: CellResults) -> list[str]:
     """The axes that name a cell: the usual ones, and options in which cells differ."""
-    different = distinguishing(material.cells, material.axes)
-    return [column for column in material.axes if column in LABELLED_BY or column in different]
+    different = distinguishing(results.cells, results.axes)
+    return [column for column in results.axes if column in LABELLED_BY or column in different]
 
 
 def _first_line(text: str) -> str:

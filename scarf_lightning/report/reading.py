@@ -1,31 +1,31 @@
 """The cells that a report is of, and what the store has of them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
 from ..errors import UsageError
-from ..results import DamagedRecordError, axis_columns, read_cell, stack_curves, stack_environment
+from ..metrics import metrics
+from ..results import axis_columns, described_cells, read_cell, read_curves, read_environments
 
 Row = dict[str, Any]
-T = TypeVar("T")
 
-NOT_AXES = ("cell", "dataset_id", "fingerprint", "asked", "finished", "failure", "data", "science")
+NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
 PAPERS_ORDER = (
     "full", "noise30", "semi25",
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
-MEASURES = ("accuracy", "finetune_epochs")
+SIZES = ("n_train", "n_test")
 
 
 @dataclass(frozen=True)
-class Asked:
+class WantedCell:
     """A cell that a report is of.
 
     Args:
@@ -34,6 +34,7 @@ class Asked:
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
         failure: why it failed when it was last tried.
+        overrides: what asks for it on the command line.
     """
 
     axes: Row
@@ -41,24 +42,29 @@ class Asked:
     folder: Path | None
     trials: int
     failure: str | None = None
+    overrides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Material:
+class CellResults:
     """What a report is made from.
 
     Attributes:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None where
-            the cell does not use it; ``fingerprint``; ``asked`` and ``finished`` trials; ``failure``.
-        rows: a row a finished trial: ``cell``, a label of ``cells``; ``trial, accuracy, finetune_epochs``.
+            the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
+        trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
+            NaN where it did and in rows older than the metric; ``finetune_epochs``; ``n_train, n_test``, rows of the
+            split.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
+        usual: the axis columns of a cell for which nothing is asked: names leave out what is usual.
     """
 
     cells: pd.DataFrame
-    rows: pd.DataFrame
-    folders: dict[int, Path]
-    damaged: dict[Path, str]
+    trials: pd.DataFrame
+    folders: dict[int, Path] = field(default_factory=dict)
+    damaged: dict[Path, str] = field(default_factory=dict)
+    usual: Row = field(default_factory=dict)
 
     @property
     def axes(self) -> list[str]:
@@ -68,46 +74,55 @@ class Material:
     @property
     def unfinished(self) -> pd.DataFrame:
         """The cells that lack trials."""
-        return self.cells[self.cells["finished"] < self.cells["asked"]]
+        return self.cells[self.cells["finished"] < self.cells["wanted"]]
 
 
-def read_material(asked: Sequence[Asked], damaged: Mapping[Path, str] | None = None) -> Material:
+def read_results(
+    wanted: Sequence[WantedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
+) -> CellResults:
     """What the store has of these cells; records that cannot be used are named, and left out.
 
     Args:
-        asked: the cells.
+        wanted: the cells.
         damaged: records that are known to be, with the reason.
+        usual: as in `CellResults`.
     """
     cells: list[Row] = []
     rows: list[Row] = []
     folders: dict[int, Path] = {}
     damaged = dict(damaged or {})
-    for cell, each in enumerate(asked):
+    measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES)
+    for label, cell in enumerate(wanted):
         finished = 0
-        if each.folder is not None:
-            stored = read_cell(each.folder)
+        if cell.folder is not None:
+            stored = read_cell(cell.folder)
             damaged |= stored.damaged
-            wanted = [stored.rows[trial] for trial in range(each.trials) if trial in stored.rows]
-            rows += [{"cell": cell, "trial": row["trial"]} | {m: row.get(m) for m in MEASURES} for row in wanted]
-            finished = len(wanted)
-            folders[cell] = each.folder
+            found = [stored.rows[trial] for trial in range(cell.trials) if trial in stored.rows]
+            rows += [
+                {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
+                | {name: row.get(name) for name in measured}
+                for row in found
+            ]
+            finished = len(found)
+            folders[label] = cell.folder
         cells.append(
-            each.axes
+            cell.axes
             | {
-                "dataset_id": each.dataset_id,
-                "fingerprint": None if each.folder is None else each.folder.name,
-                "asked": each.trials,
+                "dataset_id": cell.dataset_id,
+                "fingerprint": None if cell.folder is None else cell.folder.name,
+                "wanted": cell.trials,
                 "finished": finished,
-                "failure": each.failure,
+                "failure": cell.failure,
+                "overrides": cell.overrides,
             }
         )
-    numbers = dict.fromkeys(("cell", "trial"), "int64") | dict.fromkeys(MEASURES, "float64")
-    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in numbers.items()})
-    return Material(_objects(cells), frame, folders, damaged)
+    kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
+    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
+    return CellResults(_objects(cells), frame, folders, damaged, usual or {})
 
 
-def cells_of_folder(results: Path) -> tuple[list[Asked], dict[Path, str]]:
-    """All cells in a folder, each asked for as many trials as the fullest has; and descriptions that cannot be read.
+def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
+    """All cells in a folder, each with the trials that it was asked for or has; and descriptions that cannot be read.
 
     Data of one name and different content are told apart by their hash.
 
@@ -116,55 +131,71 @@ def cells_of_folder(results: Path) -> tuple[list[Asked], dict[Path, str]]:
     """
     described: list[tuple[Path, Row]] = []
     damaged: dict[Path, str] = {}
-    trials = 0
-    for path in sorted(results.glob("*/cell.json")):
-        stored = read_cell(path.parent)
-        if stored.description is not None:
-            described.append((path.parent, stored.description))
-            trials = max(trials, *(trial + 1 for trial in stored.rows), 0)
-        else:
+    trials: dict[Path, int] = {}
+    for folder, stored in described_cells(results):
+        if stored.description is None:
             damaged |= stored.damaged
+        else:
+            described.append((folder, stored.description))
+            asked = _asked_for(stored.description["overrides"])
+            trials[folder] = max([*(trial + 1 for trial in stored.rows), asked])
     if not described:
         raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
     contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}
     shared = {name for name, n in Counter(name for name, _ in contents).items() if n > 1}
-    asked = []
+    wanted = []
     for folder, cell in sorted(described, key=_place):
         name, data = cell["dataset"], cell["identity"]["data"]
         axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | axis_columns(cell["identity"])
-        asked.append(Asked(axes, cell["dataset_id"], folder, trials))
-    return asked, damaged
+        wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"])))
+    return wanted, damaged
 
 
-def read_curves(material: Material, cells: Iterable[int]) -> pd.DataFrame:
+def narrowed(cells: Sequence[WantedCell], conditions: Sequence[str]) -> list[WantedCell]:
+    """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
+
+    Raises:
+        UsageError: a condition is none, names a column that no cell uses, or leaves no cell.
+    """
+    known = list(dict.fromkeys(column for cell in cells for column in cell.axes))
+    for condition in conditions:
+        column, sign, values = condition.partition("=")
+        if not sign or column not in known:
+            raise UsageError(f"{condition} does not narrow these results; give one of {', '.join(known)} a value.")
+        there = [str(cell.axes.get(column, "null")) for cell in cells]
+        for value in values.split(","):
+            if value not in there:
+                raise UsageError(f"No cell has {column}={value}; {column} has: {', '.join(dict.fromkeys(there))}.")
+        cells = [cell for cell, its in zip(cells, there, strict=True) if its in values.split(",")]
+    return list(cells)
+
+
+def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials: `CURVE`'s columns, NaN where a phase has no such loss."""
-    frames = []
+    frames = [pd.DataFrame(columns=list(CURVE))]
     for cell in cells:
-        trials = material.rows.loc[material.rows["cell"] == cell, "trial"]
-        for frame in _of_stacks(material, material.folders[cell], stack_curves) if len(trials) else ():
-            frames.append(frame[frame["trial"].isin(trials)].assign(cell=cell))
-    if not frames:
-        return pd.DataFrame(columns=list(CURVE))
-    return pd.concat(frames).reindex(columns=list(CURVE)).drop_duplicates(["cell", "phase", "trial", "epoch"])
+        trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
+        if len(trials):
+            frame = read_curves(read_cell(results.folders[cell]), results.damaged).assign(cell=cell)
+            frames.append(frame[frame["trial"].isin(trials)])
+    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    return pd.concat(filled).reindex(columns=list(CURVE))
 
 
-def environments(material: Material) -> Counter[tuple[tuple[str, str], ...]]:
+def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
     """The versions and hardware that the cells' stacks were trained with, and how many stacks with each."""
     found: Counter[tuple[tuple[str, str], ...]] = Counter()
-    for folder in material.folders.values():
-        for values in _of_stacks(material, folder, stack_environment):
+    for folder in results.folders.values():
+        for values in read_environments(read_cell(folder), results.damaged):
             versions = values.pop("packages", {})
             found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
     return found
 
 
-def _of_stacks(material: Material, cell: Path, read: Callable[[Path, Row], T]) -> Iterator[T]:
-    """What this reads of each whole stack of a cell; one that turns out to be damaged is noted."""
-    for stack, contents in read_cell(cell).stacks.items():
-        try:
-            yield read(stack, contents)
-        except DamagedRecordError as error:
-            material.damaged[stack] = str(error)
+def _asked_for(overrides: Sequence[str]) -> int:
+    """The number of trials that a command line asks for; 0 where it leaves that to the configuration."""
+    given = [value for key, _, value in (override.partition("=") for override in overrides) if key == "trials"]
+    return int(given[-1]) if given and given[-1].isdigit() else 0
 
 
 def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:
@@ -172,7 +203,7 @@ def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:
     cell = described[1]
     columns = axis_columns({name: value for name, value in cell["identity"].items() if name != "data"})
     values = [columns.get(column) for column in dict.fromkeys((*ORDERED, *sorted(columns)))]
-    return [_sort_key(value) for value in (*values[:3], cell["dataset"], *values[3:])]
+    return [_sort_key(value) for value in (*values[:3], cell["dataset"], cell["identity"]["data"], *values[3:])]
 
 
 def _sort_key(value: Any) -> tuple[bool, float, str]:
@@ -185,7 +216,7 @@ def _sort_key(value: Any) -> tuple[bool, float, str]:
 def _objects(cells: Sequence[Row]) -> pd.DataFrame:
     """Axes keep their own values, and None where they are not used."""
     columns = dict.fromkeys(key for cell in cells for key in cell)
-    counts = ("asked", "finished")
+    counts = ("wanted", "finished")
     return pd.DataFrame(
         {
             column: pd.Series([cell.get(column) for cell in cells], dtype="int64" if column in counts else object)

@@ -5,11 +5,11 @@ from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
 from .files import check_folder
 from .identity import fingerprint, identity, pretraining_identity
-from .loading import axis_columns, load
-from .one_cell import StoredCell, StoredTrial, load_cell, load_trial
+from .loading import axis_columns, described_cells, load
+from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import DamagedRecordError
-from .store import CellStore, StackRecord, read_cell, stack_curves, stack_environment
+from .store import CellStore, StackRecord, read_cell
 
 __all__ = [
     "CellStore",
@@ -24,6 +24,7 @@ __all__ = [
     "StoredTrial",
     "axis_columns",
     "check_folder",
+    "described_cells",
     "fingerprint",
     "folder_time",
     "forget_failure",
@@ -38,7 +39,7 @@ __all__ = [
     "note_data",
     "pretraining_identity",
     "read_cell",
+    "read_curves",
+    "read_environments",
     "read_failure",
-    "stack_curves",
-    "stack_environment",
 ]

@@ -1,11 +1,12 @@
 """The store as a table."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from ..metrics import METRICS, metrics
 from .store import DESCRIPTION, Row, Stored, read_cell
 
 if TYPE_CHECKING:
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
 
 FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "trial", "accuracy", "balanced_accuracy", "log_loss", "auroc", "diverged", "pretrain_epochs", "finetune_epochs",
-    "fingerprint",
+    "trial", *(metric.name for metric in METRICS), "diverged", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
-METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc", "pretrain_seconds", "finetune_seconds")
+SECONDS = ("pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = (
     "dataset_id", "trial", "pretrain_epochs", "pretrain_best_epoch", "finetune_epochs", "finetune_best_epoch", "fits",
 )  # fmt: skip
@@ -27,8 +27,9 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics, accuracy in [0, 1]; ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics
-    did; epochs and seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``.
+    metrics of `scarf_lightning.metrics`, NaN in rows older than they are; ``diverged``, the phase (``pretrain``,
+    ``finetune``) in which a trial without metrics did; epochs and seconds of each phase; ``fits``, how many; split
+    sizes; hardware; ``fingerprint``.
 
     A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 
@@ -48,6 +49,12 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     return as_table(rows, FIRST_COLUMNS)
+
+
+def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
+    """The cells in a folder that have a description, whole or damaged: where each is, and what it holds."""
+    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
+        yield path.parent, read_cell(path.parent)
 
 
 def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
@@ -70,7 +77,7 @@ def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
 def _dtype(column: str, values: list[Any]) -> Any:
     """Whole numbers and truth values stay what they are where some rows have none; NaN stands for a missing number."""
     types = {int} if column in WHOLE_NUMBERS else {type(value) for value in values if value is not None}
-    if column in METRICS or float in types:
+    if column in SECONDS or float in types or any(column == metric.name for metric in metrics()):
         return "float64"
     return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(types), object)
 

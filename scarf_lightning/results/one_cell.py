@@ -1,10 +1,10 @@
 """One cell of the store, and one trial of it."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from numpy.typing import NDArray
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
 from .records import WEIGHTS, DamagedRecordError, read_file
-from .store import CONFIG, PREPROCESSING, Row, Stored, stack_curves
+from .store import CONFIG, PREPROCESSING, Row, Stored, stack_curves, stack_environment
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 CURVE = ("phase", "trial", "epoch")
 """What tells the records of a curve apart."""
@@ -57,18 +59,12 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     Raises:
         UsageError: the folder has no such cell, or its description or configuration is damaged.
     """
-    import pandas as pd
-
     cell = Path(results) / fingerprint
     stored, description = _described(cell)
-    frames = []
-    for stack, table in stored.stacks.items():
-        try:
-            frames.append(stack_curves(stack, table))
-        except DamagedRecordError as error:
-            warnings.warn(f"{stack} has no curves: {error}.", stacklevel=2)
-    frames = [frame for frame in frames if len(frame)]  # no network, no curve
-    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
+    unread: dict[Path, str] = {}
+    curves = read_curves(stored, unread)
+    for stack, reason in unread.items():
+        warnings.warn(f"{stack} has no curves: {reason}.", stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
     try:
         config = read_file(cell, description, CONFIG, lambda content: dict(yaml.safe_load(content)))
@@ -79,8 +75,22 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
         config=config,
         description=description,
         trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
-        curves=curves.drop_duplicates(list(CURVE), ignore_index=True),
+        curves=curves,
     )
+
+
+def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
+    """The curves of a cell, as in `StoredCell`; stacks whose curves turn out to be damaged are noted in ``damaged``."""
+    import pandas as pd
+
+    frames = [frame for frame in _of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
+    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
+    return curves.drop_duplicates(list(CURVE), ignore_index=True)
+
+
+def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
+    """Versions and hardware that each stack of a cell was trained with; damage is noted as by `read_curves`."""
+    return list(_of_stacks(stored, stack_environment, damaged))
 
 
 def load_trial(fingerprint: str, trial: int, results: str | Path = "results") -> StoredTrial:
@@ -119,3 +129,12 @@ def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
             "fingerprint."
         )
     return stored, stored.description
+
+
+def _of_stacks(stored: Stored, read: Callable[[Path, Row], T], damaged: dict[Path, str]) -> Iterator[T]:
+    """What this reads of each whole stack; one that turns out to be damaged is noted."""
+    for stack, table in stored.stacks.items():
+        try:
+            yield read(stack, table)
+        except DamagedRecordError as error:
+            damaged[stack] = str(error)

@@ -17,7 +17,7 @@ from ..engine.fitting import Fit
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
 from ..methods import Outcome, Supervision
-from ..metrics import METRICS, classification_metrics
+from ..metrics import classification_metrics, metrics
 from ..randomness import Streams
 from ..results import PretrainingStore, StackRecord
 from .environment import environment
@@ -108,7 +108,7 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
     return [
         {"trial": trial, "diverged": diverged[t]}
         | (
-            dict.fromkeys(METRICS)
+            dict.fromkeys(metric.name for metric in metrics())
             if diverged[t]
             else classification_metrics(outcome.probabilities[t], labels[data.test[t]])
         )

@@ -20,7 +20,7 @@ import pytest
 from scarf_lightning.data.sources import LastTable, open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.inspection import load_encoder
-from scarf_lightning.report.reading import cells_of_folder, environments, read_curves, read_material
+from scarf_lightning.report.reading import cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, read_failure
 from tests.storing import stored
 
@@ -85,10 +85,10 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
         note("data", lambda: known_data(results, WDBC))
         asked = note("report", lambda: cells_of_folder(results))
         if asked is not None:
-            material = read_material(*asked)
-            seen = (material.cells, material.rows, read_curves(material, material.folders))
-            values["report"] = (*(frame.to_csv() for frame in seen), environments(material))
-            said += [f"{path}: {reason}" for path, reason in material.damaged.items()]
+            reported = read_results(*asked)
+            seen = (reported.cells, reported.trials, curves_of(reported, reported.folders))
+            values["report"] = (*(frame.to_csv() for frame in seen), environments(reported))
+            said += [f"{path}: {reason}" for path, reason in reported.damaged.items()]
     values["failure"] = read_failure(results, FAILED)
     said.append(str(values["failure"]))
     return Read(values, said + [str(warning.message) for warning in warned])

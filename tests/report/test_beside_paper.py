@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.report.beside_paper import Competitor, paper_cells, paper_section, published_competitors
+from scarf_lightning.report.blocks import Picture, Section
 from scarf_lightning.report.paper import UNSCALED_IN_PAPER, published_accuracy
-from scarf_lightning.report.reading import Material, Row, cells_of_folder, read_material
-from scarf_lightning.report.sections import Picture, Section
+from scarf_lightning.report.reading import CellResults, Row, cells_of_folder, read_results
 from scarf_lightning.report.tables import Table
 from scarf_lightning.results import CellStore, axis_columns, identity
 from tests.cells import OF_WDBC, some_record
@@ -14,12 +14,12 @@ from tests.composing import CONF, config_of, yaml
 from tests.report.store import fill_store
 
 
-def defaults(material: Material) -> dict[Competitor, Row]:
+def defaults(results: CellResults) -> dict[Competitor, Row]:
     return {
         (regime, pretrain, method): axis_columns(
             identity(config_of(f"regime={regime}", f"pretrain={pretrain}", f"method={method}"), "")
         )
-        for regime, pretrain, method in published_competitors(material)
+        for regime, pretrain, method in published_competitors(results)
     }
 
 
@@ -44,9 +44,9 @@ def test_the_paper_scales_all_datasets_but_those_whose_files_say_so() -> None:
 
 def test_the_cells_with_the_papers_settings_are_compared(filled: tuple[Path, pd.DataFrame]) -> None:
     results, values = filled
-    material = read_material(cells_of_folder(results)[0])
+    results = read_results(cells_of_folder(results)[0])
 
-    section = paper_section(material, defaults(material))
+    section = paper_section(results, defaults(results))
 
     cells = table_named(section, "paper-agreement-cells")
     shown = {(row[1].text, row[3].text): row for row in cells.rows}
@@ -66,11 +66,11 @@ def test_the_cells_with_the_papers_settings_are_compared(filled: tuple[Path, pd.
 
 def test_our_gains_stand_beside_its_first_table(filled: tuple[Path, pd.DataFrame]) -> None:
     results, values = filled
-    material = read_material(cells_of_folder(results)[0])
+    results = read_results(cells_of_folder(results)[0])
     means = values.pivot_table(index="dataset_id", columns="pretrain", values="accuracy")
     gain = (100 * (means["scarf"] / means["none"] - 1)).mean()
 
-    (row,) = table_named(paper_section(material, defaults(material)), "paper-gains").rows
+    (row,) = table_named(paper_section(results, defaults(results)), "paper-gains").rows
 
     assert [entry.text for entry in row[:4]] == ["full", "scarf", "control", "+2.35"]
     assert row[6].sort == pytest.approx(gain)
@@ -92,9 +92,9 @@ def test_cells_with_other_settings_or_data_are_not(tmp_path: Path) -> None:
     leave(tmp_path, "pretrain=scarf", id=12345, data="b" * 64)
     leave(tmp_path, "pretrain=scarf", "scaling=none", id=4134, data="c" * 64)
     leave(tmp_path, "pretrain=scarf", id=4134, data="c" * 64)
-    material = read_material(cells_of_folder(tmp_path)[0])
+    results = read_results(cells_of_folder(tmp_path)[0])
 
-    chosen = paper_cells(material, defaults(material))
+    chosen = paper_cells(results, defaults(results))
 
     columns = ["dataset_id", "scaling", "corruption.rate", "seed"]
     assert sorted(chosen[columns].to_numpy().tolist()) == [[11, "zscore", 0.6, 0], [4134, "none", 0.6, 0]]
@@ -102,17 +102,17 @@ def test_cells_with_other_settings_or_data_are_not(tmp_path: Path) -> None:
 
 def test_without_such_cells_there_is_no_section(tmp_path: Path) -> None:
     leave(tmp_path, "pretrain=scarf", "corruption.rate=0.3", id=11)
-    material = read_material(cells_of_folder(tmp_path)[0])
+    results = read_results(cells_of_folder(tmp_path)[0])
 
-    assert paper_section(material, defaults(material)) is None
+    assert paper_section(results, defaults(results)) is None
 
 
 def test_the_dataset_at_chance_is_flagged(tmp_path: Path) -> None:
     leave(tmp_path, "pretrain=scarf", id=40923)
     leave(tmp_path, "pretrain=scarf", id=11, data="b" * 64)
-    material = read_material(cells_of_folder(tmp_path)[0])
+    results = read_results(cells_of_folder(tmp_path)[0])
 
-    section = paper_section(material, defaults(material))
+    section = paper_section(results, defaults(results))
 
     (summary,) = table_named(section, "paper-agreement-summary").rows
     assert [entry.text for entry in summary[3:5]] == ["1", "1"]
@@ -123,9 +123,9 @@ def test_the_dataset_at_chance_is_flagged(tmp_path: Path) -> None:
 def test_two_data_under_one_id_are_named(tmp_path: Path) -> None:
     for data in ("a" * 64, "b" * 64):
         leave(tmp_path, "pretrain=scarf", id=11, data=data)
-    material = read_material(cells_of_folder(tmp_path)[0])
+    results = read_results(cells_of_folder(tmp_path)[0])
 
-    section = paper_section(material, defaults(material))
+    section = paper_section(results, defaults(results))
 
     assert section is not None
     assert "two rows for one trial" in section.blocks[0].text  # type: ignore[union-attr]

@@ -1,18 +1,23 @@
 import json
 import re
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.metrics import metrics
+from scarf_lightning.report.beside_paper import Competitor
+from scarf_lightning.report.blocks import Paragraph, Section
+from scarf_lightning.report.commands import by_sweep
+from scarf_lightning.report.defaults import default_drawings
+from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import Material, cells_of_folder, read_material
-from scarf_lightning.report.sections import Paragraph, Section
-from tests.report.material import HOSTILE, compared
+from scarf_lightning.report.reading import CellResults, Row, cells_of_folder, read_results
+from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
 
@@ -43,9 +48,22 @@ class Elements(HTMLParser):
         return [attributes[name] or "" for found, attributes in self.found if found == tag and name in attributes]
 
 
-def report_of(material: Material, drawings: list[dict[str, Any]], *, title: str = "A title") -> Report:
+def report_of(
+    results: CellResults,
+    drawings: Sequence[Drawing],
+    *,
+    title: str = "A title",
+    defaults: Mapping[Competitor, Row] | None = None,
+) -> Report:
     return make_report(
-        material, drawings, Options(), title=title, paper="Table 1", defaults={}, command="python report.py"
+        results,
+        drawings,
+        Options(),
+        title=title,
+        paper="Table 1",
+        defaults=defaults or {},
+        command="python report.py",
+        more_trials=by_sweep(["sweeps=mine"]),
     )
 
 
@@ -54,8 +72,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of a store in which one dataset has a hostile name."""
     folder = tmp_path_factory.mktemp("written")
     fill_store(folder / "results", datasets=3, trials=3, pretrains=("none", "scarf"), names={6: HOSTILE})
-    material = read_material(cells_of_folder(folder / "results")[0])
-    write_report(report_of(material, default_drawings(material), title=HOSTILE), folder / "report")
+    results = read_results(cells_of_folder(folder / "results")[0])
+    write_report(report_of(results, default_drawings(results), title=HOSTILE), folder / "report")
     return folder / "report"
 
 
@@ -63,10 +81,10 @@ def test_the_page_is_whole_and_shows_every_figure(written: Path) -> None:
     page = Elements((written / "index.html").read_text(encoding="utf-8"))
 
     assert page.open == []
-    sources, alts = page.attributes("img", "src"), page.attributes("img", "alt")
-    assert len(sources) == len(alts) == len(list((written / "figures").glob("*.svg"))) > 3
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
-    assert all(len(alt) > 20 for alt in alts)
+    words = [attributes["aria-label"] or "" for tag, attributes in page.found if attributes.get("role") == "img"]
+    svgs = [tag for tag, _ in page.found if tag == "svg"]
+    assert len(svgs) == len(words) == len(list((written / "figures").glob("*.svg"))) > 3
+    assert all(len(alt) > 20 for alt in words)
 
 
 def test_its_links_lead_to_its_sections_and_files(written: Path) -> None:
@@ -88,7 +106,10 @@ def test_nothing_is_fetched_from_anywhere(written: Path) -> None:
 
     (policy,) = [content for content in page.attributes("meta", "content") if "default-src" in content]
     assert policy == "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    assert not re.search(r"https?://|@import|url\(", html)
+    addresses = set(re.findall(r"https?://[^\"' ]*", html))
+    assert addresses == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}  # names, which nobody asks
+    assert "@import" not in html
+    assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", html))
     assert page.attributes("script", "src") == []
     assert page.attributes("link", "href") == ["data:,"]
 
@@ -102,19 +123,19 @@ def test_a_hostile_name_is_nothing_but_text(written: Path) -> None:
 
 
 def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:
-    material = read_material(cells_of_folder(written.parent / "results")[0])
+    results = read_results(cells_of_folder(written.parent / "results")[0])
 
-    write_report(report_of(material, default_drawings(material), title=HOSTILE), tmp_path)
+    write_report(report_of(results, default_drawings(results), title=HOSTILE), tmp_path)
 
     assert (tmp_path / "index.html").read_bytes() == (written / "index.html").read_bytes()
 
 
 def test_it_ends_with_where_it_comes_from(written: Path) -> None:
-    material = read_material(cells_of_folder(written.parent / "results")[0])
+    results = read_results(cells_of_folder(written.parent / "results")[0])
     text = " ".join(Elements((written / "index.html").read_text(encoding="utf-8")).text)
 
-    assert all(fingerprint in text for fingerprint in material.cells["fingerprint"])
-    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+: python report\.py", text)
+    assert all(fingerprint in text for fingerprint in results.cells["fingerprint"])
+    assert re.search(r"Made by SCARF-Lightning \d+\.\d+\.\d+ on \d+ \w+ \d{4}.*: python report\.py", text)
     environment = json.loads(next(written.parent.glob("results/*/stacks/*/environment.json")).read_text())
     assert environment["packages"]["torch"] in text
 
@@ -124,20 +145,66 @@ def test_a_half_finished_sweep_says_what_is_missing() -> None:
     report = report_of(compared(values), [])
 
     assert report.about[1] == (
-        "2 of 4 cells are finished, 5 of 8 trials; missing: iris + scarf + full + control (1 of 2 trials), "
-        "wine + scarf + full + control (0 of 2 trials)."
+        "2 of 4 cells are finished, 5 of 8 trials; missing: iris, SCARF, all labels, control (1 of 2 trials), "
+        "wine, SCARF, all labels, control (0 of 2 trials)."
     )
     assert report.about[1] in report.warnings
 
 
 def test_damage_is_said_at_the_top_and_listed_at_the_end() -> None:
-    material = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
-    material.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+    results.damaged[Path("results/ab/stacks/0000")] = "trials.json is torn"
 
-    report = report_of(material, [])
+    report = report_of(results, [])
 
     assert "1 damaged record left out: results/ab/stacks/0000: trials.json is torn." in report.about
     assert "damaged" in [getattr(block, "name", "") for block in report.sections[-1].blocks]
+
+
+def diverge(results: CellResults, cell: int, *trials: int) -> None:
+    gone = (results.trials["cell"] == cell) & results.trials["trial"].isin(trials)
+    results.trials.loc[gone, "diverged"] = True
+    results.trials.loc[gone, [metric.name for metric in metrics()]] = float("nan")
+
+
+def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Path) -> None:
+    fill_store(tmp_path, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    results = read_results(cells_of_folder(tmp_path)[0])
+    first, last = results.cells.index[results.cells["pretrain"] == "scarf"][[0, -1]]
+    diverge(results, first, 1)
+    diverge(results, last, *range(4))
+    defaults = {
+        (row["regime"], row["pretrain"], row["method"]): row
+        for row in results.cells[results.cells["scaling"] == "zscore"][results.axes].to_dict("records")
+    }
+
+    report = report_of(results, default_drawings(results), defaults=defaults)
+    write_report(report, tmp_path / "report")
+
+    assert "5 trials diverged, and no mean counts them." in report.about
+    assert not [sentence for sentence in report.warnings if sentence.startswith("Not ")]
+    summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
+    scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
+    of_cells = scarf.groupby("cell")["accuracy"].mean()
+    assert of_cells.notna().sum() == 2
+    assert summary.loc["SCARF", ["accuracy", "n"]].tolist() == pytest.approx([of_cells.mean(), 2])
+    beside = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv").query("pretrain == 'scarf'")
+    assert sorted(beside["trials"]) == [3, 4]
+    listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")
+    assert listed.loc[results.cells["fingerprint"], "diverged"].to_dict() == {
+        fingerprint: {first: 1, last: 4}.get(cell, 0) for cell, fingerprint in results.cells["fingerprint"].items()
+    }
+    html = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert " nan" not in " ".join(Elements(html).text)
+
+
+def test_where_every_trial_diverged_there_is_no_report() -> None:
+    results = compared({"iris": {"none": [0.5, 0.6], "scarf": [0.7]}})
+    for cell in (0, 1):
+        diverge(results, cell, 0, 1)
+
+    with pytest.raises(UsageError, match=r"^3 trials diverged, and there is no other; train with other settings, "):
+        report_of(results, [])
 
 
 def test_where_nothing_is_finished_there_is_no_report() -> None:
@@ -150,11 +217,12 @@ def test_where_nothing_is_finished_there_is_no_report() -> None:
             paper=None,
             defaults={},
             command="",
+            more_trials=by_sweep([]),
         )
 
 
 def small(title: str) -> Report:
-    return Report(title, [], [Section("summary", "In words", [Paragraph("Nothing.")])])
+    return Report(title, [], [Section("summary", "The answer", [Paragraph("Nothing.")])])
 
 
 def test_a_new_report_takes_the_place_of_an_old_one(tmp_path: Path) -> None:

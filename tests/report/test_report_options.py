@@ -7,14 +7,20 @@ from scarf_lightning.report.options import Options, read_options
 
 
 def test_the_papers_test_is_the_default() -> None:
-    assert read_options({}) == Options() == Options(test="welch", adjust=False, alpha=0.05, nemenyi=False)
+    assert (
+        read_options({})
+        == Options()
+        == Options(metric="accuracy", rope=0.01, test="welch", adjust="none", alpha=0.05, nemenyi=False)
+    )
     assert Options().in_words == "Welch's t-test, p < 0.05"
 
 
 def test_all_can_be_chosen() -> None:
-    chosen = read_options({"test": "corrected", "adjust": "holm", "alpha": "0.01", "nemenyi": "true"})
+    given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
+    chosen = read_options(given | {"nemenyi": "true"})
 
-    assert chosen == Options(test="corrected", adjust=True, alpha=0.01, nemenyi=True)
+    assert chosen == Options("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01, nemenyi=True)
+    assert chosen.measure.label == "AUROC"
     assert chosen.in_words == "corrected resampled t-test, p < 0.01 after Holm's correction over datasets"
 
 
@@ -22,12 +28,14 @@ def test_all_can_be_chosen() -> None:
     ("given", "sentence"),
     [
         ({"test": "student"}, r"test=student is unknown; the options are: welch, paired, corrected\."),
-        ({"adjust": "bonferroni"}, r"adjust=bonferroni is unknown; the options are: holm, none\."),
-        ({"nemenyi": "1"}, r"nemenyi=1 is unknown; the options are: true, false\."),
-        ({"alpha": "small"}, r"alpha=small is not a number; the paper's is 0\.05\."),
+        ({"adjust": "bonferroni"}, r"adjust=bonferroni is unknown; the options are: none, holm\."),
+        ({"nemenyi": "perhaps"}, r"nemenyi: Value 'perhaps' is not a valid bool .*\."),
+        ({"alpha": "small"}, r"alpha: Value 'small' of type 'str' could not be converted to Float\."),
         ({"alpha": "5"}, r"alpha=5 must be between 0 and 1; the paper's is 0\.05\."),
         ({"alpha": "nan"}, r"alpha=nan must be between 0 and 1; the paper's is 0\.05\."),
-        ({"tset": "welch"}, r"tset is not an option; the options are: test, adjust, nemenyi, alpha\."),
+        ({"rope": "-1"}, r"rope=-1 must be 0 or more; 0\.01 is one point of accuracy\."),
+        ({"metric": "f1"}, r"metric=f1 is unknown; the metrics are: accuracy, .*\."),
+        ({"tset": "welch"}, r"tset is not an option; the options are: metric, rope, test, adjust, alpha, nemenyi\."),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(given: dict[str, str], sentence: str) -> None:

@@ -62,7 +62,7 @@ def test_a_trial_that_diverges_says_so_and_the_others_are_kept(
 
     assert [row["diverged"] for row in record.rows] == [None, phase, None]
     gone = record.rows[GONE]
-    assert [gone[metric] for metric in METRICS] == [None] * len(METRICS)
+    assert [gone[metric.name] for metric in METRICS] == [None] * len(METRICS)
     assert gone[f"{phase}_epochs"] == 1
     assert gone["finetune_seconds"] > 0
     if is_exact():

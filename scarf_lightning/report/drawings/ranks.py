@@ -1,30 +1,38 @@
-"""Mean ranks, whether they differ, and whether they would stay."""
+"""Mean ranks, and whether they differ."""
+
+import math
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from ..figures import critical_difference, stability_lines
+from ...errors import UsageError
+from ..blocks import Block, Paragraph, Picture, counted, named
+from ..competitors import Competitors
 from ..options import Options
-from ..sections import Block, Paragraph, Picture, counted, named
-from ..selecting import Scored
 from ..statistics import (
     Ranking,
     friedman_test,
     nemenyi_cliques,
     nemenyi_critical_difference,
     rank_competitors,
-    rank_stability,
     wilcoxon_cliques,
     wilcoxon_tests,
 )
+from ..statistics.cliques import Cliques
+from ..style import PAGE, new_figure, short, styled
 from ..tables import table
 
-DRAWS = 100
+LINE = 0.2
+"""Between names of the diagram, in inches."""
 
 
-def rank_blocks(found: Scored, options: Options, name: str) -> list[Block]:
-    """Mean ranks with Friedman's test, the critical-difference diagram, pairwise tests, and stability."""
-    ranking = rank_competitors(found.scores, found.competitors)
+def rank_blocks(found: Competitors, options: Options, name: str) -> list[Block]:
+    """Mean ranks with Friedman's test, the critical-difference diagram, and pairwise tests."""
+    try:
+        ranking = rank_competitors(found.scores, found.names)
+    except UsageError as error:
+        return [Paragraph(f"Not ranked: {error}")]
     blocks: list[Block] = []
     if ranking.left_out:
         lacking = [f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()]
@@ -35,19 +43,6 @@ def rank_blocks(found: Scored, options: Options, name: str) -> list[Block]:
         blocks.append(Paragraph("Ranks are compared over datasets, and here all competitors meet on one alone."))
         return blocks
     blocks += [_diagram(ranking, options, name), _rank_table(ranking, name), _pairwise_table(ranking, name)]
-    stability = rank_stability(found.scores, found.competitors, draws=DRAWS)
-    if len(stability):
-        worst = stability.groupby("drawn")["tau"].min()
-        words = "; ".join(f"at least {tau:.2f} when {drawn} are drawn" for drawn, tau in worst.items())
-        blocks.append(
-            Picture(
-                f"{name}-stability",
-                stability_lines(stability),
-                alt=f"Agreement of the order in subsets with the order of everything: {words}.",
-                caption="Are these trials enough? The order of competitors by mean rank in random subsets of trials "
-                f"and of datasets, beside that of everything ({DRAWS} subsets of each size).",
-            )
-        )
     return blocks
 
 
@@ -102,3 +97,47 @@ def _pairwise_table(ranking: Ranking, name: str) -> Block:
         formats={"p": ".2g", "p_holm": ".2g"},
         headings={"p_holm": "p, Holm"},
     )
+
+
+@styled()
+def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques, *, distance: float | None = None) -> Figure:
+    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ.
+
+    Args:
+        mean_ranks: best first.
+        cliques: groups to join.
+        distance: Nemenyi's critical difference, drawn above the axis where the groups are its.
+    """
+    names, ranks = list(mean_ranks.index), mean_ranks.to_numpy(float)
+    low, high = math.floor(ranks.min()), math.ceil(ranks.max())
+    high = max(high, low + 1)
+    half = math.ceil(len(names) / 2)
+    depth = 0.35 + 0.16 * len(cliques)
+    height = 0.55 + depth + LINE * half + (0.3 if distance else 0)
+    figure, (axes,) = new_figure(PAGE * 0.8, height)
+    axes.set_axis_off()
+    axes.plot([low, high], [0, 0], color="black", lw=0.8)
+    for tick in range(low, high + 1):
+        axes.plot([tick, tick], [0, 0.08], color="black", lw=0.8)
+        axes.text(tick, 0.12, str(tick), ha="center", va="bottom")
+    margin = 0.06 * (high - low)
+    for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        left = i < half
+        y = -depth - LINE * (i if left else len(names) - 1 - i)
+        end = low - margin if left else high + margin
+        axes.plot([rank, rank, end], [0, y, y], color="black", lw=0.7)
+        shift = -margin / 4 if left else margin / 4
+        axes.text(end + shift, y, f"{short(name)}  {rank:.2f}", ha="right" if left else "left", va="center")
+    for level, clique in enumerate(cliques):
+        ends = mean_ranks[list(clique)]
+        y = -0.14 - 0.16 * level
+        reach = 0.012 * (high - low)
+        axes.plot([ends.min() - reach, ends.max() + reach], [y, y], color="black", lw=3, solid_capstyle="butt")
+    top = 0.35
+    if distance is not None:
+        top = 0.65
+        axes.plot([low, low + distance], [0.42, 0.42], color="black", lw=0.8, marker="|")
+        axes.text(low + distance / 2, 0.46, f"critical difference {distance:.2f}", ha="center", va="bottom")
+    axes.set_ylim(-depth - LINE * (half - 1) - 0.15, top)
+    axes.set_xlim(low - margin, high + margin)
+    return figure

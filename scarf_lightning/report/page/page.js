@@ -19,3 +19,10 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+for (const filter of document.querySelectorAll(".filter")) {
+  const rows = filter.parentElement.querySelector("tbody").rows;
+  filter.addEventListener("input", () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+  });
+}

@@ -6,7 +6,6 @@ scores of results.
 """
 
 from .agreement import agreement, agreement_summary
-from .bootstrap import BootstrapInterval, mean_relative_gain, probability_of_improvement
 from .cells import cell_means, pretraining_grid, scores_of
 from .cliques import nemenyi_cliques, wilcoxon_cliques, wilcoxon_tests
 from .comparisons import Grid, Pair, Test, against, compare
@@ -14,12 +13,11 @@ from .gains import gain_table, relative_gains
 from .ranks import FriedmanTest, Ranking, friedman_test, nemenyi_critical_difference, rank_competitors
 from .scores import ScoreArray, score_array
 from .significance import TEST_TO_TRAIN, TTest, holm, paired_test, welch_test
-from .stability import rank_stability
+from .verdict import Verdict, judge
 from .wins import WinMatrix, reference_win_matrix, surviving_wins, win_matrix
 
 __all__ = [
     "TEST_TO_TRAIN",
-    "BootstrapInterval",
     "FriedmanTest",
     "Grid",
     "Pair",
@@ -27,6 +25,7 @@ __all__ = [
     "ScoreArray",
     "TTest",
     "Test",
+    "Verdict",
     "WinMatrix",
     "against",
     "agreement",
@@ -36,14 +35,12 @@ __all__ = [
     "friedman_test",
     "gain_table",
     "holm",
-    "mean_relative_gain",
+    "judge",
     "nemenyi_cliques",
     "nemenyi_critical_difference",
     "paired_test",
     "pretraining_grid",
-    "probability_of_improvement",
     "rank_competitors",
-    "rank_stability",
     "reference_win_matrix",
     "relative_gains",
     "score_array",

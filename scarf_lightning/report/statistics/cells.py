@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from ...errors import UsageError
+from ...metrics import metric_named
 from .comparisons import Pair
 
 CELL = ("dataset_id", "regime", "pretrain", "method")
@@ -27,7 +28,7 @@ def scores_of(
     Args:
         results: a row a trial, as `scarf_lightning.results.load` gives it, of one regime; ``trial`` may be absent from
             published means, which are then one trial.
-        value: a metric of which higher is better.
+        value: a metric; a loss is turned into its negative, so that higher is better.
         dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
         competitor: the columns that tell competitors apart, joined by ``+`` in their names; null is ``none``.
 
@@ -41,7 +42,7 @@ def scores_of(
             "dataset": results[dataset],
             "competitor": names.iloc[:, 0].str.cat(names.iloc[:, 1:], sep="+"),
             "trial": results["trial"] if "trial" in results.columns else 0,
-            "value": results[value],
+            "value": metric_named(value).sign * results[value],
         }
     )
 

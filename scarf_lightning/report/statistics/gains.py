@@ -15,7 +15,7 @@ def relative_gains(
     test: Test = "welch",
     test_to_train: float = TEST_TO_TRAIN,
 ) -> pd.DataFrame:
-    """The relative gain 100 (a - b) / b of the means, in percent, on every dataset; a point of the paper's box plots.
+    """The relative gain 100 (a - b) / |b| of the means, in percent, on every dataset; a point of the paper's box plots.
 
     Args:
         scores: ``dataset, competitor, trial, value``.
@@ -32,7 +32,7 @@ def relative_gains(
         UsageError: as `compare`.
     """
     compared = compare(scores, grid.values(), test=test, test_to_train=test_to_train)
-    compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].replace(0, np.nan)
+    compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].abs().replace(0, np.nan)
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
     columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
     return placed(compared, grid)[columns]

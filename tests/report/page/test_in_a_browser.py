@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.report.drawings.defaults import default_drawings
+from scarf_lightning.report.commands import by_sweep
+from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import cells_of_folder, read_material
+from scarf_lightning.report.reading import cells_of_folder, read_results
 from tests.report.store import fill_store
 
 pytestmark = pytest.mark.browser
@@ -47,7 +48,10 @@ window.addEventListener("load", () => {
   }
   const button = document.querySelector("th button");
   button.focus();
-  const images = [...document.images].map((image) => [image.complete, image.naturalWidth, image.alt.length]);
+  const images = [...document.querySelectorAll(".picture")].map((card) => {
+    const drawn = card.querySelector("svg").getBoundingClientRect();
+    return [drawn.height > 50, drawn.width, card.getAttribute("aria-label").length];
+  });
   const style = getComputedStyle(document.body);
   const found = {
     problems: window.problems, images, sorted,
@@ -56,6 +60,16 @@ window.addEventListener("load", () => {
     width: document.documentElement.clientWidth,
     ground: style.backgroundColor, text: style.color,
     pictures: [...document.querySelectorAll(".picture")].map((card) => getComputedStyle(card).backgroundColor),
+    inverted: [...document.querySelectorAll(".picture svg")].map((svg) => getComputedStyle(svg).filter !== "none"),
+    tips: document.querySelectorAll("svg title").length,
+    filtered: (() => {
+      const filter = document.querySelector(".filter");
+      if (filter === null) return null;
+      const rows = [...filter.parentElement.querySelectorAll("tbody tr")];
+      filter.value = rows[1].cells[0].textContent;
+      filter.dispatchEvent(new Event("input"));
+      return [rows.length, rows.filter((row) => !row.hidden).length];
+    })(),
   };
   const out = document.createElement("pre");
   out.id = "found";
@@ -78,16 +92,17 @@ def chromium() -> str:
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report's page that looks at itself."""
     folder = tmp_path_factory.mktemp("page")
-    fill_store(folder / "results", datasets=4, trials=3, pretrains=("none", "scarf", "scarf_ae"))
-    material = read_material(cells_of_folder(folder / "results")[0])
+    fill_store(folder / "results", datasets=14, trials=3, pretrains=("none", "scarf", "scarf_ae"))
+    results = read_results(cells_of_folder(folder / "results")[0])
     report = make_report(
-        material,
-        default_drawings(material),
+        results,
+        default_drawings(results),
         Options(),
         title="A title",
         paper=None,
         defaults={},
         command="python report.py",
+        more_trials=by_sweep([]),
     )
     index = write_report(report, folder / "report")
     html = index.read_text(encoding="utf-8")
@@ -156,9 +171,18 @@ def test_only_boxes_scroll_sideways(seen: dict[str, Any], page: Path, tmp_path: 
     assert (seen["wider"], narrow["wider"]) == (0, 0)
 
 
-def test_dark_is_dark_and_figures_stay_on_white(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
+def test_a_mouse_rests_on_an_effect_and_a_filter_hides_rows(seen: dict[str, Any]) -> None:
+    assert seen["tips"] >= 2
+    assert seen["filtered"] is not None
+    every, left = seen["filtered"]
+    assert 0 < left < every
+
+
+def test_dark_is_dark_and_so_are_figures(seen: dict[str, Any], page: Path, tmp_path: Path) -> None:
     dark = opened(page, tmp_path, dark=True)
 
     assert (seen["ground"], dark["ground"]) == ("rgb(255, 255, 255)", "rgb(20, 23, 26)")
     assert seen["text"] != dark["text"]
-    assert set(dark["pictures"]) == {"rgb(255, 255, 255)"}
+    assert (set(seen["pictures"]), set(dark["pictures"])) == ({"rgb(255, 255, 255)"}, {"rgb(20, 20, 20)"})
+    assert all(dark["inverted"])
+    assert not any(seen["inverted"])

@@ -1,0 +1,222 @@
+"""The first screen: the answer in a sentence, a picture and a table."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ..metrics import Metric, metrics
+from .blocks import Block, Paragraph, Section, counted, named
+from .commands import Commands
+from .comparisons import Comparison, compare_all
+from .competitors import distinguishing, labels
+from .effects import effect, effects_picture, interval_of, references, signed, won
+from .options import Options
+from .reading import CellResults
+from .statistics.verdict import ANSWERS, ENOUGH, FEWEST_DATASETS, FEWEST_FOR_SAME, Verdict
+from .tables import NOTHING, Entry, Table, entry, table
+
+REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
+PAPERS_DATASETS = "dataset=glob(cc18-*)"
+HOPELESS = 0.3
+"""Predicted chance of an answer below which more of the same is not advised."""
+
+
+def answer_section(results: CellResults, options: Options, commands: Commands) -> Section:
+    """Headline, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
+    comparisons = compare_all(results, options)
+    if not comparisons:
+        return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
+    blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
+    blocks.append(effects_picture(comparisons, options))
+    blocks.append(_table(comparisons, results, options))
+    blocks += [Paragraph(sentence) for sentence in what_would_settle(comparisons, commands)]
+    return Section("summary", "The answer", blocks)
+
+
+def headline(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> str:
+    """The answer in one sentence, or two."""
+    where = _where(comparisons, results)
+    with_ = f"with {references(comparisons)} {where}"
+    if len(comparisons) == 1:
+        (only,) = comparisons
+        verb = {
+            "helps": f"{only.name} helps {where}",
+            "hurts": f"{only.name} hurts {where}",
+            "no practical difference": f"{only.name} makes no practical difference {where}",
+            "cannot tell yet": f"It cannot be told yet whether {only.name} helps {where}",
+        }[only.verdict.answer]
+        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}."
+    counts = Counter(each.verdict.answer for each in comparisons)
+    parts = []
+    for answer in ANSWERS[:3]:
+        those = [each for each in comparisons if each.verdict.answer == answer]
+        those = those[::-1] if answer == "hurts" else those
+        if those:
+            examples = named([f"{each.label} {effect(each, options.measure, brief=True)}" for each in those], 3)
+            plural = len(those) > 1 and answer in ("helps", "hurts")
+            parts.append(f"{len(those)} {answer[:-1] if plural else _verb(answer, len(those))} ({examples})")
+    open_ = counts["cannot tell yet"]
+    if open_ == len(comparisons):
+        best = comparisons[0]
+        return (
+            f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
+            f"{effect(best, options.measure)}."
+        )
+    rest = f"; {open_} cannot be told yet" if open_ else ""
+    return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
+
+
+def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> list[str]:
+    """How many trials or datasets would bring an answer where there is none, and the command."""
+    open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet"]
+    found = []
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for each in open_:
+        groups.setdefault(_advice(each), []).append(each)
+    for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1])):
+        who = named([each.label for each in those], 3)
+        command = f": {commands(those[0], change)}" if change else "."
+        found.append(f"{who}: {advice}{command}")
+    return found
+
+
+def _advice(comparison: Comparison) -> tuple[str, str]:
+    """What to ask for, empty for nothing, and what to say before the command."""
+    verdict = comparison.verdict
+    likely = "very likely settle it" if verdict.chance >= ENOUGH else f"settle it with a chance of {_percent(verdict)}"
+    if verdict.datasets > 1:
+        more = verdict.more or (FEWEST_DATASETS if verdict.datasets < FEWEST_DATASETS else FEWEST_FOR_SAME)
+        said = f"{more} datasets would {likely}" if verdict.more else f"an answer needs {more} datasets or more"
+        return PAPERS_DATASETS if more <= 69 else "", said
+    if verdict.more is None:
+        more = 10 if verdict.trials < 10 else 2 * verdict.trials
+        return f"trials={more}", f"too few trials to say; go on to {more}"
+    if verdict.chance < HOPELESS:
+        return "", "more trials would hardly settle it, for splits of one dataset overlap; other datasets would"
+    return f"trials={verdict.more}", f"{verdict.more} trials would {likely}"
+
+
+def _percent(verdict: Verdict) -> str:
+    return "" if math.isnan(verdict.chance) else f"about {10 * round(10 * verdict.chance)} %"
+
+
+def _where(comparisons: Sequence[Comparison], results: CellResults) -> str:
+    datasets = dict.fromkeys(results.cells.loc[cell, "dataset"] for each in comparisons for cell, _ in each.pairs)
+    return f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
+
+
+def _verb(answer: str, n: int) -> str:
+    if answer == "no practical difference":
+        return "makes no practical difference" if n == 1 else "make no practical difference"
+    return answer
+
+
+def _table(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> Table:
+    """Every competitor's metric with its interval, best first, the references among them."""
+    metric = options.measure
+    lines: list[tuple[float, tuple[Entry, ...], dict[str, object]]] = []
+    seen: set[tuple[str, str]] = set()
+    for each in comparisons:
+        if (each.context, each.reference) not in seen:
+            seen.add((each.context, each.reference))
+            cells = [reference for _, reference in each.pairs]
+            label = f"{each.reference} ({each.context})" if each.context else each.reference
+            lines.append(_line(label, cells, None, results, metric))
+        lines.append(_line(each.label, [cell for cell, _ in each.pairs], each, results, metric))
+    lines.sort(key=lambda line: -metric.sign * line[0])
+    many = comparisons[0].verdict.datasets > 1
+    unit = "datasets" if many else "trials"
+    points = ", points" if metric.scale == 100 else ""
+    columns = (
+        "competitor", "verdict", metric.heading, "95 % interval", unit, f"improvement{points}", "its 95 % interval",
+        f"{unit} won", "P(better)", "Welch, won–lost" if many else "Welch",
+    )  # fmt: skip
+    caption = (
+        f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
+        f"improvement over {references(comparisons)}, the probability that there is one, and the paper's own "
+        f"procedure: Welch's t-test at {options.alpha:g}"
+    )
+    shown = [place for place, heading in enumerate(columns) if not (many and heading == "95 % interval")]
+    rows = tuple(tuple(line[1][place] for place in shown) for line in lines)
+    return Table(
+        "summary", caption, tuple(columns[place] for place in shown), rows, pd.DataFrame([line[2] for line in lines])
+    )
+
+
+def _line(
+    label: str, cells: Sequence[int], comparison: Comparison | None, results: CellResults, metric: Metric
+) -> tuple[float, tuple[Entry, ...], dict[str, object]]:
+    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
+    of_cells = trials.groupby("cell")[metric.name].mean()
+    values = trials[metric.name].tolist() if len(cells) == 1 else of_cells.tolist()
+    mean, low, high = metric.interval(values) if len(cells) == 1 else (float(np.mean(values)), math.nan, math.nan)
+    digits, scale = metric.digits, metric.scale
+    interval = NOTHING if math.isnan(low) else f"{scale * low:{digits}} to {scale * high:{digits}}"
+    entries = [
+        Entry(label, label),
+        Entry(f"{scale * mean:{digits}}", mean),
+        Entry(interval, None if math.isnan(low) else low),
+        Entry(str(len(values)), float(len(values))),
+    ]
+    data: dict[str, object] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": len(values)}
+    if comparison is None:
+        blank = Entry(NOTHING, None)
+        return mean, (entries[0], Entry("reference", "reference"), *entries[1:], *[blank] * 4, Entry(NOTHING, "")), data
+    verdict = comparison.verdict
+    units = verdict.datasets if verdict.datasets > 1 else verdict.trials
+    wins, losses, undecided = comparison.welch
+    welch = f"{wins}–{losses}"
+    if verdict.datasets == 1:
+        welch = "win" if wins else "loss" if losses else "neither"
+    known = not math.isnan(verdict.low)
+    entries += [
+        Entry(signed(verdict.difference, metric), verdict.difference),
+        Entry(interval_of(comparison, metric) if known else NOTHING, verdict.low if known else None),
+        Entry(f"{verdict.won} of {units}", verdict.won / units),
+        entry(verdict.better, ".2f"),
+        Entry(welch, welch),
+    ]
+    entries.insert(1, Entry(verdict.answer, verdict.answer))
+    data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
+    data |= {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
+    return mean, tuple(entries), data
+
+
+def _without_comparison(results: CellResults, options: Options) -> str:
+    """What is known where nothing can be compared."""
+    finished = results.cells[results.cells["finished"] > 0]
+    metric = options.measure
+    label = int(finished.index[0])
+    values = results.trials.loc[results.trials["cell"] == label, metric.name].dropna().tolist()
+    if len(finished) > 1 or not values:
+        return f"These cells have nothing to be compared with; {REFERENCE_IS_MISSING}."
+    mean, low, high = (metric.scale * each for each in metric.interval(values))
+    name = str(labels(finished, ["pretrain", "method"], results.usual)[label])
+    unit = " %" if metric.scale == 100 else ""
+    interval = "" if math.isnan(low) else f" ({low:{metric.digits}} to {high:{metric.digits}})"
+    return (
+        f"{name} on {finished['dataset'].iloc[0]}: {metric.label} {mean:{metric.digits}}{unit}{interval} in "
+        f"{counted(len(values), 'trial')}. There is nothing to compare it with; {REFERENCE_IS_MISSING}."
+    )
+
+
+def _cells(results: CellResults) -> Table:
+    """Every metric of every cell that has a trial."""
+    finished = results.cells[results.cells["finished"] > 0]
+    names = labels(finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)], results.usual)
+    lines, data = [], []
+    for label, name in names.items():
+        of_cell = results.trials[results.trials["cell"] == label]
+        for metric in metrics():
+            values = of_cell[metric.name].dropna().tolist() if metric.name in of_cell else []
+            if values:
+                mean, low, high = metric.interval(values)
+                data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
+                shown = [f"{metric.scale * each:{metric.digits}}" for each in (mean, low, high)]
+                ends = NOTHING if math.isnan(low) else f"{shown[1]} to {shown[2]}"
+                lines.append((name, metric.heading, shown[0], ends, len(values)))
+    frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])
+    return table("summary", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))

@@ -1,0 +1,53 @@
+"""What a report is made of: sections of paragraphs, figures and tables."""
+
+from dataclasses import dataclass, field
+
+from matplotlib.figure import Figure
+
+from .tables import Table
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Words; ``warns`` where they say that something could not be shown."""
+
+    text: str
+    warns: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, with the name of its files, what it shows in words for who cannot see it, and its caption."""
+
+    name: str
+    figure: Figure
+    alt: str
+    caption: str
+
+    @property
+    def width(self) -> int:
+        """In pixels."""
+        return round(96 * float(self.figure.get_size_inches()[0]))
+
+
+Block = Paragraph | Picture | Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page under one heading."""
+
+    name: str
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+def named(items: list[str], longest: int = 8) -> str:
+    """A list in words: the first few of many, and how many more there are."""
+    shown = ", ".join(items[:longest])
+    return shown if len(items) <= longest else f"{shown} and {len(items) - longest} more"
+
+
+def counted(n: float, thing: str) -> str:
+    """``1 cell``, ``2 cells``."""
+    return f"1 {thing}" if n == 1 else f"{round(n, 6)} {thing}s"

@@ -1,0 +1,164 @@
+"""What a report compares where nobody says: each pre-training with none, or else each setting with the usual one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .competitors import distinguishing, labels
+from .options import Options
+from .reading import CellResults
+from .statistics import TEST_TO_TRAIN, Verdict, judge, welch_test
+from .statistics.scores import Floats, mean_of, variance_of
+from .words import value_in_words
+
+CONTEXT = ("regime", "seed")
+"""Columns across which nothing is compared, unless they are all that varies."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A setting beside its reference.
+
+    Attributes:
+        context: what both share and other comparisons do not; empty if there are no others.
+        name, reference: what the two are called.
+        pairs: labels of their cells, ``(cell, reference)`` a dataset.
+        verdict: on their differences.
+        welch: datasets won and lost by the test of the options, the paper's by default, and those not decided by it.
+    """
+
+    context: str
+    name: str
+    reference: str
+    pairs: Sequence[tuple[int, int]]
+    verdict: Verdict
+    welch: tuple[int, int, int]
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} ({self.context})" if self.context else self.name
+
+
+def compare_all(results: CellResults, options: Options) -> list[Comparison]:
+    """Every comparison of which both sides have a trial, best first."""
+    pairs = against_none(results)
+    if pairs.empty:
+        pairs = against_usual(results)
+    values = _trial_values(results, options)
+    found = []
+    several = len(set(pairs["context"])) > 1
+    for (context, name), group in pairs.groupby(["context", "name"], sort=False):
+        known = group[group["cell"].isin(values.index) & group["reference"].isin(values.index)]
+        if known.empty:
+            continue
+        first, second = (values.loc[known[side]].to_numpy() for side in ("cell", "reference"))
+        verdict = judge(
+            first - second,
+            rope=options.rope,
+            test_to_train=_test_to_train(results, known["cell"]),
+            width=options.measure.bounds[1] - options.measure.bounds[0],
+        )
+        cells = list(zip(known["cell"], known["reference"], strict=True))
+        reference = str(known["reference_name"].iloc[0])
+        shared = str(context) if several else ""
+        found.append(
+            Comparison(shared, str(name), reference, cells, verdict, _welch_outcomes(first, second, options.alpha))
+        )
+    return sorted(found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
+
+
+def against_none(results: CellResults) -> pd.DataFrame:
+    """Cells with a pre-training, beside those that differ from them by having none.
+
+    Returns:
+        A row a pair of cells: ``cell, reference``, labels of `CellResults.cells`; ``context``, what both share;
+        ``name``, the pre-training and what cells of the same one differ in; ``reference_name``.
+    """
+    cells = results.cells
+    pairs = []
+    options = [column for column in results.axes if column not in ("dataset", "pretrain")]
+    for _, of_method in cells.groupby("method", sort=False):
+        without = of_method[of_method["pretrain"] == "none"]
+        with_one = of_method[of_method["pretrain"] != "none"]
+        if without.empty or with_one.empty:
+            continue
+        shared = [column for column in options if without[column].notna().any()]
+        keys = ["dataset", *shared]
+        reference = {tuple(row): label for label, row in zip(without.index, without[keys].to_numpy(), strict=True)}
+        told = ["regime", "method"]
+        contexts = labels(with_one, [*told, *distinguishing(without, shared, beyond=told)], results.usual)
+        own = [column for column in options if column not in shared]
+        names = _names(with_one, own, results.usual)
+        for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
+            if tuple(key) in reference:
+                pairs.append((label, reference[tuple(key)], contexts[label], names[label], "no pre-training"))
+    return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
+
+
+def against_usual(results: CellResults) -> pd.DataFrame:
+    """Cells beside the one of the same dataset and context that is nearest to what is usual; as `against_none`."""
+    cells = results.cells
+    different = distinguishing(cells, results.axes)
+    contexts = [column for column in CONTEXT if column in different]
+    compared = [column for column in different if column not in contexts]
+    if not compared:
+        contexts, compared = [], contexts
+    if not compared:
+        return pd.DataFrame(columns=["cell", "reference", "context", "name", "reference_name"])
+    settings = cells[compared].to_dict("index")
+    unusual = pd.Series(
+        [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
+        index=cells.index,
+    )
+    names = labels(cells, compared, results.usual)
+    shared = labels(cells, contexts, results.usual) if contexts else pd.Series("", index=cells.index)
+    pairs: list[tuple[Any, ...]] = []
+    for context in dict.fromkeys(shared):
+        inside = cells.index[shared == context]
+        usual = names.loc[unusual.loc[inside].sort_values(kind="stable").index[0]]
+        reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
+        called = str(usual)
+        if len(compared) == 1:
+            called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]])
+        pairs += [
+            (label, reference[cells.loc[label, "dataset"]], context, names[label], called)
+            for label in inside
+            if names[label] != usual and cells.loc[label, "dataset"] in reference
+        ]
+    return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
+
+
+def _names(cells: pd.DataFrame, columns: list[str], usual: dict[str, Any]) -> "pd.Series[str]":
+    """Pre-trainings, with the options in which cells of the same one differ."""
+    named = []
+    for _, same in cells.groupby("pretrain", sort=False):
+        own = distinguishing(same, columns)
+        named.append(labels(same, ["pretrain", *own], usual if len(own) > 1 else {}))
+    return pd.concat(named)
+
+
+def _trial_values(results: CellResults, options: Options) -> pd.DataFrame:
+    """The metric, higher is better, ``(cells, trials)``."""
+    trials = results.trials.dropna(subset=[options.metric])
+    return options.measure.sign * trials.pivot_table(index="cell", columns="trial", values=options.metric)
+
+
+def _test_to_train(results: CellResults, cells: "pd.Series[int]") -> float:
+    """n_test/n_train of the cells' splits; the paper's where rows do not say."""
+    if "n_test" not in results.trials:
+        return TEST_TO_TRAIN
+    sizes = results.trials[results.trials["cell"].isin(cells)][["n_test", "n_train"]].median()
+    ratio = float(sizes["n_test"] / sizes["n_train"])
+    return ratio if ratio > 0 else TEST_TO_TRAIN
+
+
+def _welch_outcomes(first: Floats, second: Floats, alpha: float) -> tuple[int, int, int]:
+    """Datasets won, lost and not decided by Welch's test, the paper's procedure."""
+    sides = [(mean_of(each), variance_of(each), np.isfinite(each).sum(axis=1)) for each in (first, second)]
+    significant = welch_test(*sides[0], *sides[1]).p < alpha
+    better = sides[0][0] > sides[1][0]
+    wins, losses = int((significant & better).sum()), int((significant & ~better).sum())
+    return wins, losses, len(first) - wins - losses

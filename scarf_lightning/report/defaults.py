@@ -1,0 +1,73 @@
+"""What is drawn of results that no sweep file describes: chosen from the axes in which their cells differ."""
+
+from typing import Any
+
+import pandas as pd
+
+from .competitors import distinguishing, labels
+from .drawings import Drawing, read_drawings
+from .reading import CellResults
+
+CONTEXT = ("regime", "scaling", "fit_on", "seed")
+"""Columns of which each value has a drawing of its own: nothing is compared across them."""
+LARGEST_MATRIX = 20
+
+
+def default_drawings(results: CellResults) -> list[Drawing]:
+    """Matrices, tables and curves that suit the cells."""
+    cells = results.cells
+    different = distinguishing(cells, results.axes)
+    contexts = [column for column in CONTEXT if column in different]
+    compared = [column for column in different if column not in contexts] or ["pretrain", "method"]
+    entries: list[dict[str, Any]] = []
+    for where, named in _contexts(cells, contexts):
+        entries += _of_context(cells, compared, where, named)
+    return read_drawings(entries + _over_none(cells, different) + _curves(results), "defaults")
+
+
+def _contexts(cells: pd.DataFrame, columns: list[str]) -> list[tuple[dict[str, Any], str]]:
+    """Conditions that choose the cells of each context, and how its titles end."""
+    if not columns:
+        return [({}, "")]
+    every = cells[columns].drop_duplicates().to_dict("records")
+    named = labels(pd.DataFrame(every), columns)
+    return [({str(c): v for c, v in where.items()}, f", {name}") for where, name in zip(every, named, strict=True)]
+
+
+def _of_context(cells: pd.DataFrame, compared: list[str], where: dict[str, Any], named: str) -> list[dict[str, Any]]:
+    chosen = cells
+    for column, value in where.items():
+        chosen = chosen[[each == value for each in chosen[column]]]
+    competitors = labels(chosen, compared).nunique()
+    entries: list[dict[str, Any]] = []
+    if 1 < competitors <= LARGEST_MATRIX:
+        entries.append({"draw": "win_matrix", "title": f"All against each other{named}", "compare": compared})
+    entries.append({"draw": "metric_table", "title": f"Every dataset{named}", "columns": compared})
+    numeric = [c for c in compared if all(isinstance(v, int | float) for v in chosen[c].dropna())]
+    if len(compared) == len(numeric) == 1:
+        entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{named}", "x": compared[0]})
+    return [entry | ({"where": where} if where else {}) for entry in entries]
+
+
+def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
+    """Every pre-training against none, where there are both."""
+    without = cells[cells["pretrain"] == "none"]
+    if "pretrain" not in different or without.empty:
+        return []
+    theirs = [column for column in different if column != "pretrain" and without[column].notna().any()]
+    grid = {
+        "rows": theirs or ["method"],
+        "columns": ["pretrain", *(column for column in different if column not in (*theirs, "pretrain"))],
+        "reference": "none",
+    }
+    return [
+        {"draw": "wins_over_reference", "title": "Each pre-training against none", **grid},
+        {"draw": "gain_table", "title": "Average relative gain over no pre-training, percent", **grid},
+    ]
+
+
+def _curves(results: CellResults) -> list[dict[str, Any]]:
+    if (results.cells["pretrain"] == "none").all():
+        return []
+    first = results.cells.loc[results.cells["finished"] > 0, "dataset"].iloc[0]
+    return [{"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": {"dataset": first}}]

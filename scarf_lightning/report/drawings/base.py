@@ -1,0 +1,110 @@
+"""What all drawings share: their place in a sweep file's ``report:``, and how they are read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, get_origin, get_type_hints
+
+import pandas as pd
+
+from ...config.registry import checked, registered
+from ...errors import UsageError
+from ..blocks import Block, Paragraph, Section
+from ..competitors import select
+from ..options import Options
+from ..reading import CellResults
+
+BASE = "scarf_lightning.report.drawings:Drawing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(ABC):
+    """One entry of a sweep file's ``report:``; ``draw:`` is its ``name``, its fields are the other keys.
+
+    A list of columns may be given as one column.
+
+    Args:
+        title: of its section.
+        where: which cells it is of: columns to a value or a list of them.
+        metric: what it compares by; the report's if not given.
+    """
+
+    name: ClassVar[str]
+
+    title: str
+    where: dict[str, Any] = field(default_factory=dict)
+    metric: str | None = None
+
+    @abstractmethod
+    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+        """What the section consists of.
+
+        Args:
+            results: what there is.
+            options: how differences are tested, and the metric.
+            name: that the names of all figures and tables begin with.
+
+        Raises:
+            UsageError: it cannot be drawn of these cells, or not yet.
+        """
+
+    def cells(self, results: CellResults) -> pd.DataFrame:
+        """The cells that it is of."""
+        return select(results, self.where)
+
+
+def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
+    """Drawings as a sweep file gives them, checked before anything is read.
+
+    Args:
+        entries: the ``report`` of a sweep file.
+        file: its name, for messages.
+
+    Raises:
+        UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
+    """
+    known = registered(BASE)
+    drawings = []
+    for number, entry in enumerate(entries, start=1):
+        place = f"{file}, drawing {number} of report"
+        if not isinstance(entry, dict) or "draw" not in entry:
+            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
+        keys = {key: value for key, value in entry.items() if key != "draw"}
+        name = entry["draw"]
+        if name not in known:
+            raise UsageError(f"{place}: {name} is not a drawing; the drawings are: {', '.join(sorted(known))}.")
+        try:
+            drawings.append(_read(known[name], keys))
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from error
+    return drawings
+
+
+def draw_all(results: CellResults, drawings: Sequence[Drawing], options: Options) -> list[Section]:
+    """A section a drawing; one that cannot be drawn yet says why in its place."""
+    sections = []
+    for number, drawing in enumerate(drawings, start=1):
+        name = f"{number:02d}-{drawing.name}"
+        try:
+            chosen = options if drawing.metric is None else replace(options, metric=drawing.metric)
+            blocks = drawing.blocks(results, chosen, name)
+        except UsageError as error:
+            blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
+        sections.append(Section(name, drawing.title, blocks))
+    return sections
+
+
+def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
+    types = get_type_hints(kind)
+    lists = {name for name, type_ in types.items() if get_origin(type_) is list}
+    given = {key: [value] if key in lists and isinstance(value, str) else value for key, value in keys.items()}
+    needed = [each.name for each in fields(kind) if each.default is each.default_factory]
+    for name in needed:
+        if not given.get(name):
+            known = ", ".join(each.name for each in fields(kind))
+            raise UsageError(f"{kind.name} needs {name}; its keys are: draw, {known}.")
+    for name in lists & set(given):
+        if not isinstance(given[name], list) or not all(isinstance(column, str) for column in given[name]):
+            raise UsageError(f"{name} must name a column, or a list of columns, not {given[name]}.")
+    drawing: Drawing = checked(kind, given, kind.name)
+    return drawing

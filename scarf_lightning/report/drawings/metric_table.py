@@ -1,0 +1,79 @@
+"""Tables of absolute values: a row a dataset."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ...metrics import Metric
+from ..blocks import Block, Paragraph, counted, named
+from ..competitors import competing
+from ..options import Options
+from ..reading import CellResults
+from ..statistics import cell_means
+from ..tables import NOTHING, Entry, Table
+from .base import Drawing
+
+EPOCHS = Metric("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
+"""Shown like a metric, though it is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricTable(Drawing):
+    """The metric's mean over trials with its standard error; the best of each dataset is bold.
+
+    Args:
+        columns: columns of the results whose values are the table's columns.
+    """
+
+    name = "metric_table"
+    columns: list[str]
+
+    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+        return self.table(results, options.measure, name, ".2f" if options.measure.scale == 100 else ".4f", best=True)
+
+    def table(self, results: CellResults, metric: Metric, name: str, digits: str, *, best: bool) -> list[Block]:
+        found = competing(results, self.cells(results), self.columns, metric)
+        means = cell_means(found.scores, "value", by=("dataset", "competitor"))
+        means["mean"] *= metric.sign * metric.scale
+        means["standard_error"] *= metric.scale
+        most = int(means["trials"].max())
+        places: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
+        competitors = [*found.names, *found.empty]
+        datasets = sorted(set(found.scores["dataset"]))
+        choose = max if metric.higher_is_better else min
+        rows = []
+        for dataset in datasets:
+            cells = [places.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
+            known = [f"{cell['mean']:{digits}}" for cell in cells if cell["trials"]]
+            bold = choose(known, key=float) if known and best else None
+            rows.append((Entry(str(dataset), str(dataset)), *(_entry(cell, most, digits, bold) for cell in cells)))
+        caption = (
+            f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
+            "number in brackets"
+        )
+        blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
+        missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in places.items() if not cell["trials"]]
+        if missing:
+            what = f"{counted(len(missing), 'cell')} without a trial: {named(missing)}."
+            blocks.append(Paragraph(what, warns=True))
+        return blocks
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochsTable(MetricTable):
+    """Mean number of fine-tuning epochs with its standard error."""
+
+    name = "epochs_table"
+
+    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+        return self.table(results, EPOCHS, name, ".2f", best=False)
+
+
+def _entry(cell: dict[str, Any], most: int, digits: str, bold: str | None) -> Entry:
+    if not cell["trials"]:
+        return Entry(NOTHING, None)
+    mean = f"{cell['mean']:{digits}}"
+    error = "" if pd.isna(cell["standard_error"]) else f" ± {cell['standard_error']:{digits}}"
+    fewer = "" if cell["trials"] == most else f" ({cell['trials']})"
+    return Entry(f"{mean}{error}{fewer}", float(cell["mean"]), best=mean == bold)

@@ -1,0 +1,99 @@
+"""Effects in words and in a picture: differences with their intervals."""
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from ..metrics import Metric
+from .blocks import Picture, counted
+from .comparisons import Comparison
+from .options import Options
+from .statistics.verdict import ANSWERS
+from .style import COLOURS, GREY, PAGE, new_figure, short, styled, tip
+from .tables import number
+
+COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
+MOST_ROWS = 20
+
+
+def effects_picture(comparisons: Sequence[Comparison], options: Options) -> Picture:
+    """The best comparisons with their intervals, best first."""
+    metric, comparisons = options.measure, comparisons[:MOST_ROWS]
+    words = "; ".join(f"{each.label}: {effect(each, metric)}, {each.verdict.answer}" for each in comparisons)
+    kind = "corrected resampled t-test" if comparisons[0].verdict.datasets == 1 else "signed-rank test over datasets"
+    return Picture(
+        "effects",
+        effects_figure(comparisons, metric, options.rope),
+        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
+        caption=f"Improvement in {metric.label} over {references(comparisons)}, with its 95 % interval ({kind}). The "
+        f"band holds differences of no practical consequence, up to {unsigned(options.rope, metric)}: what lies "
+        "beyond it with a probability of 95 %, its interval free of zero, helps or hurts; an interval within it makes "
+        "no practical difference.",
+    )
+
+
+@styled()
+def effects_figure(comparisons: Sequence[Comparison], metric: Metric, rope: float) -> Figure:
+    """A line a comparison: improvement and interval, coloured by the answer, over the band of no consequence."""
+    scale = metric.scale
+    figure, (axes,) = new_figure(PAGE * 1.3, 0.6 + 0.21 * len(comparisons))
+    axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
+    axes.axvline(0, color="black", lw=0.6)
+    for y, each in enumerate(comparisons):
+        verdict = each.verdict
+        colour = COLOUR_OF[verdict.answer]
+        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour, lw=1.8)
+        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour, ms=5)
+        words = f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}"
+        tip(line, words)
+        tip(point, words)
+    axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
+    axes.set_ylim(len(comparisons) - 0.5, -0.5)
+    axes.set_xlabel(f"improvement in {metric.label}{', points' if scale == 100 else ''}")
+    axes.tick_params(axis="y", length=0)
+    right = axes.twinx()
+    right.set_ylim(axes.get_ylim())
+    right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
+    right.tick_params(axis="y", length=0)
+    right.spines[:].set_visible(False)
+    return figure
+
+
+def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> str:
+    """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
+    verdict = comparison.verdict
+    shown = signed(verdict.difference, metric)
+    interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
+    if brief:
+        return f"{shown} points" if metric.scale == 100 else shown
+    unit = "points of " if metric.scale == 100 else "better "
+    return f"{shown} {unit}{metric.label}{interval}"
+
+
+def interval_of(comparison: Comparison, metric: Metric) -> str:
+    """Both ends of the 95 % interval, in points where the metric is a fraction."""
+    return f"{signed(comparison.verdict.low, metric)} to {signed(comparison.verdict.high, metric)}"
+
+
+def won(comparison: Comparison) -> str:
+    """In how many trials, or on how many datasets, it is better."""
+    verdict = comparison.verdict
+    if verdict.datasets > 1:
+        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
+    return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"
+
+
+def signed(value: float, metric: Metric) -> str:
+    """A difference as it is shown."""
+    return number(metric.scale * value, f"+{metric.digits}")
+
+
+def references(comparisons: Sequence[Comparison]) -> str:
+    """What all of them are compared with."""
+    return " or ".join(dict.fromkeys(each.reference for each in comparisons))
+
+
+def unsigned(value: float, metric: Metric) -> str:
+    """A size of differences as it is shown."""
+    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"

@@ -1,0 +1,243 @@
+"""Does it help? One of four answers, from an interval of the difference and a region of practical equivalence.
+
+On one dataset the difference of paired trials has the interval of the corrected resampled t-test (Nadeau and Bengio
+2003, DOI 10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli
+2015, DOI 10.1007/s10994-015-5486-z; Benavoli, Corani, Demšar and Zaffalon 2017, jmlr.org/papers/v18/16-305.html). Over
+datasets it is the interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodges and Lehmann 1963,
+DOI 10.1214/aoms/1177704172), exact for any symmetric distribution of the datasets' mean differences.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from .scores import Floats, mean_of
+from .significance import TEST_TO_TRAIN
+
+Answer = Literal["helps", "hurts", "no practical difference", "cannot tell yet"]
+ANSWERS = get_args(Answer)
+
+LEVEL = 0.95
+ROPE = 0.01
+FEWEST = 3
+"""Trials of one dataset below which nothing is claimed."""
+FEWEST_TO_PREDICT = 5
+"""Trials from whose spread the future can be told; fewer may agree by luck. Of datasets it takes ten."""
+FEWEST_DATASETS = 6
+"""Below it the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
+FEWEST_FOR_SAME = 10
+"""Trials, or datasets, below which it is not claimed that there is no practical difference."""
+SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
+"""Numbers of trials, or of datasets, that may be asked for."""
+ENOUGH = 0.9
+"""The predicted chance of an answer from which a number of trials or datasets is said to settle it."""
+DRAWS, FUTURES = 1000, 200
+"""Of futures, of trials and of datasets."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of a difference; all differences are improvements, on the metric's own scale.
+
+    Attributes:
+        answer: *helps* where the interval is free of zero and the improvement lies above the region of practical
+            equivalence with a probability of 95 %; *hurts* likewise; *no practical difference* where the interval lies
+            in the region; else *cannot tell yet*.
+        difference: the mean over trials, or the Hodges-Lehmann estimate over datasets.
+        low, high: its 95 % interval; NaN where there are too few trials or datasets for one.
+        better: probability that there is an improvement at all.
+        helps, same, hurts: probabilities of lying above, in and below the region.
+        won, lost: trials of the one dataset, or datasets by their mean difference; the others are equal.
+        trials: common trials of the one dataset, or of the dataset with fewest.
+        datasets: those with a common trial.
+        more: how many trials of the one dataset, or how many datasets, to go on to; None where there is an answer, or
+            too little to predict from.
+        chance: the predicted chance that they bring an answer; where no number brings `ENOUGH`, more would not help.
+    """
+
+    answer: Answer
+    difference: float
+    low: float
+    high: float
+    better: float
+    helps: float
+    same: float
+    hurts: float
+    won: int
+    lost: int
+    trials: int
+    datasets: int
+    more: int | None = None
+    chance: float = math.nan
+
+
+def judge(
+    differences: Floats, *, rope: float = ROPE, test_to_train: float = TEST_TO_TRAIN, width: float = math.inf
+) -> Verdict:
+    """The verdict on a competitor beside its reference.
+
+    Args:
+        differences: of paired trials, ``(D, T)`` for D datasets, higher is better; NaN where either has no trial.
+        rope: a difference no larger than this is of no practical consequence.
+        test_to_train: n_test/n_train of the splits.
+        width: of the metric's bounds, which no interval leaves.
+    """
+    there = np.isfinite(differences)
+    tried = there.any(axis=1)
+    if tried.sum() > 1:
+        return judge_datasets(differences[tried], rope=rope, width=width)
+    return judge_trials(differences[there], rope=rope, test_to_train=test_to_train, width=width)
+
+
+def judge_trials(
+    differences: Floats, *, rope: float = ROPE, test_to_train: float = TEST_TO_TRAIN, width: float = math.inf
+) -> Verdict:
+    """The verdict on one dataset from its paired differences, ``(n,)``; the other arguments are `judge`'s."""
+    n = len(differences)
+    mean = float(differences.mean()) if n else math.nan
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    if n < FEWEST:
+        nothing = (math.nan,) * 6
+        return Verdict("cannot tell yet", mean, *nothing, won, lost, n, int(n > 0))
+    variance = float(differences.var(ddof=1))
+    ends = _student_ends(np.array([mean]), np.array([variance]), n, test_to_train)
+    error = math.sqrt(variance * (1 / n + test_to_train))
+
+    def above(x: float) -> float:
+        if error == 0:
+            return 0.5 if mean == x else float(mean > x)
+        return float(stdtr(n - 1, (mean - x) / error))
+
+    answer = ANSWERS[_answers(*ends, n, rope)[0]]
+    ask = _settling_trials(mean, variance, n, rope, test_to_train) if answer == "cannot tell yet" else (None, math.nan)
+    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
+    return Verdict(answer, mean, low, high, *_parts(above, rope), won, lost, n, 1, *ask)
+
+
+def judge_datasets(differences: Floats, *, rope: float = ROPE, width: float = math.inf) -> Verdict:
+    """The verdict over datasets from paired differences ``(D, T)``, NaN where there is no trial; as `judge`."""
+    means = mean_of(differences)
+    n = len(means)
+    trials = int(np.isfinite(differences).sum(axis=1).min())
+    averages = _walsh(means[None])
+    ends = _signed_rank_ends(averages, n)
+
+    def above(x: float) -> float:
+        rank_sum, cdf = (averages > x).sum() + (averages == x).sum() / 2, _signed_rank_cdf(n)
+        less = cdf[math.ceil(rank_sum) - 1] if rank_sum else 0.0
+        return float(less + cdf[math.floor(rank_sum)]) / 2  # mid-p, so that both directions are treated alike
+
+    answer = ANSWERS[_answers(*ends, n, rope)[0]]
+    ask = _settling_datasets(means, rope) if answer == "cannot tell yet" else (None, math.nan)
+    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
+    won, lost = int((means > 0).sum()), int((means < 0).sum())
+    estimate = float(np.median(averages))
+    return Verdict(answer, estimate, low, high, *_parts(above, rope), won, lost, trials, n, *ask)
+
+
+def _parts(above: Callable[[float], float], rope: float) -> tuple[float, float, float, float]:
+    """Probabilities of any improvement, of one above the region, of lying in it, and of lying below it."""
+    helps, hurts = above(rope), 1 - above(-rope)
+    return above(0.0), helps, max(1 - helps - hurts, 0.0), hurts
+
+
+def _answers(
+    low: Floats, high: Floats, probable_low: Floats, probable_high: Floats, n: int, rope: float
+) -> NDArray[np.int64]:
+    """Places in `ANSWERS` of differences with these ends: of the 95 % interval, and those passed with 95 % each."""
+    helps = (low > 0) & (probable_low > rope)
+    hurts = (high < 0) & (probable_high < -rope)
+    same = (-rope <= low) & (high <= rope) & (n >= FEWEST_FOR_SAME)
+    return np.select([helps, hurts, same], [0, 1, 2], default=3)
+
+
+def _student_ends(means: Floats, variances: Floats, n: int, ratio: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """What `_answers` takes, of n differences with these means and variances."""
+    error = np.sqrt(variances * (1 / n + ratio))
+    half, probable = (stdtrit(n - 1, p) * error for p in ((1 + LEVEL) / 2, LEVEL))
+    return means - half, means + half, means - probable, means + probable
+
+
+def _signed_rank_ends(averages: Floats, n: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """What `_answers` takes, of Walsh averages ``(draws, n (n + 1) / 2)``; NaN for too few datasets."""
+    ends = []
+    for level in ((1 - LEVEL) / 2, 1 - LEVEL):
+        rank = int(np.searchsorted(_signed_rank_cdf(n), level, side="right"))
+        if rank == 0:
+            ends += [np.full(len(averages), np.nan)] * 2
+        else:
+            ordered = np.partition(averages, (rank - 1, averages.shape[1] - rank), axis=1)
+            ends += [ordered[:, rank - 1], ordered[:, -rank]]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: float) -> tuple[int | None, float]:
+    """How many trials bring an answer in how many of the futures that the trials so far let expect.
+
+    A future is drawn from the posterior of the dataset's own mean and variance under Jeffreys' prior; what its splits
+    have in common stays, which is why more trials do not settle everything.
+    """
+    if n < FEWEST_TO_PREDICT:
+        return None, math.nan
+    random = np.random.default_rng(0)
+    spread = variance * (n - 1) / random.chisquare(n - 1, DRAWS)
+    center = mean + np.sqrt(spread / n) * random.standard_normal(DRAWS)
+
+    def chance(size: int) -> float:
+        more = size - n
+        means = center + np.sqrt(spread / more) * random.standard_normal(DRAWS)
+        squares = spread * random.chisquare(more - 1, DRAWS) if more > 1 else np.zeros(DRAWS)
+        squares += (n - 1) * variance + (mean - means) ** 2 * n * more / size
+        ends = _student_ends((n * mean + more * means) / size, squares / (size - 1), size, ratio)
+        return float((_answers(*ends, size, rope) < 3).mean())
+
+    return _least(chance, n)
+
+
+def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
+    """As `_settling_trials`, of datasets; they are drawn from those at hand, weighted by Rubin's Bayesian bootstrap."""
+    n = len(means)
+    if n < FEWEST_FOR_SAME:
+        return None, math.nan
+    random = np.random.default_rng(0)
+
+    def chance(size: int) -> float:
+        weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
+        drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
+        futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
+        ends = _signed_rank_ends(_walsh(futures), size)
+        return float((_answers(*ends, size, rope) < 3).mean())
+
+    return _least(chance, n)
+
+
+def _least(chance: Callable[[int], float], n: int) -> tuple[int | None, float]:
+    """The least size above n with enough chance of an answer, else with nearly the best; and that chance."""
+    chances = {size: chance(size) for size in SIZES if size > n}
+    if not chances:
+        return None, math.nan
+    goal = min(ENOUGH, 0.95 * max(chances.values()))
+    return next((size, found) for size, found in chances.items() if found >= goal)
+
+
+def _walsh(values: Floats) -> Floats:
+    """The means of all pairs of values in a row, each with itself too: ``(draws, n)`` to ``(draws, n (n + 1) / 2)``."""
+    first, second = np.triu_indices(values.shape[1])
+    return np.asarray((values[:, first] + values[:, second]) / 2)
+
+
+@cache
+def _signed_rank_cdf(n: int) -> Floats:
+    """P(sum of the ranks of positive values <= w) for w = 0, 1, ... where signs are fair coins."""
+    chances = np.ones(1)
+    for rank in range(1, n + 1):
+        coin = np.zeros(rank + 1)
+        coin[[0, rank]] = 0.5
+        chances = np.convolve(chances, coin)
+    return np.asarray(np.cumsum(chances), dtype=np.float64)

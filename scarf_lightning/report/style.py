@@ -1,0 +1,110 @@
+"""How all figures look: a paper's widths and sizes of letters, colours that the colour-blind tell apart."""
+
+import re
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote
+
+import matplotlib
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COLUMN, PAGE = 3.35, 6.75
+"""Widths in inches: of a column, of both."""
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, https://jfly.uni-koeln.de/color/; the yellow, too light for lines, is left out."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+GREY = "#767676"
+
+STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "figure.facecolor": "white",
+    "text.parse_math": False,
+    "svg.hashsalt": "scarf-lightning",
+}
+"""A dollar sign is a dollar sign: names of datasets come from users. The salt makes equal figures equal files."""
+
+DPI = 200
+TIP = "tip:"
+"""What the ids of parts that say something begin with."""
+
+
+def styled() -> Callable[[F], F]:
+    """Decorates what makes a figure; matplotlib's settings are as before when it is made."""
+    decorator: Callable[[F], F] = matplotlib.rc_context(STYLE)
+    return decorator
+
+
+def new_figure(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure that belongs to nobody else, and its axes row by row."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, list(axes.flat)
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Write a figure as SVG and PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(STYLE):
+        figure.draw_without_rendering()  # lays it out, once for both files
+        figure.set_layout_engine("none")
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        figure.savefig(folder / f"{name}.png", dpi=DPI)
+
+
+def tip(artist: Artist, words: str) -> None:
+    """Let a part of a figure say this where a mouse rests on it; `as_inline` makes it so."""
+    artist.set_gid(TIP + quote(words))
+
+
+def as_inline(svg: str) -> str:
+    """An SVG file as a part of a page: without prologue and ids that other figures have too, with its tips."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
+    return re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg)
+
+
+def short(name: object, longest: int = 32) -> str:
+    """A name that leaves room for the figure."""
+    text = " ".join(str(name).split())
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def colour(index: int) -> str:
+    return COLOURS[index % len(COLOURS)]
+
+
+def marker(index: int) -> str:
+    return MARKERS[index % len(MARKERS)]
+
+
+def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Offsets that part points of one place, the same ones every time."""
+    return np.random.default_rng(0).uniform(-width, width, n)
+
+
+def spread(values: Sequence[float]) -> bool:
+    """Whether positive numbers span so much that a logarithmic axis shows them better."""
+    return min(values) > 0 and max(values) / min(values) > 20

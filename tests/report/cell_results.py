@@ -1,0 +1,61 @@
+"""What a report is made from, by hand: no store, no configuration."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from scarf_lightning.metrics import metrics
+from scarf_lightning.report.reading import CellResults
+
+USUAL = {"dataset_id": None, "fingerprint": "0" * 16, "failure": None, "overrides": ()}
+
+
+def results_of(
+    cells: Sequence[tuple[Mapping[str, Any], Sequence[float]]],
+    *,
+    wanted: int | None = None,
+    metric: str = "accuracy",
+    usual: Mapping[str, Any] | None = None,
+) -> CellResults:
+    """Results of cells by their columns and the values of their trials.
+
+    Args:
+        cells: for each its columns, such as ``dataset, regime, pretrain, method``, and values; NaN is a trial that is
+            not finished.
+        wanted: trials of each; as many as the fullest has if not given.
+        metric: what the values are of; of other metrics the trials have none.
+        usual: as in `CellResults`.
+    """
+    most = wanted or max(len(values) for _, values in cells)
+    described, rows = [], []
+    for cell, (columns, values) in enumerate(cells):
+        finished = [(trial, value) for trial, value in enumerate(values) if value == value]
+        described.append(USUAL | dict(columns) | {"wanted": most, "finished": len(finished)})
+        rows += [(cell, trial, False, value, 10.0 + trial) for trial, value in finished]
+    columns = list(dict.fromkeys(key for cell in described for key in cell))
+    kinds = {"wanted": "int64", "finished": "int64"}
+    frame = pd.DataFrame(
+        {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
+    )
+    trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
+    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test"]
+    return CellResults(
+        frame, trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]), usual=dict(usual or {})
+    )
+
+
+def compared(values: Mapping[str, Mapping[str, Sequence[float]]], **shared: Any) -> CellResults:
+    """Results of {dataset: {pretrain: accuracies}}, all else alike."""
+    usual = {"regime": "full", "method": "control"} | shared
+    return results_of(
+        [
+            ({"dataset": dataset, "pretrain": pretrain} | usual, accuracies)
+            for dataset, of_dataset in values.items()
+            for pretrain, accuracies in of_dataset.items()
+        ]
+    )
+
+
+HOSTILE = '<script>alert("x")</script> & a|b_c $%#{}~^\\ \u2028end'
+"""A name of a dataset that HTML, LaTeX, Markdown and matplotlib each could take for something else."""

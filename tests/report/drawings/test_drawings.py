@@ -1,0 +1,378 @@
+import gc
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from scipy import stats
+
+from scarf_lightning.config.registry import registered
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS, Metric
+from scarf_lightning.report.blocks import Block, Paragraph, Picture
+from scarf_lightning.report.defaults import default_drawings
+from scarf_lightning.report.drawings import draw_all, read_drawings
+from scarf_lightning.report.drawings.base import BASE, Drawing
+from scarf_lightning.report.drawings.sensitivity import relative_to_best
+from scarf_lightning.report.drawings.wins_over_reference import WinsOverReference
+from scarf_lightning.report.options import Options
+from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.tables import Table
+from tests.composing import ROOT
+from tests.report.cell_results import compared, results_of
+from tests.report.store import fill_store
+
+SMALLEST: dict[str, dict[str, Any]] = {
+    "win_matrix": {"compare": "pretrain"},
+    "wins_over_reference": {"rows": ["regime", "method"], "columns": "pretrain", "reference": "none"},
+    "box_plot": {"compare": "pretrain", "reference": "none", "panels": "method"},
+    "gain_table": {"rows": ["regime", "method"], "columns": "pretrain", "reference": "none"},
+    "metric_table": {"columns": ["pretrain", "method"]},
+    "epochs_table": {"columns": "pretrain"},
+    "loss_curves": {"where": {"dataset": "dataset-6"}},
+    "sensitivity": {"x": "corruption.rate"},
+}
+"""The least that each kind needs."""
+PRETRAINS = {"none": "no pre-training", "scarf": "SCARF", "scarf_ae": "SCARF AE"}
+METRIC_DRAWINGS = sorted(set(SMALLEST) - {"loss_curves", "epochs_table", "sensitivity"})
+
+
+def blocks_of(results: CellResults, kind: str, options: Options | None = None, **keys: Any) -> list[Block]:
+    drawings = read_drawings([{"draw": kind, "title": "A title", **keys}], "a file")
+    (section,) = draw_all(results, drawings, options or Options())
+    return section.blocks
+
+
+def table_named(blocks: Sequence[Block], ending: str) -> Table:
+    (found,) = [block for block in blocks if isinstance(block, Table) and block.name.endswith(ending)]
+    return found
+
+
+def entries(table: Table) -> list[list[str]]:
+    return [[entry.text for entry in row] for row in table.rows]
+
+
+def said(blocks: Sequence[Block]) -> list[str]:
+    return [block.text for block in blocks if isinstance(block, Paragraph)]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.DataFrame]:
+    """Four datasets, three pre-trainings, four trials, in a store; and the accuracies in it."""
+    results = tmp_path_factory.mktemp("results")
+    values = fill_store(results, datasets=4, trials=4, pretrains=("none", "scarf", "scarf_ae"))
+    return read_results(cells_of_folder(results)[0]), values
+
+
+def test_every_kind_has_its_smallest_drawing_here() -> None:
+    assert set(SMALLEST) == set(registered(BASE))
+
+
+@pytest.mark.parametrize("kind", sorted(set(SMALLEST) - {"sensitivity"}))
+def test_every_kind_is_drawn(kind: str, stored: tuple[CellResults, pd.DataFrame]) -> None:
+    blocks = blocks_of(stored[0], kind, **SMALLEST[kind])
+
+    assert [text for text in said(blocks) if "Not drawn" in text] == []
+    names = [(type(block).__name__, block.name) for block in blocks if not isinstance(block, Paragraph)]
+    assert len(set(names)) == len(names) > 0
+    assert all(name.startswith(f"01-{kind}") for _, name in names)
+    assert all(block.alt and block.caption for block in blocks if isinstance(block, Picture))
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "sweeps").glob("*.yaml")), ids=lambda file: file.stem)
+def test_the_drawings_of_every_sweep_can_be_understood(file: Path) -> None:
+    report = yaml.safe_load(file.read_text(encoding="utf-8"))["report"]
+
+    assert report
+    assert len(read_drawings(report, file.name)) == len(report)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "sentence"),
+    [
+        ("win_matrix", r"must say what to draw; the drawings are: box_plot, .*\."),
+        ({"title": "t"}, r"must say what to draw; the drawings are: .*\."),
+        ({"draw": "pie", "title": "t"}, r": pie is not a drawing; the drawings are: .*\."),
+        (
+            {"draw": "win_matrix", "title": "t"},
+            r": win_matrix needs compare; its keys are: draw, title, where, metric, compare\.",
+        ),
+        ({"draw": "win_matrix", "compare": "loss"}, r": win_matrix needs title; .*\."),
+        (
+            {"draw": "loss_curves", "title": "t", "x": "loss"},
+            r": loss_curves\.x is not an option; the options of loss_curves are: title, where, metric\.",
+        ),
+        ({"draw": "win_matrix", "title": "t", "compare": []}, r": win_matrix needs compare; .*\."),
+        (
+            {"draw": "win_matrix", "title": "t", "compare": {"a": 1}},
+            r": compare must name a column, or a list of columns, not .*\.",
+        ),
+        (
+            {"draw": "sensitivity", "title": "t", "x": ["a"]},
+            r": sensitivity\.x: Cannot convert 'ListConfig' to string.*",
+        ),
+        ({"draw": "loss_curves", "title": None}, r": loss_curves needs title; .*\."),
+        ({"draw": "loss_curves", "title": "t", "where": "full"}, r": loss_curves\.where is a group of options; .*\."),
+    ],
+)
+def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: str) -> None:
+    fine = {"draw": "loss_curves", "title": "t"}
+    with pytest.raises(UsageError) as refused:
+        read_drawings([fine, drawing], "sweeps/mine.yaml")
+    assert re.fullmatch(r"sweeps/mine\.yaml, drawing 2 of report ?" + sentence, str(refused.value))
+
+
+def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    wrong = {"draw": "win_matrix", "title": "Wrong", "compare": "losss"}
+    right = {"draw": "win_matrix", "title": "Right", "compare": "pretrain"}
+
+    first, second = draw_all(stored[0], read_drawings([wrong, right], "a file"), Options())
+
+    assert first.blocks == [Paragraph(first.blocks[0].text, warns=True)]  # type: ignore[union-attr]
+    assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss; the columns are: ")
+    assert isinstance(second.blocks[0], Picture)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("kind", METRIC_DRAWINGS)
+def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str, metric: Metric) -> None:
+    better, worse = ([0.80, 0.81, 0.79], [0.50, 0.51, 0.49])[:: metric.sign]
+    cells = [
+        ({"dataset": dataset, "regime": "full", "method": "control", "pretrain": pretrain}, values)
+        for dataset in ("iris", "wine")
+        for pretrain, values in (("none", worse), ("scarf", better))
+    ]
+
+    blocks = blocks_of(results_of(cells, metric=metric.name), kind, Options(metric=metric.name), **SMALLEST[kind])
+
+    assert [text for text in said(blocks) if "Not drawn" in text] == []
+    shown = " ".join(block.alt + block.caption for block in blocks if isinstance(block, Picture))
+    if kind == "win_matrix":
+        assert "SCARF: 2/2 against no pre-training" in shown
+    elif kind == "metric_table":
+        (table,) = [block for block in blocks if isinstance(block, Table)]
+        assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True]] * 2
+        assert table.rows[0][2].sort == pytest.approx(metric.scale * np.mean(better))
+    elif kind in ("gain_table", "box_plot"):
+        gain = 100 * metric.sign * (np.mean(better) / np.mean(worse) - 1)
+        assert f"SCARF {gain:+.2f} %" in shown
+
+
+def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    blocks = blocks_of(stored[0], "metric_table", columns="pretrain", metric="log_loss")
+
+    assert table_named(blocks, "metric_table").caption.startswith("Mean log-loss, ± standard error")
+    known = ", ".join(metric.name for metric in METRICS)
+    assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="f1") == [
+        Paragraph(f"Not drawn: metric=f1 is unknown; the metrics are: {known}.", warns=True)
+    ]
+
+
+def test_a_users_drawing_is_registered_by_being_a_subclass(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Counted(Drawing):
+        name = "counted_for_a_test"
+        what: str = "cells"
+
+        def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+            return [Paragraph(f"{len(self.cells(results))} {self.what} {options.metric}")]
+
+    try:
+        blocks = blocks_of(stored[0], "counted_for_a_test", what="of them", where={"pretrain": "scarf"})
+        assert said(blocks) == ["4 of them accuracy"]
+    finally:
+        del Counted
+        gc.collect()
+
+
+def test_the_win_matrix_counts_welchs_wins(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, values = stored
+    samples = {key: part["accuracy"].to_numpy() for key, part in values.groupby(["pretrain", "dataset_id"])}
+    wins = losses = 0
+    for dataset in values["dataset_id"].unique():
+        result = stats.ttest_ind(samples["scarf", dataset], samples["none", dataset], equal_var=False)
+        wins += result.pvalue < 0.05 and result.statistic > 0
+        losses += result.pvalue < 0.05 and result.statistic < 0
+    assert wins > 0
+
+    picture = blocks_of(results, "win_matrix", compare="pretrain")[0]
+
+    assert isinstance(picture, Picture)
+    (axes,) = picture.figure.axes
+    assert f"{wins}/{wins + losses}" in [t.get_text() for t in axes.texts if t.get_position() == (0, 1)]
+    surviving = table_named(blocks_of(results, "win_matrix", compare="pretrain"), "surviving-wins")
+    row = dict(zip(surviving.columns, entries(surviving)[0], strict=True))
+    assert (row["competitor"], row["reference"], row["welch"]) == ("no pre-training", "SCARF", f"{losses}–{wins}")
+
+
+def test_ranks_are_those_of_the_means(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, values = stored
+    means = values.pivot_table(index="dataset_id", columns="pretrain", values="accuracy")
+    ranks = means.rank(axis=1, ascending=False)
+
+    blocks = blocks_of(results, "win_matrix", compare="pretrain")
+
+    shown = {row[0]: row[1] for row in entries(table_named(blocks, "-ranks"))}
+    assert shown == {PRETRAINS[str(name)]: f"{rank:.2f}" for name, rank in ranks.mean().items()}
+    friedman = stats.friedmanchisquare(*ranks.to_numpy().T)
+    assert (
+        f"Friedman's chi-squared {friedman.statistic:.1f}, p = {friedman.pvalue:.2g}."
+        in table_named(blocks, "-ranks").caption
+    )
+
+
+def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    blocks = blocks_of(stored[0], "win_matrix", Options(nemenyi=True), compare="pretrain")
+    (diagram,) = [b for b in blocks if isinstance(b, Picture) and b.name.endswith("-ranks")]
+
+    # q = 2.343 for three competitors (Demšar 2006, table 5a)
+    assert f"critical difference, {2.343 * np.sqrt(3 * 4 / (6 * 4)):.3f}" in diagram.caption
+
+
+def test_accuracies_have_standard_errors_and_the_best_is_bold() -> None:
+    results = compared(
+        {"iris": {"none": [0.5, 0.7], "scarf": [0.8]}, "wine": {"none": [0.9, 0.9], "scarf": [0.6, 0.5]}}
+    )
+
+    table = table_named(blocks_of(results, "metric_table", columns="pretrain"), "metric_table")
+
+    assert table.columns == ("dataset", "no pre-training", "SCARF")
+    assert entries(table) == [["iris", "60.00 ± 10.00", "80.00 (1)"], ["wine", "90.00 ± 0.00", "55.00 ± 5.00"]]
+    assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True], [False, True, False]]
+    assert table.data.loc[1, ["mean", "standard_error"]].tolist() == pytest.approx([60, 10])
+
+
+def test_epochs_are_means_over_trials() -> None:
+    results = compared({"iris": {"none": [0.5, 0.7, 0.6], "scarf": [0.8, 0.9, 0.7]}})
+
+    table = table_named(blocks_of(results, "epochs_table", columns="pretrain"), "epochs_table")
+
+    assert entries(table) == [["iris", "11.00 ± 0.58", "11.00 ± 0.58"]]
+    assert not any(entry.best for row in table.rows for entry in row)
+
+
+def test_gains_are_shown_filtered_beside_all() -> None:
+    results = compared(
+        {
+            "sure": {"none": [0.50, 0.51, 0.49], "scarf": [0.60, 0.61, 0.59]},  # + 20 %
+            "unsure": {"none": [0.40, 0.60, 0.50], "scarf": [0.50, 0.65, 0.35]},  # 0 %
+        }
+    )
+
+    table = table_named(blocks_of(results, "gain_table", **SMALLEST["gain_table"]), "gain_table")
+
+    assert table.columns == ("labels, method", "SCARF, p < 0.20", "SCARF, all")
+    assert entries(table) == [["all labels, control", "+20.00 (1)", "+10.00 (2)"]]
+
+
+def test_what_is_missing_is_counted_and_named() -> None:
+    nan = float("nan")
+    results = compared(
+        {"iris": {"none": [0.5, 0.6, 0.7], "scarf": [0.6, 0.7, nan]}, "wine": {"none": [0.5, 0.6, 0.7], "scarf": []}}
+    )
+
+    blocks = blocks_of(results, "win_matrix", compare="pretrain")
+    assert said(blocks)[0] == (
+        "2 cells of this drawing with fewer trials than the fullest: "
+        "iris SCARF (2 of 3 trials), wine SCARF (0 of 3 trials)."
+    )
+    assert "1 dataset not ranked, for want of a competitor: wine (SCARF)." in said(blocks)
+    assert "1 gain not known yet, of 2: wine all labels, control, SCARF." in said(
+        blocks_of(results, "gain_table", **SMALLEST["gain_table"])
+    )
+    assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without a trial: wine SCARF."]
+
+
+def test_a_competitor_without_any_trial_is_named_and_the_others_are_drawn() -> None:
+    trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
+    blocks = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
+
+    assert isinstance(blocks[0], Picture)
+    assert "Without any finished trial, and left out: SCARF AE." in said(blocks)
+
+
+def test_two_settings_under_one_name_are_refused() -> None:
+    cell = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
+    results = results_of(
+        [
+            (cell | {"corruption.rate": 0.3}, [0.5]),
+            (cell | {"corruption.rate": 0.6}, [0.5]),
+            (cell | {"pretrain": "none"}, [0.5]),
+        ]
+    )
+
+    (sentence,) = said(blocks_of(results, "win_matrix", compare="pretrain"))
+
+    assert sentence.startswith("Not drawn: Competitor SCARF has two values for trial 0 on dataset iris; ")
+
+
+def test_sensitivity_is_relative_to_each_datasets_best() -> None:
+    means = pd.DataFrame({0.3: [0.8, 0.5], 0.6: [1.0, 0.4]}, index=["iris", "wine"])
+
+    relative = relative_to_best(means)
+
+    assert relative["x"].tolist() == [0.3, 0.6]
+    assert relative["mean"].tolist() == pytest.approx([90, 90])
+    low, high = stats.t.interval(0.95, 1, 90, stats.sem([80, 100]))
+    assert relative.loc[0, ["low", "high"]].tolist() == pytest.approx([low, high])
+    assert relative_to_best(means.iloc[:1])[["low", "high"]].isna().all(axis=None)
+
+
+def test_sensitivity_names_datasets_that_lack_a_setting() -> None:
+    usual = {"regime": "full", "pretrain": "scarf", "method": "control"}
+    cells = [("iris", 0.3, [0.5]), ("iris", 0.6, [0.6]), ("wine", 0.3, [0.5]), ("wine", 0.6, [])]
+    results = results_of([(usual | {"dataset": d, "corruption.rate": rate}, values) for d, rate, values in cells])
+
+    blocks = blocks_of(results, "sensitivity", x="corruption.rate")
+
+    assert said(blocks) == ["Without trials of every corruption rate, and left out: wine."]
+    assert [row[:2] for row in entries(table_named(blocks, "sensitivity"))] == [["0.3", "83.33"], ["0.6", "100.00"]]
+    assert said(blocks_of(results, "sensitivity", x="method")) == [
+        "Not drawn: method has values that are not numbers: control."
+    ]
+
+
+def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    drawings = default_drawings(stored[0])
+
+    assert [(d.name, getattr(d, "compare", None) or getattr(d, "columns", None)) for d in drawings] == [
+        ("win_matrix", ["pretrain"]),
+        ("metric_table", ["pretrain"]),
+        ("wins_over_reference", ["pretrain"]),
+        ("gain_table", ["pretrain"]),
+        ("loss_curves", None),
+    ]
+
+
+def test_regimes_are_not_compared_with_each_other_by_default() -> None:
+    usual = {"dataset": "iris", "method": "control"}
+    cells = [(usual | {"regime": r, "pretrain": p}, [0.5, 0.6]) for r in ("full", "semi25") for p in ("none", "scarf")]
+
+    drawings = default_drawings(results_of(cells))
+
+    matrices = [d for d in drawings if d.name == "win_matrix"]
+    assert [(d.title, d.where) for d in matrices] == [
+        ("All against each other, all labels", {"regime": "full"}),
+        ("All against each other, 25 % labelled", {"regime": "semi25"}),
+    ]
+    (over,) = [d for d in drawings if isinstance(d, WinsOverReference)]
+    assert (over.rows, over.columns) == (["regime"], ["pretrain"])
+
+
+def test_an_option_with_numbers_has_its_sensitivity_by_default() -> None:
+    usual = {"dataset": "iris", "regime": "full", "pretrain": "scarf", "method": "control"}
+    results = results_of([(usual | {"corruption.rate": rate}, [0.5]) for rate in (0.3, 0.6)])
+
+    drawn = [(d.name, getattr(d, "x", None)) for d in default_drawings(results)]
+
+    assert drawn == [
+        ("win_matrix", None),
+        ("metric_table", None),
+        ("sensitivity", "corruption.rate"),
+        ("loss_curves", None),
+    ]

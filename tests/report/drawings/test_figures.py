@@ -1,0 +1,208 @@
+"""What figures show, read off their artists."""
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+
+from scarf_lightning.report.beside_paper import agreement_scatter
+from scarf_lightning.report.drawings.box_plot import box_plots
+from scarf_lightning.report.drawings.gain_table import gain_dots
+from scarf_lightning.report.drawings.loss_curves import loss_curves
+from scarf_lightning.report.drawings.ranks import critical_difference
+from scarf_lightning.report.drawings.sensitivity import sensitivity_line
+from scarf_lightning.report.drawings.win_matrix import heat_map
+from scarf_lightning.report.statistics import WinMatrix, gain_table
+from scarf_lightning.report.style import COLOURS, GREY, save
+from tests.report.cell_results import HOSTILE
+
+NAMES = ["none", "scarf", "scarf_ae"]
+
+
+def frame(values: list[list[int]], rows: list[str] = NAMES) -> pd.DataFrame:
+    return pd.DataFrame(values, index=rows, columns=NAMES)
+
+
+def matrix(rows: list[str] = NAMES) -> WinMatrix:
+    wins = frame([[0, 2, 0], [6, 0, 5], [0, 1, 0]], rows)
+    zero = frame([[0] * 3] * 3, rows)
+    ties = frame([[0, 2, 10], [2, 0, 4], [10, 4, 0]], rows)
+    incomplete = pd.DataFrame(columns=["dataset", "competitor", "trials", "expected"])
+    losses = frame([[0, 6, 0], [2, 0, 1], [0, 5, 0]], rows)
+    return WinMatrix(wins, losses, ties, zero, incomplete)
+
+
+def texts(axes: Axes) -> dict[tuple[float, float], str]:
+    return {
+        (round(float(text.get_position()[0]), 2), float(text.get_position()[1])): text.get_text() for text in axes.texts
+    }
+
+
+def test_the_heat_map_writes_fractions_and_the_minimum_of_each_row() -> None:
+    (axes,) = heat_map(matrix(), row_title="pretrain", column_title="against pretrain").axes
+
+    assert texts(axes) == {
+        (1, 0): "2/8",
+        (2, 0): "0/0",
+        (3.35, 0): "2/8",
+        (0, 1): "6/8",
+        (2, 1): "5/6",
+        (3.35, 1): "6/8",
+        (0, 2): "0/0",
+        (1, 2): "1/6",
+        (3.35, 2): "1/6",
+    }
+    assert [label.get_text() for label in axes.get_xticklabels()] == [*NAMES, "min"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == NAMES
+    assert axes.yaxis_inverted()
+
+
+def test_wins_are_blue_losses_red_and_nothing_grey() -> None:
+    (axes,) = heat_map(matrix(), row_title="", column_title="").axes
+    faces = {tuple(np.round(patch.get_xy().mean(axis=0)).astype(int)): patch.get_facecolor() for patch in axes.patches}
+
+    red, _, blue, _ = faces[1, 0]
+    assert red > blue
+    red, _, blue, _ = faces[0, 1]
+    assert blue > red
+    assert faces[2, 0][:3] == (0.9, 0.9, 0.9)
+
+
+def gains() -> pd.DataFrame:
+    values = {"scarf": [1.0, 2.0, 3.0, 500.0], "scarf_ae": [0.0, -1.0, np.nan, 0.5]}
+    kept = {"scarf": [True, True, False, True], "scarf_ae": [False, True, False, False]}
+    return pd.concat(
+        pd.DataFrame({"row": "control", "column": c, "dataset": list("abcd"), "gain": values[c], "kept": kept[c]})
+        for c in values
+    )
+
+
+def test_box_plots_have_a_point_a_dataset_kept_beside_all() -> None:
+    (axes,) = box_plots(gains(), reference="none", column_title="pretrain").axes
+    points: dict[tuple[int, str], int] = {}
+    for collection in axes.collections:
+        offsets = np.asarray(collection.get_offsets())
+        for x, _ in offsets:
+            key = (round(float(x)), to_hex(collection.get_facecolor()[0]))
+            points[key] = points.get(key, 0) + 1
+
+    assert points == {(0, COLOURS[0].lower()): 3, (0, GREY): 4, (1, COLOURS[1].lower()): 1, (1, GREY): 3}
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["scarf", "scarf_ae"]
+
+
+def test_a_point_beyond_the_whiskers_stands_at_the_edge() -> None:
+    many = pd.DataFrame(
+        {"row": "m", "column": "c", "dataset": range(9), "gain": [1, 2, 3, 4, 5, 6, 7, 8, 900.0], "kept": True}
+    )
+    (axes,) = box_plots(many, reference="none", column_title="pretrain").axes
+    low, high = axes.get_ylim()
+
+    assert low < 0
+    assert 8 < high < 10
+    heights = np.concatenate([np.asarray(c.get_offsets())[:, 1] for c in axes.collections if len(c.get_offsets())])
+    assert sorted(heights)[-2:] == [high, high]
+
+
+def test_gains_have_a_mark_for_the_kept_and_one_for_all() -> None:
+    table = gain_table(gains().assign(competitor="", reference="", p=0.5))
+    (axes,) = gain_dots(table, reference="none").axes
+    marks = [float(np.asarray(c.get_offsets())[0, 0]) for c in axes.collections if isinstance(c, PathCollection)]
+
+    kept, every = table["kept_mean"], table["mean"]
+    assert marks == pytest.approx([kept.iloc[0], every.iloc[0], kept.iloc[1], every.iloc[1]])
+
+
+def test_curves_end_where_half_of_the_trials_have_stopped() -> None:
+    epochs = {"a": 2, "b": 4, "c": 6}
+    curves = pd.DataFrame(
+        [
+            {"panel": "p", "phase": "pretrain", "line": line, "epoch": e, "train_loss": e, "validation_loss": 2 * e}
+            for line, last in epochs.items()
+            for e in range(1, last + 1)
+        ]
+    )
+
+    training, validation = loss_curves(curves).axes
+
+    assert [axes.get_title() for axes in (training, validation)] == ["training", "validation"]
+    faint, mean = training.lines[:-1], training.lines[-1]
+    assert sorted(int(np.isfinite(np.asarray(line.get_ydata())).sum()) for line in faint) == [2, 4, 6]
+    assert list(np.asarray(mean.get_xdata())) == [1, 2, 3, 4]
+    assert list(np.asarray(validation.lines[-1].get_ydata())) == [2, 4, 6, 8]
+
+
+def test_the_diagram_names_mean_ranks_and_joins_cliques() -> None:
+    ranks = pd.Series({"scarf": 1.2, "scarf_ae": 2.1, "none": 2.7})
+
+    (axes,) = critical_difference(ranks, [("scarf_ae", "none")], distance=0.5).axes
+
+    shown = [text.get_text() for text in axes.texts]
+    assert shown == ["1", "2", "3", "scarf  1.20", "scarf_ae  2.10", "none  2.70", "critical difference 0.50"]
+    (bar,) = [line for line in axes.lines if line.get_linewidth() == 3]
+    left, right = np.asarray(bar.get_xdata(), dtype=float)
+    assert 1.2 < left <= 2.1
+    assert 2.7 <= right < 3
+    (ruler,) = [line for line in axes.lines if line.get_marker() == "|"]
+    assert np.ptp(np.asarray(ruler.get_xdata(), dtype=float)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("x", "scale"), [([0.1, 0.5, 0.9], "linear"), ([32, 128, 1024], "log"), ([0, 10, 100], "linear")]
+)
+def test_the_sensitivity_line_suits_its_values(x: list[float], scale: str) -> None:
+    relative = pd.DataFrame({"x": x, "mean": [98.0, 100.0, 97.0], "low": np.nan, "high": np.nan})
+
+    (axes,) = sensitivity_line(relative, x_title="corruption.rate", y_title="accuracy").axes
+
+    assert axes.get_xscale() == scale
+    assert list(np.asarray(axes.lines[0].get_ydata())) == [98, 100, 97]
+    assert [label.get_text() for label in axes.get_xticklabels()] == [f"{value:g}" for value in x]
+
+
+def test_agreement_puts_the_paper_along_x_and_chance_apart() -> None:
+    cells = pd.DataFrame(
+        {
+            "regime": ["full", "full"],
+            "competitor": ["scarf + control"] * 2,
+            "mean": [0.9, 0.8],
+            "published": [0.95, 0.02],
+            "difference": [-0.05, 0.78],
+            "low": [-0.06, np.nan],
+            "high": [-0.04, np.nan],
+            "at_chance": [False, True],
+        }
+    )
+
+    scatter, below = agreement_scatter(cells).axes
+
+    ours = {tuple(np.round(np.column_stack(line.get_data()).astype(float), 6)[0]) for line in scatter.lines[1:]}
+    assert ours == {(95.0, 90.0), (2.0, 80.0)}
+    assert scatter.lines[-1].get_marker() == "x"
+    assert np.asarray(below.lines[0].get_ydata()) == pytest.approx([-5])
+
+
+def test_names_are_text_and_long_ones_are_cut() -> None:
+    (axes,) = heat_map(matrix([HOSTILE, "a $b^2$", "n" * 200]), row_title=HOSTILE, column_title="").axes
+
+    first, second, third = (label for label in axes.get_yticklabels())
+    assert first.get_text().startswith('<script>alert("x")')
+    assert second.get_text() == "a $b^2$"
+    assert not second.get_parse_math()
+    assert len(third.get_text()) == 32
+
+
+def test_figures_are_files_and_leave_no_state(tmp_path: Path) -> None:
+    before = dict(matplotlib.rcParams)
+    folder = tmp_path / "figures"
+    for name in ("first", "again"):
+        save(heat_map(matrix([HOSTILE, "b", "c"]), row_title="", column_title=""), folder, name)
+
+    assert dict(matplotlib.rcParams) == before
+    assert sorted(path.name for path in folder.iterdir()) == ["again.png", "again.svg", "first.png", "first.svg"]
+    assert (folder / "first.svg").read_bytes() == (folder / "again.svg").read_bytes()
+    assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,139 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from scarf_lightning.report.statistics.verdict import _signed_rank_cdf, judge, judge_datasets, judge_trials
+
+RATIO = 2 / 7
+
+
+def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, spread, size=n)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(3, 30))
+def test_one_dataset_has_the_corrected_resampled_interval(seed: int, n: int) -> None:
+    """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli, from their formulas."""
+    differences = normal(seed, n)
+    scale = math.sqrt((1 / n + RATIO) * differences.var(ddof=1))
+    posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
+
+    found = judge_trials(differences, rope=0.01, test_to_train=RATIO)
+
+    assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
+    assert found.better == pytest.approx(posterior.sf(0))
+    assert (found.helps, found.hurts) == pytest.approx((posterior.sf(0.01), posterior.cdf(-0.01)))
+    assert found.helps + found.same + found.hurts == pytest.approx(1)
+    assert (found.won, found.lost) == ((differences > 0).sum(), (differences < 0).sum())
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(6, 12))
+def test_many_datasets_have_the_interval_of_the_signed_rank_test(seed: int, n: int) -> None:
+    """A shift lies in the interval where SciPy's exact test does not reject it."""
+    means = normal(seed, n)
+    found = judge_datasets(np.column_stack([means, means]))
+
+    for shift in np.linspace(found.low - 0.01, found.high + 0.01, 9):
+        inside = found.low <= shift <= found.high
+        assert inside == (stats.wilcoxon(means - shift, method="exact").pvalue > 0.05)
+    pairs = [(a + b) / 2 for i, a in enumerate(means) for b in means[i:]]
+    assert found.difference == pytest.approx(np.median(pairs))
+
+
+def test_the_distribution_of_signed_ranks_by_hand() -> None:
+    assert _signed_rank_cdf(3).tolist() == [1 / 8, 2 / 8, 3 / 8, 5 / 8, 6 / 8, 7 / 8, 1]
+
+
+@pytest.mark.parametrize(
+    ("mean", "n", "answer"),
+    [
+        (0.20, 5, "helps"),
+        (-0.20, 5, "hurts"),
+        (0.0, 30, "no practical difference"),
+        (0.0, 9, "cannot tell yet"),
+        (0.012, 30, "cannot tell yet"),
+    ],
+)
+def test_an_answer_is_where_the_interval_lies(mean: float, n: int, answer: str) -> None:
+    differences = mean + 0.005 * np.resize([1.0, -1.0, 0.5, -0.5], n)
+
+    assert judge_trials(differences - differences.mean() + mean).answer == answer
+
+
+def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> None:
+    """Between the ends of the 90 % and the 95 % interval lies the region's end, or zero."""
+    noise = np.resize([1.0, -1.0], 10)
+    noise = noise / noise.std(ddof=1)
+    scale = math.sqrt(1 / 10 + RATIO)
+    likely, sure = (stats.t.ppf(p, 9) * scale for p in (0.95, 0.975))
+
+    def answer(mean: float, rope: float) -> str:
+        return judge_trials(mean + noise, rope=rope, test_to_train=RATIO).answer
+
+    assert answer(likely + 1.01, rope=1) == "helps"
+    assert answer(-likely - 1.01, rope=1) == "hurts"
+    assert answer(likely + 0.99, rope=1) == "cannot tell yet"
+    assert answer((likely + sure) / 2, rope=0) == "cannot tell yet"
+    assert answer(sure + 0.01, rope=0) == "helps"
+
+
+def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
+    for n in range(10):
+        assert judge_trials(np.zeros(n)).answer == "cannot tell yet"
+        assert n < 2 or judge_datasets(np.zeros((n, 30))).answer == "cannot tell yet"
+    assert judge_trials(np.zeros(10)).answer == "no practical difference"
+    assert judge_datasets(np.zeros((10, 3))).answer == "no practical difference"
+
+
+def test_too_few_trials_or_datasets_claim_nothing() -> None:
+    few = judge_trials(np.array([0.3, 0.31]))
+    assert (few.answer, few.trials, few.more) == ("cannot tell yet", 2, None)
+    assert math.isnan(few.low)
+    few = judge_datasets(np.full((5, 30), 0.3))
+    assert (few.answer, few.datasets) == ("cannot tell yet", 5)
+    assert math.isnan(few.low)
+    assert judge(np.full((1, 3), np.nan)).trials == 0
+
+
+def test_only_common_trials_and_datasets_count() -> None:
+    differences = np.full((3, 4), np.nan)
+    differences[1, :3] = [0.2, 0.21, 0.19]
+
+    found = judge(differences)
+
+    assert (found.datasets, found.trials, found.answer) == (1, 3, "helps")
+
+
+def test_an_interval_stays_within_the_metrics_bounds() -> None:
+    found = judge_trials(np.array([0.9, -0.9, 0.8]), width=1.0)
+
+    assert (found.low, found.high) == (-1.0, 1.0)
+
+
+def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> None:
+    found = judge_trials(normal(1, 5, mean=0.03))
+
+    assert found.answer == "cannot tell yet"
+    assert found.more is not None
+    assert found.more > 5
+    assert 0 <= found.chance <= 1
+    assert judge_trials(normal(1, 5, mean=0.03)) == found
+    assert judge_trials(normal(1, 4, mean=0.0)).more is None
+
+
+@pytest.mark.parametrize("truth", [0.0, 0.01])
+def test_few_are_told_that_a_difference_helps_which_has_no_consequence(truth: float) -> None:
+    """Differences correlated as splits of one table are; 95 % intervals err in one direction in 2.5 % of cases."""
+    random = np.random.default_rng(0)
+    correlation = RATIO / (1 + RATIO)
+    draws = 400
+    wrong = 0
+    for _ in range(draws):
+        noise = math.sqrt(correlation) * random.normal() + math.sqrt(1 - correlation) * random.normal(size=4)
+        wrong += judge_trials(truth + 0.02 * noise, test_to_train=RATIO).answer in ("helps", "hurts")
+
+    assert wrong <= stats.binom.ppf(0.999, draws, 0.05)

@@ -1,0 +1,230 @@
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.metrics import METRICS, Metric
+from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.blocks import Paragraph, Picture
+from scarf_lightning.report.commands import by_cells, by_sweep
+from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
+from scarf_lightning.report.effects import effects_figure
+from scarf_lightning.report.options import Options
+from scarf_lightning.report.reading import CellResults
+from scarf_lightning.report.style import as_inline, save
+from scarf_lightning.report.tables import Table
+from tests.report.cell_results import HOSTILE, compared, results_of
+
+HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]
+SPREAD, OTHER = [0.40, 0.60, 0.50, 0.70], [0.50, 0.42, 0.60, 0.61]
+SHARED = {"dataset": "iris", "regime": "full", "method": "control"}
+USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
+
+
+def said(results: CellResults, options: Options | None = None) -> list[str]:
+    blocks = answer_section(results, options or Options(), by_sweep(["sweeps=mine", "trials=4"])).blocks
+    return [block.text for block in blocks if isinstance(block, Paragraph)]
+
+
+def table_of(results: CellResults, options: Options | None = None) -> Table:
+    blocks = answer_section(results, options or Options(), by_sweep([])).blocks
+    (found,) = [block for block in blocks if isinstance(block, Table)]
+    return found
+
+
+def entries(table: Table) -> list[list[str]]:
+    return [[entry.text for entry in row] for row in table.rows]
+
+
+def one_axis(values: Mapping[str, Sequence[float]], **columns: Any) -> CellResults:
+    """SCARF with each corruption."""
+    cells = [(SHARED | {"pretrain": "scarf", "corruption": c} | columns, v) for c, v in values.items()]
+    return results_of(cells, usual=USUAL)
+
+
+def test_one_comparison_is_answered_in_one_sentence() -> None:
+    (sentence,) = said(compared({"iris": {"none": LOW, "scarf": HIGH}}))
+
+    assert sentence.startswith("SCARF helps on iris: +29.75 points of accuracy (+")
+    assert sentence.endswith(") over no pre-training, better in 4 of 4 trials.")
+
+
+def test_what_cannot_be_told_says_what_would_settle_it() -> None:
+    headline, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
+
+    assert headline.startswith("It cannot be told yet whether SCARF helps on iris: −1.40 points of accuracy (−")
+    assert "better in 2 of 5 trials" in headline
+    assert (
+        settle == "SCARF: more trials would hardly settle it, for splits of one dataset overlap; other datasets would."
+    )
+
+
+def test_too_few_trials_ask_for_more_with_the_command() -> None:
+    headline, settle = said(compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}))
+
+    assert headline == (
+        "It cannot be told yet whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
+        "better in 2 of 2 trials."
+    )
+    assert settle == "SCARF: too few trials to say; go on to 10: python train.py sweeps=mine trials=10"
+
+
+def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
+    results = compared({"iris": {"none": SPREAD, "scarf": [v + 0.3 for v in SPREAD], "scarf_ae": OTHER}})
+
+    headline, *_ = said(results)
+
+    assert (
+        headline
+        == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); 1 cannot be told yet."
+    )
+    assert [row[0] for row in entries(table_of(results))] == ["SCARF", "no pre-training", "SCARF AE"]
+
+
+def test_over_datasets_it_says_on_how_many() -> None:
+    spread = np.random.default_rng(0).normal(0.1, 0.01, size=8)
+    results = compared({f"d{i}": {"none": LOW, "scarf": [v + d for v in LOW]} for i, d in enumerate(spread)})
+
+    (headline,) = said(results)
+
+    assert headline.startswith("SCARF helps over 8 datasets: +")
+    assert headline.endswith("over no pre-training, better on 8 of 8 datasets.")
+    row = entries(table_of(results))[0]
+    assert row[-1] == "8–0"
+
+
+def test_few_datasets_ask_for_more_of_them() -> None:
+    values = {f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}
+
+    _, settle = said(compared(values))
+
+    assert settle == (
+        "SCARF: an answer needs 6 datasets or more: python train.py sweeps=mine trials=4 'dataset=glob(cc18-*)'"
+    )
+
+
+def test_along_one_axis_the_usual_option_is_the_reference() -> None:
+    results = one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH})
+
+    assert against_usual(results)[["cell", "reference", "name", "reference_name"]].to_numpy().tolist() == [
+        [0, 1, "mean", "marginal corruption"],
+        [2, 1, "no corruption", "marginal corruption"],
+    ]
+    assert said(results)[0].startswith(
+        "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean −29.75 points)"
+    )
+
+
+def test_two_axes_are_named_by_what_is_unusual() -> None:
+    cells = [
+        (SHARED | {"pretrain": "scarf", "corruption": c, "corruption.rate": r}, HIGH)
+        for c in ("marginal", "mean")
+        for r in (0.3, 0.6)
+    ]
+
+    comparisons = compare_all(results_of(cells, usual=USUAL), Options())
+
+    assert {each.reference for each in comparisons} == {"marginal corruption, rate 0.6"}
+    assert sorted(each.label for each in comparisons) == ["mean corruption", "mean corruption, rate 0.3", "rate 0.3"]
+
+
+def test_a_cell_alone_shows_every_metric() -> None:
+    results = results_of([(SHARED | {"pretrain": "scarf"}, HIGH)])
+
+    assert said(results) == [
+        "SCARF, control on iris: accuracy 80.00 % (78.70 to 81.30) in 4 trials. There is nothing to compare it with; "
+        "train a reference on the same data, such as pretrain=none."
+    ]
+    assert entries(table_of(results))[0][1:] == ["accuracy, %", "80.00", "78.70 to 81.30", "4"]
+
+
+def test_a_pretraining_is_paired_with_what_lacks_it_alone() -> None:
+    shared = {"dataset": "iris", "regime": "semi25"}
+    scarf = {"pretrain": "scarf", "corruption": "marginal"}
+    results = results_of(
+        [
+            (shared | {"pretrain": "none", "method": "control"}, LOW),
+            (shared | {"method": "control", "corruption.rate": 0.3} | scarf, HIGH),
+            (shared | {"method": "control", "corruption.rate": 0.6} | scarf, HIGH),
+            (shared | {"method": "mixup", "corruption.rate": 0.6} | scarf, HIGH),  # nothing to pair it with
+            (shared | {"pretrain": "none", "method": "scarf_augment", "corruption": "marginal"}, HIGH),
+        ]
+    )
+
+    pairs = against_none(results)
+
+    assert pairs[["cell", "reference"]].to_numpy().tolist() == [[1, 0], [2, 0]]
+    assert pairs["name"].tolist() == ["SCARF, rate 0.3", "SCARF, rate 0.6"]
+
+
+def test_scalings_are_paired_with_themselves() -> None:
+    cells = [
+        (SHARED | {"scaling": scaling, "pretrain": pretrain}, HIGH if scaling == "zscore" else LOW)
+        for scaling in ("zscore", "minmax")
+        for pretrain in ("none", "scarf")
+    ]
+
+    comparisons = compare_all(results_of(cells), Options())
+
+    assert [each.verdict.difference for each in comparisons] == [0, 0]
+    assert {each.context for each in comparisons} == {
+        "all labels, control, zscore scaling",
+        "all labels, control, minmax scaling",
+    }
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_every_metric_is_answered_in_its_own_direction(metric: Metric) -> None:
+    better, worse = (HIGH, LOW)[:: metric.sign]
+    cells = [(SHARED | {"pretrain": p}, v) for p, v in (("none", worse), ("scarf", better))]
+
+    results, options = results_of(cells, metric=metric.name), Options(metric=metric.name)
+
+    assert said(results, options)[0].startswith("SCARF helps on iris: +")
+    first, second = entries(table_of(results, options))
+    assert (first[0], second[0]) == ("SCARF", "no pre-training")
+    assert first[1:3] == ["helps", f"{metric.scale * np.mean(better):{metric.digits}}"]
+    (only,) = compare_all(results, options)
+    width = metric.bounds[1] - metric.bounds[0]
+    assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width
+
+
+def test_trials_without_the_metric_do_not_count() -> None:
+    results = compared({"iris": {"none": LOW, "scarf": HIGH}})
+    results.trials.loc[results.trials["trial"] == 3, "accuracy"] = math.nan
+
+    (only,) = compare_all(results, Options())
+
+    assert only.verdict.trials == 3
+
+
+def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
+    results = compared({HOSTILE: {"none": LOW, "scarf": HIGH}})
+    comparisons = compare_all(results, Options())
+    save(effects_figure(comparisons, METRICS[0], 0.01), tmp_path, "effects")
+
+    inline = as_inline((tmp_path / "effects.svg").read_text())
+
+    assert inline.startswith("<svg")
+    assert inline.count("<title>SCARF: +29.75 points of accuracy (") == 2
+    assert ' id="axes_1"' not in inline
+    (picture,) = [b for b in answer_section(results, Options(), by_sweep([])).blocks if isinstance(b, Picture)]
+    assert "+29.75" in picture.alt
+
+
+def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
+    results = compared({"iris": {"none": LOW, "scarf": HIGH}})
+    asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]
+    results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
+    (only,) = compare_all(results, Options())
+
+    assert by_cells(results, Path("elsewhere"))(only, "trials=20") == (
+        "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"
+    )
+    results.cells["overrides"] = [("method=mixup", "pretrain=none"), ("seed=1",)]
+    assert by_cells(results, Path("results"))(only, "trials=20") == (
+        "python train.py seed=1 trials=20 && python train.py method=mixup pretrain=none trials=20"
+    )

@@ -1,0 +1,172 @@
+import math
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.report.competitors import competing, distinguishing, grid_over_reference, labels, select
+from tests.report.cell_results import results_of
+
+RATE = "corruption.rate"
+ACCURACY = metric_named("accuracy")
+
+
+def cell(dataset: str, pretrain: str, **columns: Any) -> dict[str, Any]:
+    return {"dataset": dataset, "pretrain": pretrain, "method": "control", "regime": "full"} | columns
+
+
+RESULTS = results_of(
+    [
+        (cell("iris", "none"), [0.8, 0.9]),
+        (cell("iris", "scarf", corruption="marginal", **{RATE: 0.3}), [0.8, 0.9]),
+        (cell("iris", "scarf", corruption="marginal", **{RATE: 0.6}), [0.7, math.nan]),
+        (cell("iris", "scarf_ae", corruption="marginal", **{RATE: 0.6}), []),
+        (cell("wine", "none"), [0.5, 0.6]),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "chosen"),
+    [
+        ({}, [0, 1, 2, 3, 4]),
+        ({"pretrain": "scarf"}, [1, 2]),
+        ({"pretrain": ["none", "scarf_ae"], "dataset": "iris"}, [0, 3]),
+        ({RATE: [0.6, None]}, [0, 2, 3, 4]),
+        ({RATE: None}, [0, 4]),
+    ],
+)
+def test_where_chooses_cells_by_their_columns(where: dict[str, Any], chosen: list[int]) -> None:
+    assert list(select(RESULTS, where).index) == chosen
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"corruption.rat": 0.6}, "No cell uses corruption.rat; the columns are: corruption, corruption.rate."),
+        (
+            {"pretrian": "none"},
+            f"No cell uses pretrian; the columns are: dataset, pretrain, method, regime, corruption, {RATE}.",
+        ),
+        ({"pretrain": "scarf_disc"}, "No cell has pretrain=scarf_disc."),
+        ({"fingerprint": "0" * 16}, None),
+    ],
+)
+def test_where_that_chooses_nothing_says_so(where: dict[str, Any], sentence: str | None) -> None:
+    with pytest.raises(UsageError) as refused:
+        select(RESULTS, where)
+    assert sentence is None or str(refused.value) == sentence
+
+
+def test_cells_are_called_in_words_by_what_they_use() -> None:
+    assert list(labels(RESULTS.cells, ["pretrain", RATE])) == [
+        "no pre-training",
+        "SCARF, rate 0.3",
+        "SCARF, rate 0.6",
+        "SCARF AE, rate 0.6",
+        "no pre-training",
+    ]
+    assert list(labels(RESULTS.cells, [RATE])) == [
+        "corruption rate not used",
+        "0.3",
+        "0.6",
+        "0.6",
+        "corruption rate not used",
+    ]
+
+
+def test_what_is_usual_goes_without_saying() -> None:
+    usual = {"pretrain": "scarf", "method": "control", RATE: 0.6}
+
+    named = list(labels(RESULTS.cells, ["pretrain", "method", RATE], usual))
+
+    assert named == ["no pre-training", "SCARF, rate 0.3", "SCARF", "SCARF AE", "no pre-training"]
+    assert list(labels(RESULTS.cells[:1], ["method"], usual)) == ["control"]
+
+
+def test_an_option_called_none_is_not_what_does_not_use_the_axis() -> None:
+    cells = [
+        (cell("iris", "none"), [0.8, 0.9]),
+        (cell("iris", "scarf", corruption="none"), [0.7, 0.8]),
+        (cell("iris", "scarf", corruption="marginal"), [0.8, 0.9]),
+    ]
+    results = results_of(cells)
+
+    found = competing(results, results.cells, ["corruption"], ACCURACY)
+
+    assert found.names == ["corruption not used", "no corruption", "marginal"]
+    grid, _ = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none")
+    assert {reference for _, reference in grid.values()} == {"control, no corruption"}
+
+
+def test_two_settings_are_never_called_alike() -> None:
+    results = results_of(
+        [(cell("iris", "scarf", **{"loss.x": x, "views.x": v}), [1]) for x, v in ((1, None), (None, 1))]
+    )
+
+    assert list(labels(results.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
+
+
+def test_of_a_loss_lower_is_better() -> None:
+    results = results_of([(cell("iris", "none"), [0.5]), (cell("iris", "scarf"), [0.4])], metric="log_loss")
+
+    scores = competing(results, results.cells, ["pretrain"], metric_named("log_loss")).scores
+
+    assert scores["value"].tolist() == [-0.5, -0.4]
+    with pytest.raises(UsageError, match=r"^No trial of these cells has the metric auroc\.$"):
+        competing(results, results.cells, ["pretrain"], metric_named("auroc"))
+
+
+def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
+    results = results_of(
+        [
+            (cell("iris", "none"), [1]),
+            (cell("iris", "scarf", loss="infonce", **{"pretrain.batch_size": 128}), [1]),
+            (cell("iris", "scarf", loss="barlow_twins", **{"pretrain.batch_size": 128}), [1]),
+            (cell("unscaled", "none", scaling="none"), [1]),
+        ]
+    )
+
+    assert distinguishing(results.cells, results.axes) == ["pretrain", "loss"]
+    assert distinguishing(results.cells, results.axes, beyond=["loss"]) == []
+
+
+def test_scores_count_cells_that_have_none() -> None:
+    found = competing(RESULTS, RESULTS.cells, ["pretrain", RATE], ACCURACY)
+
+    assert found.names == ["no pre-training", "SCARF, rate 0.3", "SCARF, rate 0.6"]
+    assert found.empty == ["SCARF AE, rate 0.6"]
+    rows = found.scores.set_index(["dataset", "competitor", "trial"])["value"]
+    assert rows["iris", "SCARF, rate 0.3", 1] == 0.9
+    assert math.isnan(rows["iris", "SCARF AE, rate 0.6", 0])
+    assert len(rows) == 2 + 2 + 1 + 1 + 2
+
+
+def test_scores_need_a_finished_trial_and_a_known_column() -> None:
+    with pytest.raises(UsageError, match=r"^None of these cells has a finished trial\.$"):
+        competing(RESULTS, select(RESULTS, {"pretrain": "scarf_ae"}), ["pretrain"], ACCURACY)
+    with pytest.raises(UsageError, match=r"^No cell uses views; "):
+        competing(RESULTS, RESULTS.cells, ["views"], ACCURACY)
+
+
+def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
+    results = results_of(
+        [
+            (cell("iris", "none"), [1]),
+            (cell("iris", "scarf"), [1]),
+            (cell("iris", "none", method="mixup"), [1]),
+            (cell("iris", "scarf", method="mixup"), [1]),
+            (cell("iris", "scarf", method="distill"), [1]),
+        ]
+    )
+
+    grid, alone = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none")
+
+    assert grid == {
+        ("all labels, control", "SCARF"): ("all labels, control, SCARF", "all labels, control, no pre-training"),
+        ("all labels, mixup", "SCARF"): ("all labels, mixup, SCARF", "all labels, mixup, no pre-training"),
+    }
+    assert alone == ["all labels, distillation"]
+    with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
+        grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae")

@@ -1,0 +1,58 @@
+"""A user's own metric is stored, shown, logged and reported like ours."""
+
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.console.tables import cell_table
+from scarf_lightning.loggers.view import cell_view
+from scarf_lightning.metrics import Metric, register
+from scarf_lightning.report.blocks import Picture
+from scarf_lightning.report.commands import by_sweep
+from scarf_lightning.report.drawings import read_drawings
+from scarf_lightning.report.making import make_report
+from scarf_lightning.report.options import Options
+from scarf_lightning.report.reading import cells_of_folder, read_results
+from scarf_lightning.results import CellStore, identity, load
+from tests.cells import OF_WDBC, some_config, some_record
+
+
+@pytest.fixture
+def worst(monkeypatch: pytest.MonkeyPatch) -> Metric:
+    monkeypatch.setattr("scarf_lightning.metrics._of_plugins", {})
+    return register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda p, y: float(p.min())))
+
+
+def test_a_plugins_metric_is_everywhere(worst: Metric, tmp_path: Path) -> None:
+    fingerprints = {}
+    for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
+        store = CellStore(tmp_path, identity(some_config(pretrain=pretrain), "0" * 64))
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **OF_WDBC)
+        record = some_record(range(4), pretrained=pretrain != "none")
+        for row in record.rows:
+            row["worst"] = first + row["trial"] / 100  # type: ignore[index]
+        store.add(record)
+        fingerprints[pretrain] = store.fingerprint
+
+    table = load(tmp_path)
+    assert table.groupby("pretrain")["worst"].mean().round(3).to_dict() == {"none": 5.015, "scarf": 1.015}
+    assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.015)
+    rows = table[table["pretrain"] == "scarf"].to_dict("records")
+    assert "worst loss" in list(cell_table(rows).columns[0].cells)  # type: ignore[arg-type]
+
+    results = read_results(cells_of_folder(tmp_path)[0])
+    drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")
+    report = make_report(
+        results,
+        drawings,
+        Options(metric="worst"),
+        title="t",
+        paper=None,
+        defaults={},
+        command="",
+        more_trials=by_sweep([]),
+    )
+
+    assert report.answer[0].startswith("SCARF helps on wdbc: +4.0000 better worst loss (")
+    (matrix, *_) = [block for block in report.sections[1].blocks if isinstance(block, Picture)]
+    assert "SCARF: 1/1 against no pre-training" in matrix.alt

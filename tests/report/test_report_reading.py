@@ -1,0 +1,131 @@
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS
+from scarf_lightning.report.reading import WantedCell, cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.results import CellStore, identity
+from tests.cells import OF_WDBC, some_config, some_record
+
+
+def leave(results: Path, trials: range, *, data: str = "0" * 64, name: str = "wdbc", **chosen: str) -> CellStore:
+    """A cell in the store with these trials."""
+    store = CellStore(results, identity(some_config(**chosen), data))  # type: ignore[arg-type]
+    store.describe(dataset=name, dataset_id=1510, source="somewhere", config="", **OF_WDBC)
+    if trials:
+        store.add(some_record(trials, pretrained=chosen.get("pretrain") != "none"))
+    return store
+
+
+def asked(store: CellStore | None, trials: int = 3) -> WantedCell:
+    axes = {"dataset": "wdbc", "pretrain": "scarf"}
+    return WantedCell(axes, 1510, None if store is None else store.folder, trials)
+
+
+def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:
+    results = read_results([asked(leave(tmp_path, range(5)))])
+
+    assert results.trials["trial"].tolist() == [0, 1, 2]
+    assert results.trials["accuracy"].tolist() == pytest.approx([0.5, 0.51, 0.52])
+    assert results.trials["finetune_epochs"].tolist() == [7, 7, 7]
+    assert results.cells[["wanted", "finished"]].to_numpy().tolist() == [[3, 3]]
+    assert results.unfinished.empty
+
+
+def test_a_trial_that_diverged_is_finished_and_has_no_metrics(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2], diverged="finetune", **{metric.name: None for metric in METRICS}))
+
+    results = read_results([asked(store)])
+
+    assert results.cells["finished"].tolist() == [3]
+    assert results.trials["diverged"].tolist() == [False, False, True]
+    assert results.trials["accuracy"].isna().tolist() == [False, False, True]
+
+
+def test_a_half_finished_sweep_is_counted(tmp_path: Path) -> None:
+    some = leave(tmp_path, range(2))
+    none = leave(tmp_path, range(0), pretrain="none")
+
+    results = read_results([asked(some), asked(none), asked(None)])
+
+    assert results.cells["finished"].tolist() == [2, 0, 0]
+    assert results.unfinished.index.tolist() == [0, 1, 2]
+    assert results.cells["fingerprint"].tolist() == [some.fingerprint, none.fingerprint, None]
+    assert results.axes == ["dataset", "pretrain"]
+
+
+def test_damaged_records_are_named_and_left_out(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2]))
+    torn = next(store.folder.glob("stacks/0002-*"))
+    (torn / "curves.parquet").write_bytes(b"torn")
+
+    results = read_results([asked(store)], {Path("known"): "so it is"})
+
+    assert results.damaged == {Path("known"): "so it is", torn: "curves.parquet is torn"}
+    assert results.trials["trial"].tolist() == [0, 1]
+    assert set(curves_of(results, [0])["trial"]) == {0, 1}
+    assert sum(environments(results).values()) == 1
+
+
+def test_a_folder_asks_for_all_it_has_or_was_asked_for_in_the_papers_order(tmp_path: Path) -> None:
+    for pretrain, trials in (("scarf_ae", 2), ("none", 4), ("scarf", 3)):
+        leave(tmp_path, range(trials), pretrain=pretrain)
+
+    cells, damaged = cells_of_folder(tmp_path)
+
+    assert [cell.axes["pretrain"] for cell in cells] == ["none", "scarf", "scarf_ae"]
+    assert [cell.trials for cell in cells] == [4, 3, 2]
+    assert {cell.axes["dataset"] for cell in cells} == {"wdbc"}
+    assert damaged == {}
+
+
+def test_numbers_are_in_the_order_of_their_size(tmp_path: Path) -> None:
+    for rate in (0.6, 0.05, 0.3):
+        leave(tmp_path, range(1), corruption={"name": "marginal", "rate": rate})  # type: ignore[arg-type]
+
+    assert [cell.axes["corruption.rate"] for cell in cells_of_folder(tmp_path)[0]] == [0.05, 0.3, 0.6]
+
+
+def test_other_data_of_the_same_name_are_another_dataset(tmp_path: Path) -> None:
+    for data in ("a" * 64, "b" * 64):
+        leave(tmp_path, range(1), data=data)
+
+    assert [cell.axes["dataset"] for cell in cells_of_folder(tmp_path)[0]] == ["wdbc (aaaaaa)", "wdbc (bbbbbb)"]
+
+
+def test_a_torn_description_is_named(tmp_path: Path) -> None:
+    leave(tmp_path, range(1))
+    torn = leave(tmp_path, range(1), pretrain="none").folder / "cell.json"
+    torn.write_text("{")
+
+    cells, damaged = cells_of_folder(tmp_path)
+
+    assert len(cells) == 1
+    assert damaged == {torn: "cell.json is torn"}
+
+
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds no results; train a cell first, or name another folder\.$"):
+        cells_of_folder(tmp_path / "nowhere")
+
+
+def test_curves_are_those_of_the_wanted_trials(tmp_path: Path) -> None:
+    results = read_results([asked(leave(tmp_path, range(3)), trials=2), asked(None)])
+
+    curves = curves_of(results, [0])
+
+    assert curves[["phase", "trial", "epoch"]].drop_duplicates().shape[0] == 2 * 2 * 2
+    assert set(curves["cell"]) == {0}
+    assert curves_of(read_results([asked(None)]), [0]).empty
+
+
+def test_environments_are_counted(tmp_path: Path) -> None:
+    store = leave(tmp_path, range(2))
+    store.add(some_record([2]))
+
+    found = environments(read_results([asked(store)]))
+
+    assert found == {(("python", "3.11"), ("torch", "2")): 2}
