@@ -15,6 +15,7 @@ from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.roster import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
@@ -230,4 +231,5 @@ def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: n
         DeviceTable(table, unscaled, device="cpu", dtype=torch.float32)
     assert DeviceTable(table, unscaled, device="cpu", dtype=torch.float64).n_features == 3
     scaled = Preprocessing.fit(table, [rows], ZScore())
-    assert DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None]).isfinite().all()
+    found = DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None], Roster(1))
+    assert found.isfinite().all()

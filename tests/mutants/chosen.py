@@ -1,0 +1,109 @@
+"""Which modules are mutated, which tests stand guard over each, and mutants that are always made."""
+
+from pathlib import Path
+
+from tests.mutants.operators import Mutant
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "scarf_lightning"
+
+MUTATED = (
+    "data", "corruption", "losses", "networks", "pretexts", "engine", "methods", "results", "config", "sweeping",
+    "report/statistics", "randomness.py", "roster.py", "metrics.py", "settings.py",
+)  # fmt: skip
+"""Folders and modules of the package."""
+
+STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_tasks")
+PRETEXTS = ("engine/test_pretext_tasks", "engine/test_pretrain", "engine/test_stack_contract")
+STACKS = ("engine/test_stack_contract", "engine/test_pretrain", "engine/test_finetune")
+CONFIG = ("config/test_conf_folder", "config/test_registry", "config/test_combinations")
+
+GUARDS: dict[str, tuple[str, ...]] = {
+    "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
+    "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
+    "data/sources/base.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
+    "data/sources/file.py": ("data/sources/test_file_source",),
+    "data/sources/file_formats.py": ("data/sources/test_file_source",),
+    "data/sources/openml.py": ("data/sources/test_openml_source",),
+    "data/sources/openml_client.py": ("data/sources/test_openml_source",),
+    "data/sources/__init__.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
+    "corruption/base.py": ("corruption/test_strategies", "corruption/test_selection"),
+    "corruption/": STRATEGIES,
+    "losses/base.py": ("losses/test_every_loss", "losses/test_infonce"),
+    "losses/similarity.py": ("losses/test_infonce", "losses/test_discrimination"),
+    "networks/base.py": ("networks/test_initialisation", "networks/test_mlp", "networks/test_dropout"),
+    "pretexts/vime.py": ("pretexts/test_vime", *PRETEXTS),
+    "pretexts/subtab.py": ("pretexts/test_subtab", *PRETEXTS),
+    "pretexts/": PRETEXTS,
+    "engine/base.py": ("engine/test_early_stopping", *STACKS),
+    "engine/pretext_task.py": PRETEXTS,
+    "engine/cotrain.py": ("engine/test_pretext_tasks", "methods/test_every_method"),
+    "engine/rows.py": ("data/test_device_table", "corruption/test_strategies", *STACKS),
+    "engine/encoder.py": ("corruption/test_strategies", "methods/test_soft_targets", "data/test_device_table"),
+    "engine/setup.py": ("methods/test_soft_targets", *STACKS),
+    "engine/exactness.py": ("engine/test_hardware", "test_rounding"),
+    "engine/fitting.py": ("engine/test_pretrain", "engine/test_finetune", "engine/test_stack_contract"),
+    "engine/": STACKS,
+    "methods/mixup.py": ("methods/test_soft_targets",),
+    "methods/distill.py": ("methods/test_soft_targets", "methods/test_every_method"),
+    "methods/dropout.py": ("methods/test_soft_targets", "methods/test_probe", "methods/test_every_method"),
+    "methods/label_smoothing.py": ("methods/test_soft_targets", "methods/test_every_method"),
+    "methods/base.py": ("methods/test_control", "methods/test_ragged", "methods/test_every_method"),
+    "methods/cotrain.py": ("engine/test_pretext_tasks", "methods/test_every_method"),
+    "methods/scarf_augment.py": ("engine/test_pretext_tasks", "methods/test_every_method"),
+    "methods/bitempered.py": ("methods/test_soft_targets", "methods/test_every_method"),
+    "methods/": ("methods/test_ragged",),
+    "results/records.py": ("results/test_records", "results/test_store"),
+    "results/files.py": ("results/test_files", "results/test_store"),
+    "config/schema.py": (*CONFIG, "results/test_identity"),
+    "config/": CONFIG,
+    "sweeping/progress.py": ("sweeping/test_sweep_progress",),
+    "report/statistics/stability.py": ("report/statistics/test_rank_stability",),
+    "report/statistics/comparisons.py": ("report/statistics/test_wins", "report/statistics/test_gains"),
+    "report/statistics/scores.py": ("report/statistics/test_score_array",),
+    "settings.py": ("config/test_registry", "config/test_conf_folder", "config/test_combinations"),
+}
+"""Tests of a module, or of all in a folder, where its mirror is missing or is not all that guards it."""
+
+NAMED = (
+    ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
+    ("data/regimes.py", "max(1, round(self.labelled * len(labels)))", "max(1, int(self.labelled * len(labels)))"),
+    ("data/regimes.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
+    ("methods/xgboost.py", "stack.encoded(stack.data.labelled)[0]",
+     "stack.encoded(stack.data.train[:, : stack.data.labelled.shape[1]])[0]"),
+    ("methods/tri_train.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
+    ("report/statistics/gains.py", "alpha: float = 0.20", "alpha: float = 0.05"),
+    ("report/statistics/significance.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
+    ("randomness.py", ">> 1", ">> 2"),
+    ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
+    ("engine/early_stopping.py", ") / len(self.active)", ")"),
+)  # fmt: skip
+"""Module, a text that occurs once in it, and what takes its place. Each of them is a fault that has once been missed."""
+
+
+def modules() -> list[str]:
+    """All mutated modules, by their paths in the package."""
+    found = [
+        path
+        for part in MUTATED
+        for path in ([PACKAGE / part] if part.endswith(".py") else (PACKAGE / part).rglob("*.py"))
+    ]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in found)
+
+
+def guards(module: str) -> tuple[str, ...]:
+    """Test files of a module, from the root: the table's entry, else its mirror, else the table's for its folder."""
+    room, name = Path(module).parent, Path(module).stem
+    mirror = (room / f"test_{name}").as_posix()
+    folder = f"{module.split('/')[0]}/"
+    if module in GUARDS:
+        found = GUARDS[module]
+    elif (ROOT / "tests" / f"{mirror}.py").exists():
+        found = (mirror,)
+    else:
+        found = GUARDS.get(folder, ())
+    return tuple(f"tests/{test}.py" for test in found)
+
+
+def named_mutants(module: str, source: str) -> list[Mutant]:
+    return [Mutant.named(module, source, before, after) for file, before, after in NAMED if file == module]
