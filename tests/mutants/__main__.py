@@ -38,9 +38,8 @@ MINIMUM_SECONDS, TIMES_LONGER = 60.0, 5.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: ``killed``, ``timed out``, ``survived``, or ``unjudged`` where its tests fail without it.
-
-    ``by`` is the test that failed.
+    """What became of a mutant: ``killed`` by the test ``by``, ``timed out``, ``survived``; or ``unjudged``, where its
+    tests fail without it.
     """
 
     mutant: Mutant
@@ -68,13 +67,12 @@ def main() -> int:
         verdicts = [verdict for verdicts in judged for verdict in verdicts]
     fates = Counter(verdict.fate for verdict in verdicts)
     killed = fates["killed"] + fates["timed out"]
-    print(
-        f"\n{len(verdicts)} mutants, {killed} killed ({killed / len(verdicts):.1%}), {fates['timed out']} of them by time"
-    )
+    share = killed / len(verdicts)
+    print(f"\n{len(verdicts)} mutants, {killed} killed ({share:.1%}), {fates['timed out']} of them by time")
     for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant)):
         if verdict.fate in {"survived", "unjudged"}:
             print(f"{verdict.fate}: {verdict.mutant}")
-    return int(killed < GOAL * len(verdicts))
+    return int(share < GOAL)
 
 
 def _options() -> argparse.Namespace:
@@ -82,7 +80,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="FILE", help="a module, by its path in scarf_lightning")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--lines", type=int, default=35, help="a mutant is made of every so many lines")
+    parser.add_argument("--lines", type=int, default=60, help="a mutant is made of every so many lines")
     return parser.parse_args()
 
 
@@ -130,7 +128,7 @@ def _judge_all(folder: Path, of_one_kind: tuple[tuple[str, ...], list[Mutant]]) 
 
 
 def _run(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float, str]:
-    """The exit status of the tests (None: they took longer than ``limit`` seconds), their seconds, and what they said."""
+    """The tests' exit status (None where they took longer than ``limit`` seconds), their seconds, and what they said."""
     log = copy / "log.txt"
     started = time.monotonic()
     child = os.fork()

@@ -78,7 +78,7 @@ NAMED = (
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
     ("engine/early_stopping.py", ") / len(self.active)", ")"),
 )  # fmt: skip
-"""Module, a text that occurs once in it, and what takes its place. Each of them is a fault that has once been missed."""
+"""Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
 
 
 def modules() -> list[str]:
