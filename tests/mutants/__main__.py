@@ -128,7 +128,7 @@ def _judge_all(folder: Path, of_one_kind: tuple[tuple[str, ...], list[Mutant]]) 
 
 
 def _run(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float, str]:
-    """The tests' exit status (None where they took longer than ``limit`` seconds), their seconds, and what they said."""
+    """The tests' exit status (None where they took longer than ``limit`` seconds), the seconds, and what they said."""
     log = copy / "log.txt"
     started = time.monotonic()
     child = os.fork()
