@@ -113,8 +113,6 @@ def test_the_place_of_the_node_stands_before_the_option() -> None:
         return refusal(lambda: typed(Inner, OmegaConf.create(given), "network.encoder"))
 
     assert named({"width": 0}) == "network.encoder.width must be at least 1, not 0."
-    assert named({"width": 10**6}) == "network.encoder.width must be at most 100000, not 1000000."
-    assert named({"depth": 10**4}) == "network.encoder.depth must be at most 1000, not 10000."
     assert named({"width": "x"}).startswith("network.encoder.width: ")
     unknown = "network.encoder.wdth is not an option; the options of network.encoder are: width."
     assert named({"wdth": 1}) == unknown

@@ -233,3 +233,12 @@ def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: n
     scaled = Preprocessing.fit(table, [rows], ZScore())
     found = DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None], Roster(1))
     assert found.isfinite().all()
+
+
+def test_it_is_the_scaled_value_that_must_not_exceed_the_largest_number() -> None:
+    """Of 1000, ..., 1003 the largest z-score is 1.5 / sqrt(1.25), some 1.34."""
+    table = numbers(x=[1000.0, 1001.0, 1002.0, 1003.0])
+    fitted = Preprocessing.fit(table, [None], ZScore())
+    fitted.check_range(table, 1.35)
+    with pytest.raises(UsageError, match="^The numbers of column 'x' become larger"):
+        fitted.check_range(table, 1.34)

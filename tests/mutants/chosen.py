@@ -16,7 +16,7 @@ MUTATED = (
 STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_tasks")
 PRETEXTS = ("engine/test_pretext_tasks", "engine/test_pretrain", "engine/test_stack_contract")
 STACKS = ("engine/test_stack_contract", "engine/test_pretrain", "engine/test_finetune")
-CONFIG = ("config/test_conf_folder", "config/test_registry", "config/test_combinations")
+CONFIG = ("config/test_typed", "config/test_registry", "config/test_conf_folder")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
@@ -55,13 +55,13 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "methods/": ("methods/test_ragged",),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/files.py": ("results/test_files", "results/test_store"),
-    "config/schema.py": (*CONFIG, "results/test_identity"),
+    "config/schema.py": (*CONFIG, "results/test_identity", "config/test_combinations"),
     "config/": CONFIG,
     "sweeping/progress.py": ("sweeping/test_sweep_progress",),
     "report/statistics/stability.py": ("report/statistics/test_rank_stability",),
     "report/statistics/comparisons.py": ("report/statistics/test_wins", "report/statistics/test_gains"),
     "report/statistics/scores.py": ("report/statistics/test_score_array",),
-    "settings.py": ("config/test_registry", "config/test_conf_folder", "config/test_combinations"),
+    "settings.py": CONFIG,
 }
 """Tests of a module, or of all in a folder, where its mirror is missing or is not all that guards it."""
 
