@@ -240,5 +240,5 @@ def test_it_is_the_scaled_value_that_must_not_exceed_the_largest_number() -> Non
     table = numbers(x=[1000.0, 1001.0, 1002.0, 1003.0])
     fitted = Preprocessing.fit(table, [None], ZScore())
     fitted.check_range(table, 1.35)
-    with pytest.raises(UsageError, match="^The numbers of column 'x' become larger"):
+    with pytest.raises(UsageError, match=r"^The numbers of column 'x' become larger"):
         fitted.check_range(table, 1.34)

@@ -8,6 +8,7 @@ project itself. Every test process is forked from one that has imported the libr
 """
 
 import argparse
+import math
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -38,8 +39,8 @@ MINIMUM_SECONDS, TIMES_LONGER = 60.0, 5.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: ``killed`` by the test ``by``, ``timed out``, ``survived``; or ``unjudged``, where its
-    tests fail without it.
+    """What became of a mutant: ``killed`` by the test ``by``, ``timed out``, ``survived``; or ``unjudged``, where it
+    has no tests or they fail without it.
     """
 
     mutant: Mutant
@@ -54,17 +55,13 @@ class Verdict:
 def main() -> int:
     options = _options()
     chosen = [mutant for module in options.only or modules() for mutant in _of(module, options.seed, options.lines)]
-    by_guards: dict[tuple[str, ...], list[Mutant]] = defaultdict(list)
-    for mutant in chosen:
-        by_guards[guards(mutant.file)].append(mutant)
-    if unguarded := by_guards.get(()):
-        raise SystemExit(f"No test mirrors {unguarded[0].file}: name its tests in tests/mutants/chosen.py.")
     print(f"{len(chosen)} mutants of {len({mutant.file for mutant in chosen})} modules", flush=True)
 
     _import_libraries()
+    files = sorted({file for mutant in chosen for file in guards(mutant.file)})
     with tempfile.TemporaryDirectory() as folder, get_context("fork").Pool(options.processes) as pool:
-        judged = pool.imap_unordered(partial(_judge_all, Path(folder)), by_guards.items())
-        verdicts = [verdict for verdicts in judged for verdict in verdicts]
+        usual = dict(zip(files, pool.imap(partial(_usual_seconds, Path(folder)), files), strict=True))
+        verdicts = list(pool.imap_unordered(partial(_judge, Path(folder), usual), chosen))
     fates = Counter(verdict.fate for verdict in verdicts)
     killed = fates["killed"] + fates["timed out"]
     share = killed / len(verdicts)
@@ -99,32 +96,40 @@ def _import_libraries() -> None:
         __import__(name)
 
 
-def _judge_all(folder: Path, of_one_kind: tuple[tuple[str, ...], list[Mutant]]) -> list[Verdict]:
-    """Verdicts on mutants with the same guards, which must pass without any."""
-    tests, mutants = of_one_kind
+def _copy(folder: Path) -> Path:
+    """This process's copy of the project."""
     copy = folder / str(os.getpid())
     if not copy.exists():
+        copy.mkdir()
         for part in COPIED:
-            place = copy / part
-            place.parent.mkdir(exist_ok=True)
-            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy2)(ROOT / part, place)
-    code, usual, said = _run(copy, tests, limit=3600)
+            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy2)(ROOT / part, copy / part)
+    return copy
+
+
+def _usual_seconds(folder: Path, file: str) -> float:
+    """Seconds that a file of tests takes without any mutant; NaN where it fails even so."""
+    code, seconds, said = _run(_copy(folder), (file,), limit=math.inf)
     if code != 0:
-        print(f"Without any mutant, {' '.join(tests)} fail:\n{said}", flush=True)
-        return [Verdict(mutant, "unjudged", 0.0) for mutant in mutants]
-    limit = max(MINIMUM_SECONDS, TIMES_LONGER * usual)
-    verdicts = []
-    for mutant in mutants:
-        file = copy / "scarf_lightning" / mutant.file
-        source = file.read_text(encoding="utf-8")
-        file.write_text(mutant.apply(source), encoding="utf-8")
-        code, seconds, said = _run(copy, tests, limit)
-        file.write_text(source, encoding="utf-8")
-        fate = "timed out" if code is None else "killed" if code else "survived"
-        by = next((line.split()[1] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
-        verdicts.append(Verdict(mutant, fate, seconds, by))
-        print(verdicts[-1], flush=True)
-    return verdicts
+        print(f"{file} fails without any mutant:\n{said}", flush=True)
+    return math.nan if code else seconds
+
+
+def _judge(folder: Path, usual: dict[str, float], mutant: Mutant) -> Verdict:
+    """The verdict on a mutant, by its guards and the seconds that they usually take."""
+    copy, tests = _copy(folder), guards(mutant.file)
+    expected = sum(usual[file] for file in tests)
+    if not tests or math.isnan(expected):
+        return Verdict(mutant, "unjudged", 0.0)
+    file = copy / "scarf_lightning" / mutant.file
+    source = file.read_text(encoding="utf-8")
+    file.write_text(mutant.apply(source), encoding="utf-8")
+    code, seconds, said = _run(copy, tests, max(MINIMUM_SECONDS, TIMES_LONGER * expected))
+    file.write_text(source, encoding="utf-8")
+    fate = "timed out" if code is None else "killed" if code else "survived"
+    by = next((line.split()[1] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
+    verdict = Verdict(mutant, fate, seconds, by)
+    print(verdict, flush=True)
+    return verdict
 
 
 def _run(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float, str]:
