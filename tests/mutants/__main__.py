@@ -18,6 +18,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -59,9 +60,12 @@ def main() -> int:
 
     _import_libraries()
     files = sorted({file for mutant in chosen for file in guards(mutant.file)})
-    with tempfile.TemporaryDirectory() as folder, get_context("fork").Pool(options.processes) as pool:
-        usual = dict(zip(files, pool.imap(partial(_usual_seconds, Path(folder)), files), strict=True))
-        verdicts = list(pool.imap_unordered(partial(_judge, Path(folder), usual), chosen))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(options.processes, mp_context=get_context("fork")) as pool,
+    ):
+        usual = dict(zip(files, pool.map(partial(_usual_seconds, Path(folder)), files), strict=True))
+        verdicts = list(pool.map(partial(_judge, Path(folder), usual), chosen))
     fates = Counter(verdict.fate for verdict in verdicts)
     killed = fates["killed"] + fates["timed out"]
     share = killed / len(verdicts)
