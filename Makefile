@@ -27,6 +27,7 @@ format: $(INSTALLED)
 
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.step_time
+	$(BIN)/python -m tests.benchmarks.network_time
 	$(BIN)/python -m tests.benchmarks.skip_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time

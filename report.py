@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
+from scarf_lightning.escaping import escaped
 from scarf_lightning.loggers import upload_sweep
 from scarf_lightning.report.beside_paper import published_competitors
 from scarf_lightning.report.drawings import check_drawings
@@ -87,8 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     index = write_report(report, Path(given.get("out", f"reports/{wanted.sweep.name}")))
     for sentence in dict.fromkeys([*report.about, *report.warnings]):
-        print(sentence)  # noqa: T201 - what a script says
-    print(f"The report is {index.absolute()}")  # noqa: T201
+        print(escaped(sentence))  # noqa: T201 - what a script says
+    print(escaped(f"The report is {index.absolute()}"))  # noqa: T201
     if "upload" not in given:
         return 0
     logger.name = given["upload"]
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str]) -> int:
     for results, cells in by_results(material).items():
         problems += upload_sweep(results, cells, wanted.sweep.name, index.parent, logger)
     for problem in problems:
-        sys.stderr.write(f"{problem}\n")
+        sys.stderr.write(f"{escaped(problem)}\n")
     return 1 if problems else 0
 
 
@@ -151,7 +152,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return main(arguments)
     except (UsageError, HydraException) as error:
-        sys.stderr.write(f"{error if isinstance(error, UsageError) else explain(error)}\n")
+        sys.stderr.write(f"{escaped(str(error) if isinstance(error, UsageError) else explain(error))}\n")
         return 1 if isinstance(error, NothingFinishedError) else 2
 
 

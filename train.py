@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from scarf_lightning.config import named_plugins, offer
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
+from scarf_lightning.escaping import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,6 +54,8 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     Heavy packages are imported here, where they are needed.
     """
     from scarf_lightning.config import build_parts
+    from scarf_lightning.config.combinations import check_labels, on_data, on_empty_selections
+    from scarf_lightning.console.reading import reading_report
     from scarf_lightning.engine.hardware import Hardware, choose_device, prepare_process
     from scarf_lightning.results import (
         CellStore,
@@ -66,12 +69,22 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
     from scarf_lightning.training import train_stack
 
     config, results = cell.config, cell.results
-    parts = build_parts(config)
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
+    is_first = last.source != cell.source
     table = last.load(cell.source)
-    note_data(results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes))
+    if is_first:
+        for line in reading_report(table):
+            console.print(line, soft_wrap=isinstance(line, str))
+    check_labels(config, table.n_unlabelled)
+    config = on_data(config, len(table.columns), table.n_encoded)
+    parts, on_selections = build_parts(config), on_empty_selections(cell.config, config)
+    for sentence in on_selections:
+        console.print(sentence, soft_wrap=True)
+    note_data(
+        results, cell.source, KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes, table.n_encoded)
+    )
     store = CellStore(results, identity(config, table.hash))
     pretrained = PretrainingStore(results, pretraining_identity(config, table.hash), config.cache.max_gb)
 
@@ -89,9 +102,11 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             classes=table.classes,
             overrides=cell.overrides,
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),
+            reading=table.report(on_selections),
         )
         missing = store.missing(range(config.trials))
-        for company in hardware.stacks(missing, config.trainer.trials_per_stack):
+        together = 1 if parts.splitting.is_ragged else config.trainer.trials_per_stack
+        for company in hardware.stacks(missing, together):
             stack = [trial for trial in company if trial in missing]
             shown = console if cell.is_alone else None
             record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
@@ -157,7 +172,7 @@ def run() -> int:
     except (UsageError, HydraException) as error:
         if wants_traceback:
             raise
-        sys.stderr.write(f"{error if isinstance(error, UsageError) else explain(error)}\n")
+        sys.stderr.write(f"{escaped(str(error) if isinstance(error, UsageError) else explain(error))}\n")
         return 2
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")

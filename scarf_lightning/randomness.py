@@ -31,6 +31,7 @@ class Purpose(StrEnum):
     FINETUNE_CORRUPTION = "corruption in fine-tuning"
     VALIDATION_VIEWS = "validation views"
     DROPOUT = "dropout"
+    PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
     TREES = "boosted trees"

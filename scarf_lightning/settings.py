@@ -47,6 +47,13 @@ def positive(settings: Any, option: str, most: float = math.inf) -> None:
         raise ValueError(f"{option} must be at most {most:g}, not {value}")
 
 
+def share(settings: Any, option: str) -> None:
+    """Raise a ValueError that names the option, unless it is at least 0 and below 1."""
+    value = getattr(settings, option)
+    if not 0 <= value < 1:
+        raise ValueError(f"{option} must be at least 0 and below 1, not {value}")
+
+
 @dataclass
 class FitSettings:
     """How one phase is trained: Adam, batches, early stopping.

@@ -14,7 +14,7 @@ import scarf_lightning
 PACKAGE = Path(scarf_lightning.__file__).parent
 LONGEST_MODULE = 300
 
-GROUND = {"errors", "settings", "roster", "randomness"}
+GROUND = {"errors", "escaping", "settings", "roster", "randomness"}
 """Under everything: no networks, no data, no configuration."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics"}, GROUND),
@@ -26,10 +26,10 @@ MAY_USE = {
     "engine": GROUND | {"data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"config", "errors", "settings"},
-    "sweeping": {"config", "results", "console", "data.sources", "errors"},
-    "console": {"engine"},
+    "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},
+    "console": {"engine", "escaping"},
     "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console", "rounding"},
-    "report": {"config", "results", "sweeping", "errors"},
+    "report": {"config", "results", "sweeping", "errors", "escaping"},
     "loggers": {"config", "results", "errors"},
     "inspection": GROUND | {"config", "data", "engine", "losses", "networks", "results"},
 }
@@ -39,7 +39,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 CONFIG_MAY_USE = {"errors", "settings"}
 KNOW_HYDRA = {"config", "sweeping"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "settings", "errors", "escaping"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

@@ -3,7 +3,11 @@
 Of the datasets, which mostly need a network, `tests/config/test_conf_folder.py` opens every one.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
@@ -27,8 +31,18 @@ def table(request: pytest.FixtureRequest) -> Table:
 @pytest.mark.parametrize(("group", "name"), TRAINED, ids=lambda value: value)
 def test_every_option_trains_to_the_end(group: str, name: str, table: Table) -> None:
     (cell,) = cells_of(*asking_for(group, name))
+    if group == "split":
+        table = replace(table, split_by=split_by(name, table.n_rows))
 
     check(trained(cell.config, table), cell.config, table)
+
+
+def split_by(name: str, n_rows: int) -> NDArray[np.float64] | None:
+    """What a split may go by: every row a group of its own, so that all trials have the same sizes; or the share of
+    rows before it, and the part that this share is in."""
+    share = np.arange(n_rows) / n_rows
+    part = np.digitize(share, [0.7, 0.8]).astype(np.float64)
+    return {"group": np.full(n_rows, np.nan), "time": share, "column": part, "files": part}.get(name)
 
 
 @pytest.mark.parametrize("name", names("corruption"))

@@ -58,6 +58,12 @@ def test_seeds_fit_every_generator(seed: int, data_hash: str, trial: int) -> Non
     torch.Generator().manual_seed(value)
 
 
+def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
+    """Computed by hand; other seeds would be other splits, under the fingerprints that results have."""
+    assert STREAMS.seed_of(3, Purpose.SPLIT) == 3409821506012890115, "SHA-256 of 5|a1b2|3|split|0"
+    assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 5186214132481729432
+
+
 def test_every_draw_has_a_leading_trial_axis() -> None:
     generator = StackedGenerator(SEEDS)
     assert len(generator) == 10

@@ -1,12 +1,14 @@
 """Which choices go together, and which of a configuration's options a cell does not use."""
 
-from dataclasses import asdict, fields
+import math
+from dataclasses import asdict, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from ..errors import UsageError
 from ..settings import PretrainSettings
 from .facts import Facts, facts
-from .schema import Config
+from .schema import Choice, Config
 
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
@@ -40,6 +42,17 @@ def method_facts(config: Config) -> Facts:
     return _facts(config, "method", config.method.get("name"), "method.name")
 
 
+def may_have_unlabelled_rows(config: Config) -> bool:
+    """Whether some training rows have no label, as far as that can be known before the data are loaded."""
+    return hides_labels(config) or config.dataset.source == "csv"
+
+
+def hides_labels(config: Config) -> bool:
+    """Whether the regime leaves training rows without a label."""
+    regime = facts("regime", config.plugins).get(config.regime.get("name", ""))
+    return regime is not None and bool(regime.variables["hides_labels"])
+
+
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together.
 
@@ -54,21 +67,33 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
-    if (
-        is_cotrained(config)
-        and not _facts(config, "pretrain", config.cotrain.task, "cotrain.task").variables["can_cotrain"]
-    ):
-        known = facts("pretrain", config.plugins)
-        able = ", ".join(sorted(task for task, each in known.items() if each.variables["can_cotrain"]))
-        raise UsageError(f"cotrain.task must be one of {able}, not {config.cotrain.task}.")
+    if is_cotrained(config):
+        tasks = facts("pretrain", config.plugins)
+        able = sorted(task for task, each in tasks.items() if each.variables["can_cotrain"])
+        if config.cotrain.task not in able:
+            raise UsageError(f"cotrain.task must be one of {', '.join(able)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
             )
     regimes = facts("regime", config.plugins)
-    if method["needs_unlabelled_rows"] and regime in regimes and not regimes[regime].variables["hides_labels"]:
+    if method["needs_unlabelled_rows"] and not may_have_unlabelled_rows(config):
         hiding = ", ".join(sorted(option for option, each in regimes.items() if each.variables["hides_labels"]))
         raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
+
+
+def check_labels(config: Config, n_unlabelled: int) -> None:
+    """Refuse a method that needs unlabelled rows where the data, once loaded, have none and the regime makes none.
+
+    Raises:
+        UsageError: which method, and what to do.
+    """
+    needs_some = method_facts(config).variables["needs_unlabelled_rows"]
+    if needs_some and not hides_labels(config) and not n_unlabelled:
+        raise UsageError(
+            f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has one; "
+            "use regime=semi25 or few, or dataset.unlabelled=FILE."
+        )
 
 
 def unused_options(config: Config) -> set[str]:
@@ -106,10 +131,55 @@ def unused_options(config: Config) -> set[str]:
     return unused
 
 
+def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
+    """The configuration that a cell amounts to on data of this width: a corruption that selects nothing is none.
+
+    Args:
+        config: the cell's.
+        n_columns: M, raw columns of the table.
+        n_encoded: columns after the one-hot encoding.
+    """
+    if _facts(config, "selection", config.selection.get("name"), "selection.name").variables["always_selects"]:
+        return config
+    corruptions = facts("corruption", config.plugins)
+
+    def amounts_to(corruption: Choice) -> Choice:
+        known = corruptions.get(corruption.get("name", ""))
+        width = n_columns if known is not None and known.variables["space"] == "raw" else n_encoded
+        selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
+        return corruption if selects else {"name": "none"}
+
+    cotrain = replace(config.cotrain, corruption=amounts_to(config.cotrain.corruption))
+    return replace(config, corruption=amounts_to(config.corruption), cotrain=cotrain)
+
+
+def on_empty_selections(config: Config, amounting: Config) -> list[str]:
+    """A sentence on each corruption of a cell that selects nothing on its data.
+
+    Args:
+        config: the cell's.
+        amounting: what `on_data` makes of it.
+    """
+    unused = unused_options(config)
+    said = []
+    for option, asked, used in (
+        ("corruption", config.corruption, amounting.corruption),
+        ("cotrain.corruption", config.cotrain.corruption, amounting.cotrain.corruption),
+    ):
+        if asked != used and option.partition(".")[0] not in unused:
+            said.append(
+                f"{option}.rate={asked[SELECTIVE]:g} selects no feature of this table: it is trained, and counts, as "
+                f"{option}=none."
+            )
+    return said
+
+
 def canonical(config: Config) -> dict[str, Any]:
     """What decides a cell's numbers, but for the data: nested, with None for whatever the cell does not use."""
     everything = asdict(config)
     chosen = {name: everything[name] for name in SCIENTIFIC}
+    if config.split["name"] != "random":  # the paper's; what it goes by is in the data's hash
+        chosen["split"] = {"name": config.split["name"]}
     for option in unused_options(config):
         node, last = _place_of(option, chosen)
         node[last] = None

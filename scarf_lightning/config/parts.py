@@ -14,6 +14,7 @@ from .schema import Choice, Config
 if TYPE_CHECKING:
     from ..data.regimes import Regime
     from ..data.scaling import Scaling
+    from ..data.splits import Splitting
     from ..methods import Method
     from ..networks import Network
     from ..pretexts import Pretext
@@ -24,6 +25,7 @@ class Parts:
     """What a cell is made of; without pre-training there is no pretext."""
 
     regime: "Regime"
+    splitting: "Splitting"
     scaling: "Scaling"
     network: "Network"
     method: "Method"
@@ -58,6 +60,7 @@ def build_parts(config: Config) -> Parts:
         }
     return Parts(
         regime=build("regime", config.regime),
+        splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
         network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
         method=build("method", config.method, **parts),

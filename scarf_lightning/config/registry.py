@@ -15,6 +15,7 @@ from .typed import typed
 
 BASES = {
     "regime": "scarf_lightning.data.regimes:Regime",
+    "split": "scarf_lightning.data.splits:Splitting",
     "scaling": "scarf_lightning.data.scaling:Scaling",
     "corruption": "scarf_lightning.corruption:Corruption",
     "selection": "scarf_lightning.corruption:Selection",

@@ -1,5 +1,6 @@
 """The schema that every composed configuration is merged into."""
 
+import codecs
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -33,10 +34,32 @@ class DatasetSettings:
     target: str | None = None
     categorical: list[str] | None = None
     numeric: list[str] | None = None
+    drop: list[str] | None = None
+    dates: list[str] | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    target_kind: str | None = None
+    unlabelled: str | None = None
 
     def __post_init__(self) -> None:
         if self.id is not None:
             at_least(self, "id", 1)
+        if self.separator is not None and len(self.separator) != 1:
+            raise ValueError(f"separator must be one character, not {self.separator!r}")
+        if self.decimal is not None:
+            one_of(self, "decimal", (".", ","))
+        if self.target_kind is not None:
+            one_of(self, "target_kind", ("classes",))
+        if self.encoding is not None:
+            _known_encoding(self.encoding)
+
+
+def _known_encoding(name: str) -> None:
+    try:
+        codecs.lookup(name)
+    except LookupError as error:
+        raise ValueError(f"encoding must be one that Python knows, such as utf-8 or cp1252, not {name!r}") from error
 
 
 @dataclass
@@ -143,6 +166,7 @@ class Config:
     network: NetworkSettings
     trainer: TrainerSettings
     logger: LoggerSettings
+    split: Choice = field(default_factory=lambda: {"name": "random"})
     paths: PathSettings = field(default_factory=PathSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)

@@ -11,6 +11,7 @@ from rich.text import Text
 AXES = {
     "dataset": "the table; cc18-NAME is one of the paper's 69, csv a file of yours",
     "regime": "which labels training sees",
+    "split": "which rows train, validate and test",
     "scaling": "of numeric columns",
     "pretrain": "the self-supervised phase",
     "corruption": "what takes the place of a selected feature",

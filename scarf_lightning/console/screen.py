@@ -1,11 +1,26 @@
 """The consoles that everything is printed on."""
 
+from typing import Any
+
 from rich.console import Console
+from rich.text import Text
+
+from ..escaping import escaped
 
 WIDTH_WITHOUT_TERMINAL = 160
 
 
+class Screen(Console):
+    """Shows text as text, in sentences and in tables: brackets are no markup, and control characters are escaped."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(escaped(text), **options)
+
+
 def screen(*, stderr: bool = False) -> Console:
     """A console as wide as the terminal, and wide enough for a table where the output is a file or a pipe."""
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH_WITHOUT_TERMINAL)
+    console = Screen(stderr=stderr)
+    return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)

@@ -13,7 +13,8 @@ Row = dict[str, Any]
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
-    "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain.task",
+    "dataset", "split", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
+    "cotrain.task",
 )  # fmt: skip
 
 
@@ -48,6 +49,10 @@ def cell_table(rows: Sequence[Row]) -> Table:
             seconds = sum(row[f"{phase}_seconds"] for row in rows)
             table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
             table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
+    for kind in ("labelled", "unlabelled"):
+        sizes = [row[f"n_{kind}"] for row in rows if row.get("n_unlabelled")]
+        if sizes:
+            table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
     return table
 
 

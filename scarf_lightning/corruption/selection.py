@@ -19,9 +19,10 @@ def n_selected(rate: float, n_features: int) -> int:
 
 @dataclass
 class Selection(ABC):
-    """A way to choose the features of each row."""
+    """A way to choose the features of each row; ``always_selects`` says that it takes one whatever the rate."""
 
     name: ClassVar[str]
+    always_selects: ClassVar[bool] = False
 
     @abstractmethod
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
@@ -45,6 +46,7 @@ class Bernoulli(Selection):
     """Each feature with probability c; a row without any gets one, chosen uniformly (paper, appendix)."""
 
     name: ClassVar[str] = "bernoulli"
+    always_selects: ClassVar[bool] = True
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         uniform = random.uniform(n_rows, n_features)

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UsageError
 from ..randomness import Purpose, Streams
 
 Ints = NDArray[np.int64]
@@ -54,6 +55,30 @@ class Semi25(Regime):
         count = max(1, round(self.labelled * len(labels)))
         kept = np.sort(random.permutation(len(labels))[:count])
         return kept, labels[kept]
+
+
+@dataclass
+class Few(Regime):
+    """So many random training rows keep their label, or such a share; the others stay as unlabelled rows.
+
+    A share of 0.25 is semi25, and of two numbers the smaller shows some of the labels that the larger does.
+    """
+
+    name: ClassVar[str] = "few"
+    hides_labels: ClassVar[bool] = True
+    labels: float = 20
+
+    def __post_init__(self) -> None:
+        if not (0 < self.labels < 1 or (self.labels >= 1 and self.labels == int(self.labels))):
+            raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
+
+    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        if self.labels > len(labels):
+            raise UsageError(
+                f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
+            )
+        share = self.labels if self.labels < 1 else self.labels / len(labels)
+        return Semi25(share).apply(labels, n_classes, streams, trial)
 
 
 @dataclass

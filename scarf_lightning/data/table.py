@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 
 FEWEST_ROWS = 10
-"""With fewer rows a 70/10/20 split leaves validation or test without a row."""
+"""With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
+
+UNLABELLED = -1
+"""The label of a row that has none."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,29 @@ class Column:
 
 
 @dataclass(frozen=True)
+class ColumnReading:
+    """How a column of a user's file was read: what it holds, how many values are missing, how many are different, and
+    what is done with it."""
+
+    column: str
+    kind: str
+    missing: int
+    distinct: int
+    done: str
+
+
+@dataclass(frozen=True)
 class Table:
     """A classification dataset in canonical form.
 
     **Shape.** ``values`` is float64 ``(n, M)``: numbers of numeric columns, category codes of categorical ones, NaN
-    where missing. ``labels`` is int64 ``(n,)``, indices into ``classes``. Categories and classes are the ones that
-    occur, in natural order (numbers by size, other strings alphabetically), so the same data give the same table
-    whatever file format they came in. Columns that are always missing are left out (paper, section 4).
+    where missing. ``labels`` is int64 ``(n,)``, indices into ``classes``, and -1 in rows without a label. Categories
+    and classes are the ones that occur, in natural order (numbers by size, other strings alphabetically), so the same
+    data give the same table whatever file format they came in. Columns that are always missing are left out (paper,
+    section 4).
+
+    ``split_by`` is float64 ``(n,)``, what a split of the user's goes by: a group, a time, or a part; None without one.
+    ``reading`` and ``notes`` say how a user's file was read, and what its user should know of it.
     """
 
     name: str
@@ -46,6 +65,9 @@ class Table:
     values: NDArray[np.float64]
     labels: NDArray[np.int64]
     classes: tuple[str, ...]
+    split_by: NDArray[np.float64] | None = None
+    reading: tuple[ColumnReading, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_frame(
@@ -57,30 +79,31 @@ class Table:
         name: str,
         source: str,
         dataset_id: int | None = None,
+        split_by: NDArray[np.float64] | None = None,
     ) -> "Table":
         """Build the canonical table from a frame and its target.
 
         Args:
             features: one column a feature, ``n`` rows.
-            target: ``n`` labels of any type.
+            target: ``n`` labels of any type, missing where a row has none.
             categorical: for each feature, whether to read it as categorical. Columns that are not numeric are
                 categorical whatever it says.
             name: shown in tables and charts.
             source: where the data came from, such as ``openml:1510``.
             dataset_id: the OpenML id, where there is one.
+            split_by: see `Table`.
 
         Raises:
             ValueError: the arguments' lengths differ.
-            UsageError: a label is missing, fewer than two classes occur, there are fewer than 10 rows, or no column
-                holds a value.
+            UsageError: fewer than two classes occur, there are fewer than 10 rows with a label, or no column holds a
+                value.
         """
         if not (features.shape[0] == len(target) and features.shape[1] == len(categorical)):
             raise ValueError("features, target and categorical do not belong together: their lengths differ")
-        if len(features) < FEWEST_ROWS:
-            raise UsageError(f"{source} has {len(features)} rows; a 70/10/20 split needs at least {FEWEST_ROWS}.")
-        missing = int(target.isna().sum())
-        if missing:
-            raise UsageError(f"target {target.name!r} of {source} is missing in {missing} rows; drop or label them.")
+        n_labelled = int(target.notna().sum())
+        if n_labelled < FEWEST_ROWS:
+            rows = "rows" if n_labelled == len(target) else f"rows with a label in {target.name!r}"
+            raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
         labels, classes = _codes(target)
         if len(classes) < 2:
             raise UsageError(f"target {target.name!r} of {source} has the one class {classes[0]!r}; two are needed.")
@@ -103,11 +126,26 @@ class Table:
         if np.isinf(matrix).any():
             infinite = [column.name for column, v in zip(columns, matrix.T, strict=True) if np.isinf(v).any()]
             raise UsageError(f"column {infinite[0]!r} of {source} holds an infinite value; mark it as missing.")
-        return cls(name, dataset_id, source, tuple(columns), matrix, labels.astype(np.int64), classes)
+        return cls(name, dataset_id, source, tuple(columns), matrix, labels.astype(np.int64), classes, split_by)
+
+    def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
+        """How it was read, for a record: rows with and without a label, ``columns`` and ``notes`` of a user's file, and
+        other notes on what was made of it."""
+        return {
+            "n_labelled": self.n_rows - self.n_unlabelled,
+            "n_unlabelled": self.n_unlabelled,
+            "columns": [asdict(reading) for reading in self.reading],
+            "notes": [*self.notes, *notes],
+        }
 
     @property
     def n_rows(self) -> int:
         return len(self.labels)
+
+    @property
+    def n_unlabelled(self) -> int:
+        """Rows without a label."""
+        return int((self.labels == UNLABELLED).sum())
 
     @property
     def n_classes(self) -> int:
@@ -118,6 +156,11 @@ class Table:
         """For each column how many categories it has, 0 for a numeric one."""
         return [len(column.categories or ()) for column in self.columns]
 
+    @property
+    def n_encoded(self) -> int:
+        """Columns after one-hot encoding."""
+        return sum(n or 1 for n in self.n_categories)
+
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:
         """Which columns are categorical, ``(M,)``."""
@@ -125,13 +168,16 @@ class Table:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the canonical content: column names and order, values, category strings, labels, class names."""
+        """SHA-256 over the canonical content: column names and order, values, category strings, labels, class names,
+        and what a split goes by, where there is such a thing."""
         digest = hashlib.sha256()
         header = {"columns": [[c.name, c.categories] for c in self.columns], "classes": self.classes}
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         canonical = np.where(np.isnan(self.values), np.nan, self.values + 0.0)  # one NaN, and no negative zero
         digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
         digest.update(np.ascontiguousarray(self.labels, dtype="<i8").tobytes())
+        if self.split_by is not None:
+            digest.update(b"split" + np.ascontiguousarray(self.split_by, dtype="<f8").tobytes())
         return digest.hexdigest()
 
 

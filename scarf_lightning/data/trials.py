@@ -10,8 +10,8 @@ from ..randomness import Purpose, Streams
 from .preprocessing import Preprocessing
 from .regimes import Regime
 from .scaling import Scaling
-from .splits import split_rows
-from .table import Table
+from .splits import Random, Splitting
+from .table import UNLABELLED, Table
 
 Ints = NDArray[np.int64]
 
@@ -20,8 +20,9 @@ Ints = NDArray[np.int64]
 class TrialData:
     """The data of ``T`` trials on one table.
 
-    **Shape.** All are int64 with a leading trial axis: row numbers ``train``, ``validation``, ``test``; ``labelled``,
-    the training rows whose label training sees, and ``labels``, those labels, both ``(T, n_labelled)``. All trials have
+    **Shape.** All are int64 with a leading trial axis: row numbers ``train`` (also of rows without a label),
+    ``validation``, ``test``; ``labelled``, the training rows whose label training sees, and ``labels``, those labels,
+    both ``(T, n_labelled)``. All trials have
     the same counts, which is what lets them train as one stack.
     """
 
@@ -48,14 +49,36 @@ class TrialData:
 
 
 def prepare_trials(
-    table: Table, trials: Sequence[int], streams: Streams, *, regime: Regime, scaling: Scaling, fit_on: str
+    table: Table,
+    trials: Sequence[int],
+    streams: Streams,
+    *,
+    regime: Regime,
+    scaling: Scaling,
+    fit_on: str,
+    splitting: Splitting | None = None,
 ) -> TrialData:
-    """Split, label and preprocess for each trial. ``fit_on`` is ``all`` rows or only those of ``train``."""
-    splits = [split_rows(table.n_rows, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
+    """Split, label and preprocess for each trial.
+
+    Args:
+        table: the data.
+        trials: numbers of trials; only one where the splitting's sizes differ from trial to trial.
+        streams: random streams of the data.
+        regime: which of the training rows' labels training sees.
+        scaling: of numeric columns.
+        fit_on: imputation and scaling are fitted on ``all`` rows, or only on those of ``train``.
+        splitting: None splits as the paper does.
+
+    Raises:
+        UsageError: the table cannot be split so, or has fewer labels than the regime shows.
+    """
+    rule = splitting or Random()
+    splits = [rule.split(table, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     labelled, labels = [], []
     for trial, split in zip(trials, splits, strict=True):
-        positions, seen = regime.apply(table.labels[split.train], table.n_classes, streams, trial)
-        labelled.append(split.train[positions])
+        known = split.train[table.labels[split.train] != UNLABELLED]
+        positions, seen = regime.apply(table.labels[known], table.n_classes, streams, trial)
+        labelled.append(known[positions])
         labels.append(seen)
     fit_rows = [split.train if fit_on == "train" else None for split in splits]
     return TrialData(

@@ -10,7 +10,7 @@ from torch.func import functional_call
 
 from ..networks import Dropout
 from ..randomness import StackedGenerator
-from .linear import StackedLinear
+from .linear import StackedLinear, VmappedLinear
 
 ON_LAST_AXIS = (
     nn.Linear,
@@ -60,7 +60,8 @@ class Vmapped(nn.Module):
     """T networks of any kind, by `torch.vmap`.
 
     Args:
-        networks: built alike; they may draw random numbers by `Dropout` only.
+        networks: built alike; they may draw random numbers by `Dropout` only. Batch normalisation is by `BatchNorm`:
+            the built-in one trains too, but rounds by how many trials there are.
     """
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
@@ -72,10 +73,18 @@ class Vmapped(nn.Module):
                 setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
             for name, _ in list(stacked.named_buffers(recurse=False)):
                 setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
+        _replace_linear_layers(self.network)
 
     def forward(self, x: Tensor) -> Any:
         state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
         return torch.vmap(lambda state, x: functional_call(self.network, state, (x,)))(state, x)
+
+
+def _replace_linear_layers(network: nn.Module) -> None:
+    for part in list(network.modules()):
+        for name, child in part.named_children():
+            if type(child) is nn.Linear:
+                setattr(part, name, VmappedLinear(child))
 
 
 def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:

@@ -1,4 +1,4 @@
-"""The linear layer of T independent networks."""
+"""Linear layers of T independent networks, that compute for a trial what they compute for it alone, bit for bit."""
 
 from collections.abc import Sequence
 
@@ -25,10 +25,39 @@ class StackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
-        weight: Tensor = self.weight
-        # A dimension of one takes another path through the product, on which the stack's size shows in the last bit.
-        if weight.shape[1] == 1:
-            x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
-        if weight.shape[2] == 1:
-            return torch.baddbmm(F.pad(bias, (0, 1)), x, F.pad(weight, (0, 1)))[..., :1]
+        x, weight = _without_ones(x, self.weight)
+        if bias.shape[-1] == 1:
+            return torch.baddbmm(F.pad(bias, (0, 1)), x, weight)[..., :1]
         return torch.baddbmm(bias, x, weight)
+
+
+class VmappedLinear(nn.Linear):
+    """The linear layer of one trial inside `torch.vmap`, with the parameters of the `torch.nn.Linear` it stands for.
+
+    **Shape.** Input ``(..., n_in)``, output ``(..., n_out)``. All axes but the last become rows of one product:
+    `torch.vmap` would repeat the weights for every element of the first axis, and round as it does not for one trial.
+    """
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        n_out = self.out_features
+        rows, weight = _without_ones(x.flatten(0, -2), self.weight.T)
+        out = (rows @ weight)[..., :n_out]
+        if self.bias is not None:
+            out = out + self.bias
+        return out.reshape(*x.shape[:-1], n_out)
+
+
+def _without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Factors whose widths are two at least: zeros beside a single column, which leave the product as it is.
+
+    A dimension of one takes another path through the product, on which the stack's size shows in the last bit.
+    """
+    if weight.shape[-2] == 1:
+        x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
+    if weight.shape[-1] == 1:
+        weight = F.pad(weight, (0, 1))
+    return x, weight

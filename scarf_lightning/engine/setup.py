@@ -83,6 +83,7 @@ class FitSetup:
     ) -> tuple[nn.Module, PretextTask]:
         """g, and the pretext at work on f and g."""
         head = self.stack.networks.pretrain_head(self.stack.trials, pretext)
+        give_streams(head, self.random(Purpose.PRETRAIN_DROPOUT))
         return head, PretextTask(pretext, encoder, head, self.source(encoder), random)
 
     def source(self, encoder: Encoder) -> CorruptionSource:

@@ -23,6 +23,7 @@ from .encoder import Classifier
 from .finetune import FinetuneModule
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
+from .lifting import give_streams
 from .networks import Networks
 from .pretrain import PretrainModule
 from .setup import FitSetup
@@ -95,6 +96,7 @@ class Stack:
             monitor=settings.monitor,
             **setup.training,
         )
+        give_streams(module, setup.random(Purpose.PRETRAIN_DROPOUT))
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
         return self._fit("pretrain", module, setup, train, validation, settings.batch_size)
 

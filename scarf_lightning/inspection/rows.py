@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..config import read
+from ..config.registry import build
 from ..data.sources import open_source
-from ..data.splits import split_rows
+from ..data.splits import PARTS, Splitting
 from ..data.table import Table
 from ..errors import UsageError
 from ..randomness import Purpose, Streams
@@ -22,8 +23,8 @@ class TrialRows:
 
     Attributes:
         features: as a user would bring them: numbers, categories as strings, missing values.
-        target: the classes, by name.
-        part: ``train``, ``validation`` or ``test``, as this trial has split the rows.
+        target: the classes, by name, missing where a row has no label.
+        part: ``train``, ``validation`` or ``test``, as this trial has split the rows, or ``unused``.
     """
 
     features: pd.DataFrame
@@ -39,13 +40,16 @@ def load_rows(fingerprint: str, trial: int, results: str | Path = "results") -> 
     """
     cell = load_cell(fingerprint, results)
     config = read(cell.config)
-    table = open_source(**vars(config.dataset), openml_cache=config.paths.openml).load()
+    table = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split).load()
     if table.hash != cell.description["identity"]["data"]:
         raise UsageError(f"{table.source} has changed since cell {fingerprint} was trained on it.")
-    split = split_rows(table.n_rows, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
-    part = pd.Series("train", index=range(table.n_rows), dtype=object)
-    part.iloc[split.validation], part.iloc[split.test] = "validation", "test"
-    return TrialRows(_features(table), pd.Series(np.array(table.classes)[table.labels], name="class"), part)
+    splitting: Splitting = build("split", config.split)
+    split = splitting.split(table, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
+    part = pd.Series("unused", index=range(table.n_rows), dtype=object)
+    for name in PARTS:
+        part.iloc[getattr(split, name)] = name
+    classes = np.array([*table.classes, None], dtype=object)  # the last is for rows without a label
+    return TrialRows(_features(table), pd.Series(classes[table.labels], name="class", dtype="str"), part)
 
 
 def _features(table: Table) -> pd.DataFrame:

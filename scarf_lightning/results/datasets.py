@@ -20,12 +20,14 @@ class HasFiles(Protocol):
 
 @dataclass(frozen=True)
 class KnownData:
-    """Data that were loaded once: the hash of their content, and their size."""
+    """Data that were loaded once: the hash of their content, and their size, with ``n_encoded`` columns after one-hot
+    encoding (None in a note of an earlier version)."""
 
     hash: str
     n_rows: int
     n_columns: int
     n_classes: int
+    n_encoded: int | None = None
 
 
 FIELDS: Fields = {"hash": str, "n_rows": int, "n_columns": int, "n_classes": int}

@@ -146,6 +146,7 @@ class CellStore:
         classes: Sequence[str],
         overrides: Sequence[str],
         config: str,
+        reading: Mapping[str, Any] | None = None,
     ) -> None:
         """Write what the cell is, before its first stack.
 
@@ -157,6 +158,7 @@ class CellStore:
             classes: of its target.
             overrides: what asks for the cell on the command line.
             config: the resolved configuration, as YAML.
+            reading: how a user's file was read, and what should be known of it.
         """
         if self.is_described:
             return
@@ -168,6 +170,7 @@ class CellStore:
             "columns": [{"name": name, "categories": categories} for name, categories in columns],
             "classes": list(classes),
             "overrides": list(overrides),
+            "reading": dict(reading or {}),
             "identity": self.identity,
         }
         write_whole(self.folder / DESCRIPTION, sealed(cell))

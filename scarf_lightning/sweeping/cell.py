@@ -1,12 +1,13 @@
 """A cell that is asked for, and where it is in the store."""
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..config import Config
-from ..config.combinations import is_pretrained
+from ..config.combinations import is_pretrained, on_data
 from ..data.sources import Source, open_source
 from ..results import (
     CellStore,
@@ -41,7 +42,7 @@ class Cell:
 
     @cached_property
     def source(self) -> Source:
-        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml)
+        return open_source(**vars(self.config.dataset), openml_cache=self.config.paths.openml, split=self.config.split)
 
     @cached_property
     def key(self) -> str:
@@ -62,14 +63,19 @@ class Cell:
     def store(self) -> CellStore | None:
         """Where the results are; None while the data's hash is not known, and so nothing is finished."""
         data = self.data()
-        return None if data is None else CellStore(self.results, identity(self.config, data.hash))
+        return None if data is None else CellStore(self.results, identity(self._on(data), data.hash))
 
     def pretraining(self) -> PretrainingStore | None:
         """Where its pre-training is; None for a cell without, and while the data's hash is not known."""
         data = self.data()
         if data is None or not is_pretrained(self.config):
             return None
-        return PretrainingStore(self.results, pretraining_identity(self.config, data.hash), self.config.cache.max_gb)
+        fields = pretraining_identity(self._on(data), data.hash)
+        return PretrainingStore(self.results, fields, self.config.cache.max_gb)
+
+    def _on(self, data: KnownData) -> Config:
+        """The configuration that the cell amounts to on its data; while their encoded width is not known, its own."""
+        return on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: its dataset's name, and what it uses of each axis."""

@@ -15,9 +15,11 @@ from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 from rich.table import Table
 
+from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UsageError
+from ..escaping import escaped
 from ..results import check_folder, give_back
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
@@ -74,7 +76,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
     for problem in problems:
-        print(problem, file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
+        print(escaped(problem), file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
     return 1 if problems else 0
 
 
@@ -170,6 +172,10 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
         console.print(f"{request.sweep.title}{paper}")
     for sentence in sentences(plan):
         console.print(sentence, soft_wrap=True, markup=False)
+    for source in {each.cell.source.key: each.cell.source for each in surveyed}.values():
+        if source.is_found_out:
+            for line in reading_report(source.load()):
+                console.print(line, soft_wrap=isinstance(line, str))
     rows = largest(plan, n=10)
     if len(rows) > 1:
         table = Table("longest first", box=None)

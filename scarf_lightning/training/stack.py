@@ -54,7 +54,15 @@ def train_stack(
 
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)
-        data = prepare_trials(table, chosen, streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
+        data = prepare_trials(
+            table,
+            chosen,
+            streams,
+            regime=parts.regime,
+            scaling=parts.scaling,
+            fit_on=config.fit_on,
+            splitting=parts.splitting,
+        )
         return Stack.make(table, data, streams, parts.network, config.network, hardware, watch)
 
     stack, pretext, pretraining = stack_of(together), parts.pretext, None
@@ -87,6 +95,7 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
     sizes = {
         "n_train": data.train.shape[1],
         "n_labelled": data.labelled.shape[1],
+        "n_unlabelled": data.train.shape[1] - data.labelled.shape[1],
         "n_validation": data.validation.shape[1],
         "n_test": data.test.shape[1],
     }

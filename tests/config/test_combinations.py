@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
+from scarf_lightning.config.combinations import on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
+from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.settings import PretrainSettings
 from tests.composing import cells_of, config_of, goes_together, names, serves, with_a_loss
 
@@ -295,12 +297,18 @@ def said(config: Config) -> dict[str, Any]:
 
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
-        config = config_of("seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf")
+        config = config_of(
+            "seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf", "split=stratified"
+        )
 
         fields_of_cell = canonical(config)
 
         assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
         assert fields_of_cell == {name: said(config)[name] for name in fields_of_cell}
+
+    def test_the_papers_split_is_no_field_and_what_others_go_by_is_in_the_datas_hash(self) -> None:
+        assert "split" not in canonical(config_of())
+        assert canonical(config_of("split=group", "split.column=who"))["split"] == {"name": "group"}
 
     @pytest.mark.parametrize("method", names("method"))
     @pytest.mark.parametrize("pretrain", names("pretrain"))
@@ -381,7 +389,7 @@ class TestWhatGoesTogether:
             check_combination(config)
             return
         if method in ("self_train", "tri_train"):
-            reason = f"regime={regime}: it needs unlabelled rows; use semi25."
+            reason = f"regime={regime}: it needs unlabelled rows; use few, semi25."
         else:
             reason = f"pretrain={pretrain}: it is never pre-trained; use none."
         sentence = f"method={method} does not go with {reason}"
@@ -431,3 +439,39 @@ class TestXGBoost:
             "xgboost",
             "control",
         ]
+
+
+class TestEmptySelections:
+    @pytest.mark.parametrize("selection", names("selection"))
+    @pytest.mark.parametrize("name", [name for name in names("corruption") if name != "none"])
+    @pytest.mark.parametrize(
+        ("rate", "n_columns", "n_encoded"), [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]
+    )
+    def test_none_is_what_selects_no_feature(
+        self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int
+    ) -> None:
+        chosen = default_choice("corruption", name)
+        if "rate" not in chosen:
+            return
+        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
+        space = options("corruption")[name].space
+        width = n_columns if space == "raw" else n_encoded
+        mask = options("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+
+        amounting = on_data(config, n_columns, n_encoded)
+
+        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+        if mask.any():
+            assert canonical(amounting) == canonical(config)
+            assert on_empty_selections(config, amounting) == []
+        else:
+            assert canonical(amounting) == canonical(replace(config, corruption={"name": "none"}))
+            (sentence,) = on_empty_selections(config, amounting)
+            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+
+    def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
+        config = config_of("pretrain=none")
+        assert on_empty_selections(config, on_data(config, 1, 1)) == []
+        cotrained = config_of("method=cotrain", "pretrain=none")
+        (sentence,) = on_empty_selections(cotrained, on_data(cotrained, 1, 1))
+        assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")

@@ -3,7 +3,7 @@ import io
 import pytest
 
 from scarf_lightning.console.screen import WIDTH_WITHOUT_TERMINAL, screen
-from scarf_lightning.console.tables import cell_table
+from scarf_lightning.console.tables import cell_table, describe, sweep_table
 from tests.cells import some_record
 
 
@@ -45,4 +45,21 @@ def test_a_table_in_a_file_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> No
     screen().print(cell_table(some_record(range(2)).rows))
 
     assert "0.5050" in written.getvalue()
+    assert "\x1b" not in written.getvalue()
+
+
+HOSTILE = "[/red] [bold]x[/] :smile: \x1b[31m\x00"
+SHOWN = r"[/red] [bold]x[/] :smile: \x1b[31m\x00"
+
+
+def test_names_are_shown_to_the_letter_in_sentences_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", written := io.StringIO())
+    row = {"dataset": HOSTILE, "regime": "full"}
+
+    screen().print(describe(row))
+    screen().print(sweep_table([(row, []), (row | {"dataset": "other"}, [])]))
+
+    sentence, *table = written.getvalue().splitlines()
+    assert sentence == f"dataset={SHOWN}, regime=full"
+    assert any(SHOWN in line for line in table)
     assert "\x1b" not in written.getvalue()

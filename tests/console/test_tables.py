@@ -228,3 +228,12 @@ def test_a_cell_all_of_whose_trials_diverged_has_no_mean() -> None:
 
     assert grid(sweep_table([(axes, rows)]))[1][:3] == ["2, 2 diverged", "", ""]
     assert grid(summary_table([(axes, rows), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1", "2", "0.5050"]
+
+
+def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
+    rows = [row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)]
+    table = grid(cell_table(rows))
+    assert ["labelled training rows (median)", "35", "", "2"] in table
+    assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
+    full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
+    assert not any("labelled" in line[0] for line in full)

@@ -122,6 +122,22 @@ def test_without_scaling_a_constant_stays() -> None:
 
 
 @pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
+@pytest.mark.parametrize("unit", [1e-9, 1e-40, 1e-140])
+def test_a_column_that_varies_by_very_little_is_scaled_all_the_same(scaling: Scaling, unit: float) -> None:
+    values = np.arange(20.0) * unit
+    table = table_of({"x": values, "same": [1.0] * 20})
+    applied = Preprocessing.fit(table, [None], scaling).apply(table.values, 0)
+    large = Preprocessing.fit(table_of({"x": np.arange(20.0)}), [None], scaling).apply(np.arange(20.0)[:, None], 0)
+    np.testing.assert_allclose(applied[:, 0], large[:, 0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[1:3], ids=lambda s: s.name)
+def test_a_column_that_varies_by_less_than_can_be_divided_by_becomes_zeros(scaling: Scaling) -> None:
+    table = table_of({"x": [0.0, 5e-324] * 10})
+    assert (Preprocessing.fit(table, [None], scaling).apply(table.values, 0) == 0).all()
+
+
+@pytest.mark.parametrize("scaling", SCALINGS[:3], ids=lambda s: s.name)
 def test_a_column_that_is_constant_in_the_fitted_rows_becomes_zeros_everywhere(scaling: Scaling) -> None:
     table = table_of({"x": [0.1] * 17 + [5.0, 6.0, 7.0]})
     applied = Preprocessing.fit(table, [np.arange(17)], scaling).apply(table.values, 0)

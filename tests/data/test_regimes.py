@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.data.regimes import Full, Noise30, Regime, Semi25
+from scarf_lightning.data.regimes import Few, Full, Noise30, Regime, Semi25
+from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Purpose, Streams
 
 STREAMS = Streams(0, "d")
@@ -61,6 +62,13 @@ def test_noise30_redraws_exactly_three_labels_in_ten() -> None:
     for trial in range(20):
         _, seen = Noise30().apply(np.zeros(n, dtype=np.int64), n_classes, STREAMS, trial)
         assert (seen != 0).sum() == 300
+
+
+@pytest.mark.parametrize(("n", "labelled", "redrawn"), [(9, 2, 3), (11, 3, 3), (3, 1, 1), (2, 1, 1)])
+def test_shares_of_rows_are_rounded(n: int, labelled: int, redrawn: int) -> None:
+    labels = np.zeros(n, dtype=np.int64)
+    assert len(Semi25().apply(labels, 10**9, STREAMS, 0)[0]) == labelled
+    assert (Noise30().apply(labels, 10**9, STREAMS, 0)[1] != 0).sum() == redrawn
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
@@ -130,3 +138,31 @@ def test_a_labelled_share_out_of_range_is_refused(share: float) -> None:
 def test_a_share_of_noise_out_of_range_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match=rf"noise must lie in \[0, 1\], not {share}"):
         Noise30(noise=share)
+
+
+@given(n=st.integers(1, 500), wanted=st.integers(1, 500), trial=st.integers(0, 20))
+def test_few_shows_so_many_labels(n: int, wanted: int, trial: int) -> None:
+    labels = labels_of(n, 3)
+    if wanted > n:
+        with pytest.raises(UsageError, match=rf"regime.labels={wanted} is more than the {n} training rows"):
+            Few(wanted).apply(labels, 3, STREAMS, trial)
+        return
+    positions, seen = Few(wanted).apply(labels, 3, STREAMS, trial)
+    assert len(set(positions)) == wanted
+    assert (seen == labels[positions]).all()
+    fewer = Few(max(1, wanted // 2)).apply(labels, 3, STREAMS, trial)[0]
+    assert set(fewer) <= set(positions), "fewer labels are some of the same"
+
+
+def test_a_share_of_labels_is_that_of_semi25() -> None:
+    labels = labels_of(203, 3)
+    for trial in range(5):
+        few, semi25 = (regime.apply(labels, 3, STREAMS, trial) for regime in (Few(0.25), Semi25()))
+        assert (few[0] == semi25[0]).all()
+        assert (few[1] == semi25[1]).all()
+
+
+@pytest.mark.parametrize("labels", [0, -1, 1.5, 100.5])
+def test_what_is_no_number_of_labels_is_refused(labels: float) -> None:
+    with pytest.raises(ValueError, match="labels must be a whole number of rows, or a share"):
+        Few(labels)

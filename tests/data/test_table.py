@@ -240,11 +240,33 @@ def test_a_column_of_its_name_twice_is_read_twice(position: int) -> None:
     assert table.columns == (Column("a"), Column("a", ("blue", "green", "red")))
 
 
+def test_rows_without_a_label_are_kept() -> None:
+    features = pd.DataFrame({"x": WHOLE})
+
+    def made(labels: list[Any]) -> Table:
+        return Table.from_frame(features, pd.Series(labels, name="y"), categorical=[False], name="t", source="test:t")
+
+    table = made([None, *LABELS[1:-1], np.nan])
+    assert table.labels.tolist() == [-1, *made(LABELS).labels[1:-1], -1]
+    assert (table.n_rows, table.n_unlabelled) == (12, 2)
+    assert table.classes == made(LABELS).classes
+    assert table.hash != made(LABELS).hash
+
+
+def test_what_a_split_goes_by_is_part_of_the_hash() -> None:
+    features, target = pd.DataFrame({"x": WHOLE}), pd.Series(LABELS, name="y")
+
+    def made(split_by: Any) -> Table:
+        return Table.from_frame(features, target, categorical=[False], name="t", source="test:t", split_by=split_by)
+
+    groups = np.arange(12.0)
+    assert len({made(None).hash, made(groups).hash, made(groups[::-1].copy()).hash}) == 3
+
+
 @pytest.mark.parametrize(
     ("features", "labels", "message"),
     [
-        ({"x": WHOLE}, [None, "no", None, *LABELS[3:]], r"target 'y' of test:t is missing in 2 rows"),
-        ({"x": WHOLE}, [np.nan, *WHOLE[1:]], r"target 'y' of test:t is missing in 1 row"),
+        ({"x": WHOLE}, [None, "no", None, None, *LABELS[4:]], r"test:t has 9 rows with a label in 'y'; .* at least 10"),
         ({"x": WHOLE}, ["only"] * 12, r"target 'y' of test:t has the one class 'only'; two are needed"),
         ({"x": WHOLE[:9]}, LABELS[:9], r"test:t has 9 rows; .* at least 10"),
         ({"e": [None] * 12, "n": [np.nan] * 12}, LABELS, r"test:t has no column with a value"),

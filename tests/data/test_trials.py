@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -5,6 +6,7 @@ import pytest
 
 from scarf_lightning.data.regimes import Full, Noise30, Regime, Semi25
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.splits import Column
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.randomness import Streams
@@ -131,3 +133,26 @@ def test_the_scaling_asked_for_is_the_one_fitted(mixed_table: Table) -> None:
     fitted = prepare(mixed_table, [0], scaling=MinMax()).preprocessing
     assert fitted.shift[0, 0] == values.min()
     assert 1 / fitted.scale[0, 0] == pytest.approx(values.max() - values.min(), rel=1e-12)
+
+
+@every_regime
+def test_rows_without_a_label_train_and_show_none(mixed_table: Table, regime: Regime) -> None:
+    labels = np.where(np.arange(60) % 3 == 0, -1, mixed_table.labels)
+    table = replace(mixed_table, labels=labels)
+    data = prepare(table, range(4), regime=regime)
+    assert (data.train.shape, data.validation.shape, data.test.shape) == ((4, 28 + 20), (4, 4), (4, 8))
+    for t in range(4):
+        assert set(np.flatnonzero(labels == -1)) <= set(data.train[t])
+        assert set(data.labelled[t]) <= set(data.train[t])
+        assert (labels[data.labelled[t]] >= 0).all()
+        assert (labels[np.concatenate([data.validation[t], data.test[t]])] >= 0).all()
+        if regime.name != "noise30":
+            assert (data.labels[t] == labels[data.labelled[t]]).all()
+    assert data.labelled.shape[1] == (7 if regime.name == "semi25" else 28)
+
+
+def test_a_split_of_another_kind(mixed_table: Table) -> None:
+    table = replace(mixed_table, split_by=np.repeat([0.0, 1.0, 2.0], [40, 8, 12]))
+    data = prepare(table, [0, 1], splitting=Column("part"))
+    assert (np.sort(data.train, axis=1) == np.arange(40)).all()
+    assert (np.sort(data.test, axis=1) == np.arange(48, 60)).all()

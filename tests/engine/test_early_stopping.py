@@ -1,6 +1,8 @@
 """A scripted module: the parameter of each trial counts epochs, and its validation metric is read from a script."""
 
+import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import NoScaling
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import early_stopping
 from scarf_lightning.engine.base import StackModule
 from scarf_lightning.engine.early_stopping import TrialStopping
 from scarf_lightning.randomness import StackedGenerator
@@ -119,6 +122,16 @@ def test_each_trial_stops_by_itself_and_keeps_its_first_best_weights(patients: T
     assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [2, 12, 6, 1]
     assert module.trials_in_each_epoch == [4] * 5 + [3] + [2] * 4 + [1] * 2, "no work for trials that have stopped"
     assert stopping.seconds.min() > 0
+
+
+def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
+    patients: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock on which every epoch takes a second."""
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)
+    monkeypatch.setattr(early_stopping, "time", clock)
+    _, stopping = run(patients, [falling(12), [0.1] * 12])
+    assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 
 
 def test_last_weights_can_be_kept_instead(patients: Table) -> None:

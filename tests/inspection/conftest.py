@@ -59,7 +59,7 @@ def train_on(features: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -
         folder = tmp_path_factory.mktemp("inspected")
         target = pd.Series(np.where(features["height"] + 20 * (features["colour"] == "red") > 175, "yes", "no"))
         data = write_csv(folder, features, target)
-        asked = (*data, "dataset.categorical=[grade]", "trials=2", *overrides)
+        asked = (*data, "dataset.categorical=[grade]", "dataset.numeric=[same]", "trials=2", *overrides)
         return Trained(stored(folder / "results", *asked), features, asked)
 
     return run

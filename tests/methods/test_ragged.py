@@ -220,6 +220,12 @@ def test_two_votes_beat_the_third_whatever_its_probability(values: list[float]) 
         assert voted.argmax() == probabilities.mean(axis=0).argmax()
 
 
+def test_a_vote_has_eight_tenths_of_the_weight_and_the_mean_the_rest() -> None:
+    probabilities = np.array([[[0.6, 0.4, 0.0]], [[0.5, 0.2, 0.3]], [[0.0, 0.0, 1.0]]])
+    by_hand = [0.8 * 2 / 3 + 0.2 * 1.1 / 3, 0.2 * 0.6 / 3, 0.8 / 3 + 0.2 * 1.3 / 3]
+    np.testing.assert_allclose(majority_vote(probabilities), [by_hand], rtol=1e-12)
+
+
 def test_tri_training_gives_each_model_what_the_other_two_agree_on(
     patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:

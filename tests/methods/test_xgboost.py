@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from xgboost import XGBClassifier
 
+from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
@@ -35,6 +36,19 @@ def test_it_is_the_papers_classifier_on_encoded_labelled_rows(patients: Table, m
     assert outcome.fit is None
     assert outcome.fits.tolist() == [1, 1]
     assert (outcome.seconds > 0).all()
+
+
+def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [2], regime=Semi25())
+    rows = stack.data.labelled[0]
+    assert len(rows) == 35
+    assert not np.isin(rows, stack.data.train[0, :35]).all(), "they are not the first of the training rows"
+
+    seed = stack.streams.seed_of(2, Purpose.TREES) % 2**31
+    direct = XGBClassifier(max_depth=3, n_estimators=100, learning_rate=0.1, n_jobs=1, random_state=seed)
+    direct.fit(stack.encoded(rows[None])[0], patients.labels[rows])
+    expected = direct.predict_proba(stack.encoded(stack.data.test)[0])
+    np.testing.assert_allclose(XGBoost().run(stack, SUPERVISION).probabilities[0], expected, atol=1e-6)
 
 
 def test_it_comes_out_alike_twice(patients: Table, make_stack: MakeStack) -> None:

@@ -41,7 +41,7 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-EVERYTHING = some_config(method={"name": "cotrain"})
+EVERYTHING = some_config(method={"name": "cotrain"}, split={"name": "stratified"})
 """A pre-trained and co-trained cell, which uses every option."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))

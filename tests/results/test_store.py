@@ -73,6 +73,7 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"],
         "overrides": [],
+        "reading": {},
     }
 
 
@@ -181,6 +182,13 @@ def test_a_trial_that_was_trained_twice_is_one_row(cell: CellStore) -> None:
     assert len(stacks(cell)) == 3
     assert [row["trial"] for row in cell.rows()] == [0, 1, 2]
     assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.52]
+
+
+def test_of_rows_that_differ_the_first_stacks_is_taken(cell: CellStore) -> None:
+    cell.add(some_record([1, 2], first=0.7))
+    cell.add(some_record([0, 1]))
+
+    assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.72]
 
 
 def test_other_cells_are_not_looked_into(cell: CellStore) -> None:

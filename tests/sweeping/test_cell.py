@@ -2,10 +2,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from scarf_lightning.config.schema import CacheSettings, DatasetSettings
-from scarf_lightning.results import note_data
+from scarf_lightning.results import CellStore, KnownData, PretrainingStore, fingerprint, identity, note_data
 from scarf_lightning.settings import TrainerSettings
 from scarf_lightning.sweeping.cell import Cell, distinct
-from tests.cells import WDBC, results_in, some_cell
+from tests.cells import DATA_HASH, WDBC, results_in, some_cell
 
 
 def test_a_cell_is_labelled_by_what_asks_for_it() -> None:
@@ -78,3 +78,28 @@ def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_p
     ]
 
     assert [cell.overrides for cell in distinct(cells)] == [("b",), ("d",), ("e",)]
+
+
+def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path: Path) -> None:
+    """Of 9 columns a rate of 0.1 selects none; so they have one store, and one pre-training."""
+    paths = results_in(tmp_path)
+    few = some_cell(corruption={"name": "marginal", "rate": 0.1}, paths=paths)
+    none = some_cell(corruption={"name": "none"}, selection={"name": "exact"}, paths=paths)
+    usual = some_cell(paths=paths)
+    for n_columns, is_one in ((9, True), (10, False)):
+        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, 2, n_columns))
+        stores = {name_of(each.store()) for each in (few, none)}
+        pretrainings = {name_of(each.pretraining()) for each in (few, none)}
+        assert len(stores) == len(pretrainings) == (1 if is_one else 2)
+        assert name_of(usual.store()) == fingerprint(identity(usual.config, DATA_HASH))
+
+
+def test_of_data_whose_encoded_width_is_not_known_nothing_is_guessed(tmp_path: Path) -> None:
+    cell = some_cell(corruption={"name": "mean", "rate": 0.1}, paths=results_in(tmp_path))
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9, 2))
+    assert name_of(cell.store()) == fingerprint(identity(cell.config, DATA_HASH))
+
+
+def name_of(store: CellStore | PretrainingStore | None) -> str:
+    assert store is not None
+    return store.fingerprint

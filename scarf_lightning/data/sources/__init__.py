@@ -1,10 +1,11 @@
 """Where tables come from: one module a source. Opening a source imports no client and loads nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
+from ..split_columns import SplitBy
 from .base import Source
 from .file import FileSource
 from .openml import OpenMLSource
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
 
 __all__ = ["LastTable", "Source", "open_source"]
 
-OPTIONS = {
-    FileSource.name: {"path", "target", "categorical", "numeric"},
-    OpenMLSource.name: {"id"},
-    WdbcSource.name: {"id"},
-}
+OF_FILES = (
+    "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
+    "unlabelled",
+)  # fmt: skip
+OPTIONS = {FileSource.name: OF_FILES, OpenMLSource.name: ("id",), WdbcSource.name: ("id",)}
 """What each source can be told, beside the name of its data."""
+
+NEEDS_NOTHING = ("random", "stratified")
+"""Splits that go by nothing but the labels."""
 
 
 def open_source(
@@ -28,42 +32,86 @@ def open_source(
     *,
     name: str | None,
     openml_cache: str | None,
-    id: int | None = None,
-    path: str | None = None,
-    target: str | None = None,
-    categorical: Sequence[str] | None = None,
-    numeric: Sequence[str] | None = None,
+    split: Mapping[str, Any] | None = None,
+    **given: Any,
 ) -> Source:
-    """The source that a dataset's configuration names; all options but ``openml_cache`` are the configuration's.
+    """The source that a dataset's configuration names.
+
+    Args:
+        source, name: of the data.
+        openml_cache: the folder of the openml client's cache; None takes its own.
+        split: the split's configuration; None stands for the paper's.
+        given: all other options of a dataset, None where they are not set.
 
     Raises:
         UsageError: no such source, or it lacks an option that it needs, or has one that it does not know.
     """
     if source not in OPTIONS:
         raise UsageError(f"dataset.source={source} is not a source; the sources are {', '.join(sorted(OPTIONS))}.")
-    given = {"id": id, "path": path, "target": target, "categorical": categorical, "numeric": numeric}
     for option, value in given.items():
         if value is not None and option not in OPTIONS[source]:
-            known = ", ".join(option for option in ("name", *given) if option in {"name", *OPTIONS[source]})
+            known = ", ".join(("name", *OPTIONS[source]))
             raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
+    split_by = _split_by(split or {}, source)
     if source == WdbcSource.name:
-        if id not in (None, WdbcSource.dataset_id):
-            raise UsageError(f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {id} use dataset=openml.")
+        if given.get("id") not in (None, WdbcSource.dataset_id):
+            raise UsageError(
+                f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {given['id']} use dataset=openml."
+            )
         return WdbcSource(name or "wdbc")
     if source == OpenMLSource.name:
-        if id is None:
+        if given.get("id") is None:
             raise UsageError("dataset=openml needs the dataset's id: add dataset.id=N.")
-        return OpenMLSource(id, name, Path(openml_cache).expanduser() if openml_cache else None)
+        return OpenMLSource(given["id"], name, Path(openml_cache).expanduser() if openml_cache else None, split_by)
+    path, target, unlabelled = (given.get(option) for option in ("path", "target", "unlabelled"))
     if not path or not target:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
-    return FileSource(Path(path).expanduser(), target, tuple(categorical or ()), tuple(numeric or ()), name)
+    lists: dict[str, Any] = {
+        option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates")
+    }
+    texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding")}
+    return FileSource(
+        Path(path).expanduser(),
+        target,
+        **lists,
+        **texts,
+        is_classes=given.get("target_kind") == "classes",
+        unlabelled=Path(unlabelled).expanduser() if unlabelled else None,
+        split=split_by,
+        dataset_name=name,
+    )
+
+
+def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
+    """What the source must know of a split.
+
+    Raises:
+        UsageError: the split lacks an option that it needs, or needs what the source has not.
+    """
+    kind = split.get("name", NEEDS_NOTHING[0])
+    if kind in NEEDS_NOTHING:
+        return None
+    if source == WdbcSource.name or (kind == "files" and source != FileSource.name):
+        has = "no such columns" if source == WdbcSource.name else "no files of its own"
+        raise UsageError(f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv.")
+    needed = ("validation", "test") if kind == "files" else ("column",)
+    for option in needed:
+        if not split.get(option):
+            raise UsageError(f"split={kind} needs split.{option}; set it.")
+    if kind != "files":
+        return SplitBy(kind, split["column"])
+    return SplitBy(kind, None, *(Path(split[option]).expanduser() for option in needed))
 
 
 class LastTable:
-    """Keeps the table that was loaded last: the cells of a dataset follow one another."""
+    """Keeps the table that was loaded last: the cells of a dataset follow one another.
+
+    Attributes:
+        source: where it came from; None before the first one.
+    """
 
     def __init__(self) -> None:
-        self._source: Source | None = None
+        self.source: Source | None = None
 
     def load(self, source: Source) -> "Table":
         """What the source loads.
@@ -71,7 +119,7 @@ class LastTable:
         Raises:
             UsageError: see `Source.load`.
         """
-        if source != self._source:
+        if source != self.source:
             self._table = source.load()
-            self._source = source
+            self.source = source
         return self._table

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Source(ABC):
-    """A place a table is read from. Making one is cheap: it loads nothing and imports no client."""
+    """A place a table is read from. Making one is cheap: it loads nothing and imports no client.
+
+    ``is_found_out`` says whether what the columns hold is found out in loading, so that a user wants to see it.
+    """
 
     name: ClassVar[str]
+    is_found_out: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -4,17 +4,21 @@ import hashlib
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
+from ..split_columns import SplitBy, split_values
 from .base import Source
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-    from ..table import Table
+    from ..table import ColumnReading, Table
+    from .text_format import TextFormat
 
 ENDING = re.compile(r"\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet|pq)$", re.IGNORECASE)
 
@@ -24,17 +28,20 @@ UNNAMED = re.compile(r"(Unnamed: \d+)?")
 MOST_NAMES = 30
 """So many columns are named in a refusal."""
 
-MOST_FRACTIONS = 20
-"""A target with fractions and more values than this, or than half of the rows, is a quantity."""
+READING = 1
+"""Raised by a change that reads a file otherwise than before: what was noted of its data then no longer holds."""
 
 
 @dataclass
 class FileSource(Source):
     """A file with a header and one row an example: comma-separated, tab-separated (``.tsv``), or Parquet.
 
-    **Kinds.** Numbers are numeric, whole ones too; strings, Booleans and pandas' categories are categorical. Name
-    columns in ``categorical`` or ``numeric`` to have them read otherwise; as numbers, false and true are 0 and 1.
-    Parquet's times, lists and records are refused.
+    **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
+    or a currency; dates and times, which become numbers and categories; Booleans; categories; strings of very many
+    values, which become hashes. Ids, constants and empty columns are left out. How each column was read is kept in
+    ``Table.reading``, and what should be known of it in ``Table.notes``.
+
+    **Labels.** Rows without a class are kept, for pre-training and semi-supervised methods.
 
     **Missing values.** In CSV, empty fields and what pandas takes for missing: NA, N/A, NaN, nan, None, null and the
     like; a class or category of that name needs another one. In Parquet, nulls and NaN alone.
@@ -49,20 +56,36 @@ class FileSource(Source):
         categorical: columns to read as categories whatever they hold.
         numeric: columns to read as numbers.
         dataset_name: shown in tables and charts; None takes the file's name without its ending.
+        drop: columns to leave out.
+        dates: columns to read as dates or times of day.
+        separator, decimal, encoding: of a text file; None takes what is seen in it.
+        is_classes: the target's values are classes, however much they look like a quantity.
+        unlabelled: a file of more rows, without labels.
+        split: what a split goes by, which is no feature.
     """
 
     name: ClassVar[str] = "csv"
+    is_found_out: ClassVar[bool] = True
 
     path: Path
     target: str
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     dataset_name: str | None = None
+    drop: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    is_classes: bool = False
+    unlabelled: Path | None = None
+    split: SplitBy | None = None
 
     @property
     def key(self) -> str:
-        read_as = [str(self.path.resolve()), self.target, sorted(self.categorical), sorted(self.numeric)]
-        digest = hashlib.sha256(json.dumps(read_as).encode()).hexdigest()[:12]
+        options = {name: value for name, value in vars(self).items() if value and name != "dataset_name"}
+        read_as = {name: _plain(value) for name, value in options.items()} | {"reading": READING}
+        digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"
 
@@ -71,26 +94,21 @@ class FileSource(Source):
         return ENDING.sub("", self.path.name)
 
     def files(self) -> tuple[Path, ...]:
-        return (self.path,) if self.path.is_file() else ()
+        files = tuple(self._files().values())
+        return files if all(file.is_file() for file in files) else ()
 
     def check(self) -> None:
-        from .file_formats import read_names
-
-        if not self.path.is_file():
-            raise UsageError(
-                f"there is no file {self.path}; set dataset.path to a CSV or Parquet file, relative to the folder that "
-                "the command runs in."
-            )
-        if not ENDING.search(self.path.name):
-            raise UsageError(
-                f"{self.path} is of no known format; dataset.path takes .csv and .tsv (also with .gz, .bz2, .xz or "
-                ".zip), .parquet and .pq."
-            )
-        names = read_names(self.path)
-        twice = [name for name, count in Counter(names).items() if name and count > 1]
-        if twice:
-            raise UsageError(f"{self.path} has more than one column {twice[0]!r}; rename all but one.")
+        for option, file in self._files().items():
+            self._check_file(option, file)
+        names = self._names(self.path)
         self._check_options(names)
+        for option, file in self._files().items():
+            may_lack = {self.target, self._split_column} if option == "dataset.unlabelled" else {self._split_column}
+            lacking = [name for name in names if name not in {*self._names(file), *may_lack, *self.drop, ""}]
+            if lacking:
+                raise UsageError(
+                    f"{file} has no column {lacking[0]!r}, which {self.path} has; {option} needs the same columns."
+                )
 
     def load(self) -> "Table":
         """Read the table.
@@ -99,44 +117,146 @@ class FileSource(Source):
             UsageError: the file cannot be read, or its table cannot be used for classification, or what the options
                 say of its columns does not hold.
         """
-        from ..table import Table
-        from .file_formats import read_frame
+        import pandas as pd
+
+        from ..reading import ReadingOptions, leaks, read_columns, read_target
+        from ..table import FEWEST_ROWS, Table
 
         self.check()
-        frame = self._without_row_numbers(read_frame(self.path))
-        target, features = frame[self.target], frame.drop(columns=self.target)
-        self._refuse_quantity(target)
-        for name in self.numeric:
-            features[name] = self._as_numbers(features[name])
-        return Table.from_frame(
-            features,
+        frame, part = self._frame()
+        target, notes = read_target(
+            frame[self.target], str(self.path), is_classes=self.is_classes, decimal=self.decimal
+        )
+        split_by = part
+        if self.split and self.split.column:
+            split_by = split_values(self.split, frame[self.split.column], str(self.path))
+        options = ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.decimal)
+        features = frame.drop(columns=list({self.target, self._split_column} - {None}))
+        read, readings, found, positions = read_columns(features, options)
+        if readings and not read and len(frame) >= FEWEST_ROWS:
+            why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in readings[:MOST_NAMES])
+            raise UsageError(f"{self.path} has no column with a value in it to learn from: {why}.")
+        table = Table.from_frame(
+            pd.concat([column for column, _ in read], axis=1) if read else pd.DataFrame(index=frame.index),
             target,
-            categorical=[name in self.categorical for name in features.columns],
+            categorical=[is_categorical for _, is_categorical in read],
             name=self.dataset_name or self.label,
             source=str(self.path),
+            split_by=split_by,
         )
+        notes = [
+            *self._on_format(),
+            *self._on_labels(target),
+            *notes,
+            *found,
+            *leaks(table, list(map(str, features.columns)), positions),
+        ]
+        return replace(table, reading=(*readings, *self._on_split(frame)), notes=tuple(notes))
+
+    @property
+    def _split_column(self) -> str | None:
+        return self.split.column if self.split else None
+
+    def _files(self) -> dict[str, Path]:
+        """All files by the option that names them."""
+        files = {"dataset.path": self.path}
+        if self.split and self.split.validation and self.split.test:
+            files |= {"split.validation": self.split.validation, "split.test": self.split.test}
+        return files | ({"dataset.unlabelled": self.unlabelled} if self.unlabelled else {})
+
+    def _format(self, file: Path) -> "TextFormat":
+        from .file_formats import format_of
+
+        return format_of(file, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
+
+    def _names(self, file: Path) -> list[str]:
+        from .file_formats import read_names
+
+        return read_names(file, self._format(file))
+
+    def _frame(self) -> tuple["pd.DataFrame", "NDArray[np.float64] | None"]:
+        """The rows of all files, and of which part each is where the split is in files."""
+        import numpy as np
+        import pandas as pd
+
+        from .file_formats import read_frame
+
+        frames: list[pd.DataFrame] = []
+        parts = []
+        for option, file in self._files().items():
+            frame = self._without_row_numbers(read_frame(file, self._format(file)), file)
+            if option == "dataset.unlabelled":
+                frame[self.target] = None
+            frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
+            parts.append(np.full(len(frame), {"split.validation": 1.0, "split.test": 2.0}.get(option, 0.0)))
+        whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+        return whole, np.concatenate(parts) if self.split and self.split.files else None
+
+    def _on_labels(self, target: "pd.Series[Any]") -> list[str]:
+        from .file_formats import spelled_missing
+
+        said = spelled_missing(self.path, self._format(self.path), self.target) if target.isna().any() else []
+        if not said:
+            return []
+        spelled = _listed(said)
+        return [f"Target {self.target!r}: {spelled} stands for no label here; if it is a class, give it another name."]
+
+    def _on_split(self, frame: "pd.DataFrame") -> "list[ColumnReading]":
+        from ..table import ColumnReading
+
+        if not self.split or not self.split.column:
+            return []
+        column = frame[self.split.column]
+        done = f"left out: split={self.split.kind} goes by it"
+        return [ColumnReading(self.split.column, "not looked at", int(column.isna().sum()), column.nunique(), done)]
+
+    def _on_format(self) -> list[str]:
+        from .file_formats import is_parquet
+
+        found = self._format(self.path)
+        if is_parquet(self.path) or self.separator or found.separator == "," or self.path.suffix.lower() == ".tsv":
+            return []
+        return [f"The columns of {self.path} are parted by {found.separator!r}; dataset.separator says otherwise."]
+
+    def _check_file(self, option: str, file: Path) -> None:
+        """Refuse what is no file with a table in it."""
+        if not file.is_file():
+            raise UsageError(
+                f"there is no file {file}; set {option} to a CSV or Parquet file, relative to the folder that the "
+                "command runs in."
+            )
+        if not ENDING.search(file.name):
+            raise UsageError(
+                f"{file} is of no known format; {option} takes .csv and .tsv (also with .gz, .bz2, .xz or .zip), "
+                ".parquet and .pq."
+            )
+        twice = [name for name, count in Counter(self._names(file)).items() if name and count > 1]
+        if twice:
+            raise UsageError(f"{file} has more than one column {twice[0]!r}; rename all but one.")
 
     def _check_options(self, names: list[str]) -> None:
         """Refuse options that name what is no column, or no feature, or contradict each other."""
-        options = {"target": (self.target,), "categorical": self.categorical, "numeric": self.numeric}
-        for option, columns in options.items():
+        features = {"categorical": self.categorical, "numeric": self.numeric, "dates": self.dates, "drop": self.drop}
+        given = {f"dataset.{option}": columns for option, columns in features.items()}
+        needed = {"dataset.target": (self.target,), "split.column": (self._split_column,)}
+        for option, columns in (needed | given).items():
             for column in columns:
-                if column not in names:
+                if column is not None and column not in names:
                     raise UsageError(
-                        f"dataset.{option} names {column!r}, which is not a column of {self.path}; "
+                        f"{option} names {column!r}, which is not a column of {self.path}; "
                         f"its columns are: {_listed([name for name in names if name])}."
                     )
-                if option != "target" and column == self.target:
-                    raise UsageError(
-                        f"dataset.{option} names the target {column!r}, which is no feature; leave it out."
-                    )
-        both = [column for column in self.categorical if column in self.numeric]
-        if both:
-            raise UsageError(f"column {both[0]!r} is in dataset.categorical and dataset.numeric; leave it out of one.")
+                if option != "dataset.target" and column == self.target:
+                    raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
+        seen: dict[str, str] = {}
+        for option, columns in given.items():
+            for column in columns:
+                if seen.setdefault(column, option) != option:
+                    raise UsageError(f"column {column!r} is in {seen[column]} and {option}; leave it out of one.")
 
-    def _without_row_numbers(self, frame: "pd.DataFrame") -> "pd.DataFrame":
+    def _without_row_numbers(self, frame: "pd.DataFrame", file: Path) -> "pd.DataFrame":
         """Leave out columns without a name: they count the rows, or hold nothing, as after a comma too many."""
-        asked_for = {self.target, *self.categorical, *self.numeric}
+        asked_for = {self.target, self._split_column, *self.categorical, *self.numeric, *self.dates, *self.drop}
         kept = []
         for position, name in enumerate(frame.columns):
             column = frame.iloc[:, position]
@@ -144,34 +264,10 @@ class FileSource(Source):
                 kept.append(position)
             elif not (column.isna().all() or _counts(column)):
                 raise UsageError(
-                    f"column {position + 1} of {self.path} has no name, and more in it than row numbers; name it, or "
+                    f"column {position + 1} of {file} has no name, and more in it than row numbers; name it, or "
                     "drop it."
                 )
         return frame.iloc[:, kept]
-
-    def _refuse_quantity(self, target: "pd.Series[Any]") -> None:
-        import pandas as pd
-
-        if not pd.api.types.is_float_dtype(target) or not (target.dropna() % 1).any():
-            return
-        distinct = target.nunique()
-        if distinct > min(MOST_FRACTIONS, len(target) / 2):
-            raise UsageError(
-                f"target {self.target!r} of {self.path} has {distinct} different values with fractions, which looks "
-                "like a quantity and not like classes; group the values into classes first."
-            )
-
-    def _as_numbers(self, column: "pd.Series[Any]") -> "pd.Series[Any]":
-        import pandas as pd
-
-        numbers = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
-        other = column[numbers.isna() & column.notna()]
-        if len(other):
-            raise UsageError(
-                f"dataset.numeric names {column.name!r}, which holds {other.iloc[0]!r} in {self.path}; correct that "
-                "value, or leave the column out of dataset.numeric."
-            )
-        return numbers
 
 
 def _counts(column: "pd.Series[Any]") -> bool:
@@ -179,6 +275,15 @@ def _counts(column: "pd.Series[Any]") -> bool:
     import pandas as pd
 
     return pd.api.types.is_integer_dtype(column) and bool(column.diff().iloc[1:].eq(1).all())
+
+
+def _plain(value: Any) -> Any:
+    """A value of an option as what names data: lists without order, files by where they are."""
+    if isinstance(value, SplitBy):
+        return {name: _plain(inner) for name, inner in vars(value).items()}
+    if isinstance(value, Path):
+        return str(value.resolve())
+    return sorted(value) if isinstance(value, tuple) else value
 
 
 def _listed(names: list[str]) -> str:

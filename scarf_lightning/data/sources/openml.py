@@ -4,6 +4,7 @@ import configparser
 import logging
 import os
 import platform
+import re
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from urllib.parse import urlparse
 from uuid import uuid4
 
 from ...errors import UsageError
+from ..split_columns import SplitBy, split_values
 from .base import Source
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class OpenMLSource(Source):
         dataset_id: the number in https://www.openml.org/d/N.
         dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
+        split: what a split goes by, which is no feature.
     """
 
     name: ClassVar[str] = "openml"
@@ -46,10 +49,14 @@ class OpenMLSource(Source):
     dataset_id: int
     dataset_name: str | None = None
     cache: Path | None = None
+    split: SplitBy | None = None
 
     @property
     def key(self) -> str:
-        return f"openml-{self.dataset_id}"
+        parted = (
+            "" if self.split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{self.split.kind}-{self.split.column}")
+        )
+        return f"openml-{self.dataset_id}{parted}"
 
     def files(self) -> tuple[Path, ...]:
         description, data = self._cached()
@@ -59,12 +66,14 @@ class OpenMLSource(Source):
         """Read the dataset, without any connection where the cache has it.
 
         Raises:
-            UsageError: it is not in the cache and cannot be had from OpenML, or the cached copy is damaged, or it has
-                no default target or cannot be used for classification.
+            UsageError: it is not in the cache and cannot be had from OpenML; or the cached copy is damaged, is not the
+                file that its description gives the checksum of, or has another number of rows than its qualities
+                say; or it has no default target or cannot be used for classification.
         """
         from ..table import Table
 
         root, folder = self._locations()
+        source = f"openml:{self.dataset_id}"
         cached = {file.name for file in self._cached() if file}
         with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
             copy = Path(scratch, folder.relative_to(root))
@@ -77,18 +86,31 @@ class OpenMLSource(Source):
         if read.target not in read.frame.columns:  # ignored columns are gone from it
             problem = f"target {read.target!r} among the columns that count" if read.target else "target"
             raise UsageError(f"OpenML dataset {self.dataset_id} has no default {problem}, so it cannot be classified.")
-        is_target = read.frame.columns == read.target
+        is_feature = (read.frame.columns != read.target) & (read.frame.columns != self._split_column(read))
         return Table.from_frame(
-            read.frame.loc[:, ~is_target],
+            read.frame.loc[:, is_feature],
             read.frame[read.target],
-            categorical=[known for known, drop in zip(read.categorical, is_target, strict=True) if not drop],
+            categorical=[known for known, is_kept in zip(read.categorical, is_feature, strict=True) if is_kept],
             name=self.dataset_name or read.name,
-            source=f"openml:{self.dataset_id}",
+            source=source,
             dataset_id=self.dataset_id,
+            split_by=split_values(self.split, read.frame[self.split.column], source) if self.split else None,
         )
 
+    def _split_column(self, read: "Downloaded") -> str | None:
+        if self.split is None:
+            return None
+        features = [str(name) for name in read.frame.columns if name != read.target]
+        if self.split.column not in features:
+            raise UsageError(
+                f"split.column names {self.split.column!r}, which is no feature of OpenML dataset {self.dataset_id}; "
+                f"they are: {', '.join(features)}."
+            )
+        return self.split.column
+
     def _read(self, scratch: Path) -> "Downloaded":
-        from .openml_client import DamagedError, UnreachableError, read_dataset
+        from .openml_client import UnreachableError, read_dataset
+        from .openml_integrity import DamagedError, check_files, published_rows
 
         root, folder = self._locations()
         environment = {}
@@ -101,7 +123,12 @@ class OpenMLSource(Source):
         if not _client_settings().exists():
             environment["XDG_CONFIG_HOME"] = str(scratch)
         try:
-            return read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
+            check_files(copied)
+            read = read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
+            published = published_rows(folder / "qualities.xml")
+            if published not in (None, len(read.frame)):
+                raise DamagedError(f"they have {len(read.frame)} rows, and {published} by qualities.xml")
+            return read
         except UnreachableError as error:
             state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
             raise UsageError(
@@ -110,7 +137,8 @@ class OpenMLSource(Source):
             ) from error
         except DamagedError as error:
             raise UsageError(
-                f"the data of OpenML dataset {self.dataset_id} cannot be read; delete {folder} to download them again."
+                f"the data of OpenML dataset {self.dataset_id} cannot be read ({error}); delete {folder} to download "
+                "them again."
             ) from error
 
     def _locations(self) -> tuple[Path, Path]:

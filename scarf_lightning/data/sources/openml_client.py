@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ...errors import UsageError
+from .openml_integrity import DamagedError
 
 TIMEOUT = 30.0
 """Seconds that a server may stay silent. The client itself waits for ever."""
@@ -29,10 +30,6 @@ _one_at_a_time = threading.Lock()  # the client's settings are global to the pro
 
 class UnreachableError(Exception):
     """The server cannot be reached, or does not answer in time; the message says which."""
-
-
-class DamagedError(Exception):
-    """The data are there and cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,8 @@ def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict
                 raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
             answer = error.message.partition("\n")[0].rstrip(".!")
             raise UsageError(f"{subject} cannot be had: {answer}.") from error
+        except ValueError as error:  # entities in XML, or a name that the client refuses
+            raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
         except KeyError as error:  # a well-formed page that is not OpenML's
             raise UsageError(
                 f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in "
@@ -88,11 +87,11 @@ def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict
         try:
             frame, _, categorical, _ = dataset.get_data()
         except (arff.ArffException, UnicodeDecodeError) as error:
-            raise DamagedError from error
+            raise DamagedError("they are no ARFF") from error
         except Exception as error:
             # What the parquet reader raises, the client wraps in a bare Exception; nothing else is caught.
             if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
-                raise DamagedError from error
+                raise DamagedError("they are no Parquet") from error
             raise
         assert isinstance(frame, pd.DataFrame)  # the format that get_data returns by default
         return Downloaded(dataset.name, dataset.default_target_attribute, frame, categorical)

@@ -1,5 +1,10 @@
 """A table as CSV, Markdown, and LaTeX with booktabs."""
 
+from typing import Any
+
+import pandas as pd
+
+from ...escaping import escaped
 from .table import NOTHING, Shown, Table
 
 LATEX = {
@@ -29,12 +34,21 @@ MARKDOWN = {
     "*": r"\*",
     "_": r"\_",
     "`": r"\`",
+    "[": r"\[",
+    "]": r"\]",
 }
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula if an entry begins with it (CWE-1236)."""
 
 
 def to_csv(table: Table) -> str:
-    """The data in full."""
-    return table.data.to_csv(index=False, lineterminator="\n")
+    """The data in full; text that a spreadsheet would run stands behind an apostrophe."""
+    data = table.data.rename(columns=spreadsheet)
+    for position in range(data.shape[1]):
+        if not pd.api.types.is_numeric_dtype(data.iloc[:, position]):
+            data.isetitem(position, data.iloc[:, position].map(spreadsheet).to_numpy(dtype=object))
+    return data.to_csv(index=False, lineterminator="\n")
 
 
 def to_markdown(table: Table) -> str:
@@ -67,14 +81,25 @@ def to_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def spreadsheet(value: Any) -> Any:
+    """A value of a CSV file; a text that a spreadsheet would take for a formula is one no more."""
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+
+
 def latex(text: str) -> str:
     """Text in which LaTeX sees nothing but text."""
-    return "".join(LATEX.get(character, character) for character in " ".join(text.splitlines()))
+    return "".join(LATEX.get(character, character) for character in _one_line(text))
 
 
 def markdown(text: str) -> str:
     """Text in which Markdown, and a pipe table, see nothing but text."""
-    return "".join(MARKDOWN.get(character, character) for character in " ".join(text.splitlines()))
+    return "".join(MARKDOWN.get(character, character) for character in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return escaped(" ".join(text.splitlines()), kept="")
 
 
 def _bold(text: str, entry: Shown, mark: str) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources.file import FileSource
+from scarf_lightning.data.split_columns import SplitBy
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.errors import UsageError
@@ -150,9 +152,9 @@ class TestFormats:
 
     @pytest.mark.parametrize("spelling", ["", "NA", "N/A", "n/a", "NaN", "nan", "None", "null", "NULL", "<NA>", "#N/A"])
     def test_what_is_missing_in_csv(self, tmp_path: Path, spelling: str) -> None:
-        lines = [f"{spelling if i < 2 else i},{spelling if i % 3 else 'a'},{v}" for i, v in enumerate(LABELS)]
+        lines = [f"{spelling if i < 2 else i},{spelling if i % 3 else 'ab'[i % 2]},{v}" for i, v in enumerate(LABELS)]
         table = loaded(text("\n".join(["x,c,level", *lines]))(tmp_path))
-        assert table.columns == (Column("x"), Column("c", ("a",)))
+        assert table.columns == (Column("x"), Column("c", ("a", "b")))
         assert np.isnan(table.values).sum(axis=0).tolist() == [2, 8]
 
     def test_what_is_missing_in_parquet(self, tmp_path: Path) -> None:
@@ -170,14 +172,14 @@ class TestFormats:
             "decimal": pa.array([1, None, 3] * 4).cast(pa.decimal128(21, 2)),
             "half": pa.array(np.arange(ROWS, dtype="float16")),
             "words": pa.array(["b", "a", None] * 4).dictionary_encode(),
-            "a.b": pa.array(["x"] * ROWS, pa.large_string()),
+            "a.b": pa.array(["x", "y"] * 6, pa.large_string()),
         }
         table = loaded(in_parquet(columns, tmp_path / "t.parquet"))
         assert table.columns == (
             Column("decimal"),
             Column("half"),
             Column("words", ("a", "b")),
-            Column("a.b", ("x",)),
+            Column("a.b", ("x", "y")),
         )
         assert np.array_equal(table.values[:, 0], [1, np.nan, 3] * 4, equal_nan=True)
 
@@ -293,7 +295,6 @@ class TestRefusals:
         [
             ("t.csv", b"", "No columns to parse from file"),
             ("t.csv", b"\n\n", "No columns to parse from file"),
-            ("t.csv", "größe,level\n1,a\n".encode("latin-1"), "'utf-8' codec can't decode byte 0xf6 .*"),
             ("t.csv", b"x,level\n1,2,a\n2,3,b\n", "Length of header or names does not match length of data"),
             ("t.csv", b"x,level\n1,a\n2,3,b\n", "Error tokenizing data.*|Expected 2 fields in line 3, saw 3"),
             ("t.csv.gz", b"x,level\n1,a\n", "Not a gzipped file .*"),
@@ -312,6 +313,15 @@ class TestRefusals:
             r"write it again as UTF-8 text with a name for every column, or as Parquet\.",
             refusal(path),
         )
+
+    def test_an_encoding_that_is_not_named(self, tmp_path: Path) -> None:
+        content = frame().rename(columns={"size": "größe"}).to_csv(index=False).encode("cp1252")
+        path = _written(tmp_path / "t.csv", content)
+        assert refusal(path, at_check=True) == (
+            f"{path} cannot be read ('utf-8' codec can't decode byte 0xf6 in position 2); write it again as UTF-8 "
+            "text, or name its encoding, as in dataset.encoding=cp1252."
+        )
+        assert loaded(path, encoding="cp1252").columns[0].name == "größe"
 
     def test_an_archive_of_two_files(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
@@ -368,17 +378,17 @@ class TestRefusals:
             pq.write_table(pa.Table.from_arrays([x, x, pa.array(LABELS)], ["size", "size", "level"]), path)
         assert refusal(path, at_check=True) == f"{path} has more than one column 'size'; rename all but one."
 
-    @pytest.mark.parametrize(("column", "value"), [("colour", "'red'"), ("grade", "'?'")])
+    @pytest.mark.parametrize(("column", "value"), [("colour", "'red'"), ("grade", "'x'")])
     def test_numbers_that_are_none(self, tmp_path: Path, column: str, value: str) -> None:
-        path = in_csv(frame().assign(grade=["1", "", "2", "?"] * 3), tmp_path / "t.csv")
+        path = in_csv(frame().assign(grade=["1", "", "2", "x"] * 3), tmp_path / "t.csv")
         assert refusal(path, numeric=(column,)) == (
-            f"dataset.numeric names {column!r}, which holds {value} in {path}; correct that value, or leave the column "
-            "out of dataset.numeric."
+            f"dataset.numeric names {column!r}, which holds {value}; correct that value, or leave the column out of "
+            "dataset.numeric."
         )
 
-    def test_a_missing_label(self, tmp_path: Path) -> None:
-        path = in_csv(frame().assign(level=[None, "None", *LABELS[2:]]), tmp_path / "t.csv")
-        assert refusal(path) == f"target 'level' of {path} is missing in 2 rows; drop or label them."
+    def test_fewer_than_ten_labels(self, tmp_path: Path) -> None:
+        path = in_csv(frame().assign(level=[None, "None", None, *LABELS[3:]]), tmp_path / "t.csv")
+        assert refusal(path) == f"{path} has 9 rows with a label in 'level'; a 70/10/20 split needs at least 10."
 
     def test_one_class(self, tmp_path: Path) -> None:
         path = in_csv(frame().assign(level="same"), tmp_path / "t.csv")
@@ -401,19 +411,32 @@ class TestRefusals:
     def test_a_quantity_is_no_class(self, tmp_path: Path, rows: int, distinct: int) -> None:
         def path(n: int) -> Path:
             values = np.resize(np.arange(n) + 0.5, rows)
-            return in_csv(pd.DataFrame({"x": range(rows), "level": values}), tmp_path / "t.csv")
+            return in_csv(pd.DataFrame({"x": np.arange(rows) / 8, "level": values}), tmp_path / "t.csv")
 
         assert loaded(path(distinct - 1)).n_classes == distinct - 1
         assert refusal(path(distinct), at_check=False) == (
             f"target 'level' of {tmp_path / 't.csv'} has {distinct} different values with fractions, which looks "
-            "like a quantity and not like classes; group the values into classes first."
+            "like a quantity and not like classes; group the values into classes first, or set "
+            "dataset.target_kind=classes."
         )
+        assert loaded(path(distinct), is_classes=True).n_classes == distinct
+
+    @pytest.mark.parametrize(
+        ("distinct", "each", "is_one"), [(51, 60, True), (50, 60, False), (21, 19, True), (21, 20, False)]
+    )
+    def test_whole_numbers_that_are_a_quantity(self, tmp_path: Path, distinct: int, each: int, is_one: bool) -> None:
+        values = np.resize(np.arange(distinct), distinct * each)
+        table = pd.DataFrame({"x": np.arange(len(values)) / 8, "level": values})
+        for path in (in_csv(table, tmp_path / "t.csv"), in_csv(table.astype({"level": str}), tmp_path / "u.csv")):
+            if is_one:
+                assert f"{distinct} different values that are whole numbers, which looks like a quantity" in refusal(
+                    path
+                )
+            assert loaded(path, is_classes=is_one).n_classes == distinct
 
     @pytest.mark.parametrize(
         ("values", "kind"),
         [
-            (pa.array(range(ROWS), pa.timestamp("us")), "timestamp[us]"),
-            (pa.array(range(ROWS), pa.date32()), "date32[day]"),
             (pa.array(range(ROWS), pa.duration("s")), "duration[s]"),
             (pa.array([[1, 2]] * ROWS), "list<"),
             (pa.array([{"a": 1}] * ROWS), "struct<"),
@@ -428,7 +451,227 @@ class TestRefusals:
         path = in_parquet({"x": range(ROWS), "when": values}, tmp_path / "t.parquet")
         sentence = refusal(path, at_check=True)
         assert sentence.startswith(f"column 'when' of {path} is of type {kind}")
-        assert sentence.endswith("neither numbers nor categories; convert it, or drop it.")
+        assert sentence.endswith("neither numbers nor categories nor dates; convert it, or drop it.")
+
+
+def dirty(n: int = 400) -> pd.DataFrame:
+    """A table as users have them: ids, dates, prices as text, most labels missing, a column that gives them away."""
+    random = np.random.default_rng(3)
+    label = random.integers(2, size=n)
+    size = 2.0 * label + random.normal(size=n)
+    dates = pd.Timestamp("2023-01-01") + pd.to_timedelta(random.integers(700, size=n), unit="D")
+    return pd.DataFrame(
+        {
+            "customer": np.arange(n) + 5000,
+            "reference": [f"R-{i * 7919 % 9973}" for i in range(n)],
+            "since": dates.strftime("%Y-%m-%d"),
+            "price": [f"${12_000 + 3_000 * value:,.2f}" for value in size],
+            "share": [f"{value:.3f}%" for value in random.normal(50, 9, n)],
+            "weight": ["?" if i % 50 == 7 else f"{value:.4f}" for i, value in enumerate(random.normal(size=n))],
+            "zip": [f"{value:05d}" for value in random.integers(1, 30, n)],
+            "street": [f"{random.integers(10**6)} Main St {i % 250}" for i in range(n)],
+            "colour": random.choice(["red", "red ", "blue"], n),
+            "member": random.random(n) < 0.4,
+            "same": 1,
+            "nothing": np.nan,
+            "refund": np.where(label == 1, "paid", "none due"),
+            "level": np.where(random.random(n) < 0.75, None, np.array(["low", "high"])[label]),
+        }
+    )
+
+
+class TestDirtyTable:
+    def test_every_column_is_read_and_said(self, tmp_path: Path) -> None:
+        table = loaded(in_csv(dirty(), tmp_path / "t.csv"))
+
+        kinds = {reading.column: reading.kind for reading in table.reading}
+        assert kinds == {
+            "customer": "id",
+            "reference": "id or text",
+            "since": "dates",
+            "price": "numbers",
+            "share": "numbers",
+            "weight": "numbers",
+            "zip": "categories",
+            "street": "id or text",
+            "colour": "categories",
+            "member": "Boolean",
+            "same": "constant",
+            "nothing": "empty",
+            "refund": "categories",
+        }
+        assert [column.name for column in table.columns] == [
+            "since (days)", "since (month)", "since (weekday)", "price", "share", "weight", "zip", "colour", "member",
+            "refund",
+        ]  # fmt: skip
+        price = [float(text.replace("$", "").replace(",", "")) for text in dirty()["price"]]
+        assert table.values[:, 3].tolist() == price
+        assert table.n_unlabelled == dirty()["level"].isna().sum()
+        said = " ".join(table.notes)
+        for name in ("customer", "reference", "street", "weight", "zip", "colour", "refund"):
+            assert f"Column {name!r}" in said
+        assert "'refund' predicts the target almost alone (balanced accuracy 1.000" in said
+        assert said.count("predicts the target") == 1
+
+    def test_the_same_data_are_the_same_table_however_they_are_written(self, tmp_path: Path) -> None:
+        expected = loaded(in_csv(dirty(), tmp_path / "t.csv")).hash
+        for written in (
+            in_csv(dirty(), tmp_path / "semicolons.csv", sep=";"),
+            in_csv(dirty(), tmp_path / "bars.csv", sep="|"),
+            in_csv(dirty(), tmp_path / "utf16.csv", encoding="utf-16"),
+            in_csv(dirty(), tmp_path / "tabs.csv.gz", sep="\t"),
+        ):
+            assert loaded(written).hash == expected
+        dirty().to_parquet(tmp_path / "t.parquet")
+        assert loaded(tmp_path / "t.parquet").hash == expected
+        dirty().astype({"since": "datetime64[us]"}).to_parquet(tmp_path / "dates.parquet")
+        assert loaded(tmp_path / "dates.parquet").hash == expected
+
+    def test_decimal_commas(self, tmp_path: Path) -> None:
+        numbers = frame()[["size", "weight", "level"]]
+        expected = loaded(in_csv(numbers, tmp_path / "t.csv")).hash
+        path = in_csv(numbers, tmp_path / "commas.csv", sep=";", decimal=",")
+        assert loaded(path).hash == loaded(path, decimal=",").hash == expected
+        assert "parted by ';'" in loaded(path).notes[0]
+        assert not loaded(path, separator=";", decimal=",").notes
+
+    def test_options_say_otherwise(self, tmp_path: Path) -> None:
+        path = in_csv(dirty(), tmp_path / "t.csv")
+        table = loaded(path, drop=("refund", "since"), numeric=("customer", "zip"), categorical=("share",), dates=())
+        kinds = {reading.column: (reading.kind, reading.done) for reading in table.reading}
+        assert kinds["refund"] == ("not looked at", "left out by dataset.drop")
+        assert kinds["customer"] == ("numbers", "as they are")
+        assert kinds["zip"] == ("numbers", "text read as numbers")
+        assert kinds["share"][0] == "categories"
+        assert not any("predicts" in note for note in table.notes)
+
+    def test_more_rows_without_labels(self, tmp_path: Path) -> None:
+        whole = dirty().assign(level=["low", "high"] * 200)
+        path = in_csv(whole[:300], tmp_path / "t.csv")
+        more = in_csv(whole[300:].drop(columns="level").assign(other=3), tmp_path / "more.csv")
+        table = loaded(path, unlabelled=more)
+        assert (table.n_rows, table.n_unlabelled) == (400, 100)
+        assert (table.labels[300:] == -1).all()
+        without = loaded(in_csv(whole.assign(level=whole["level"].where(whole.index < 300)), tmp_path / "one.csv"))
+        assert table.hash == without.hash
+
+    def test_more_rows_need_the_same_columns(self, tmp_path: Path) -> None:
+        path = in_csv(frame(), tmp_path / "t.csv")
+        more = in_csv(frame().drop(columns=["size", "level"]), tmp_path / "more.csv")
+        assert refusal(path, unlabelled=more, at_check=True) == (
+            f"{more} has no column 'size', which {path} has; dataset.unlabelled needs the same columns."
+        )
+        assert loaded(path, unlabelled=more, drop=("size",)).n_unlabelled == ROWS
+        assert "there is no file" in refusal(path, unlabelled=tmp_path / "gone.csv", at_check=True)
+
+    def test_blanks_double_no_class(self, tmp_path: Path) -> None:
+        table = loaded(in_csv(frame().assign(level=["no", "yes", "no "] * 4), tmp_path / "t.csv"))
+        assert table.classes == ("no", "yes")
+        assert table.notes[0].startswith("Target 'level': blanks around its values are cut off")
+
+    def test_a_class_that_reads_as_missing_is_named(self, tmp_path: Path) -> None:
+        table = loaded(text(_lines("y", "a", "b", "None", "", n=40))(tmp_path), "y")
+        assert table.n_unlabelled == 20
+        assert "Target 'y': 'None' stands for no label here; if it is a class, give it another name." in table.notes
+        assert not loaded(text(_lines("y", "a", "b", "", n=40))(tmp_path), "y").notes
+
+    def test_classes_that_numbers_would_merge(self, tmp_path: Path) -> None:
+        assert loaded(text(_lines("y", "007", "7"))(tmp_path), "y").classes == ("007", "7")
+        large = ("9007199254740992", "9007199254740993", "")
+        assert loaded(text(_lines("y", *large, n=30))(tmp_path), "y").classes == large[:2]
+        assert loaded(text(_lines("y", "99999999999999999999", "1"))(tmp_path), "y").n_classes == 2
+
+    def test_a_nul_in_a_label(self, tmp_path: Path) -> None:
+        assert "column 'y' holds a NUL character" in refusal(text(_lines("y", "a\x00", "b"))(tmp_path), "y")
+
+    def test_decimals_of_parquet_are_the_nearest_floats(self, tmp_path: Path) -> None:
+        numbers = [Decimal(i).scaleb(-7) for i in range(1, ROWS * 13, 13)]
+        table = loaded(in_parquet({"x": pa.array(numbers, pa.decimal128(20, 7))}, tmp_path / "t.parquet"))
+        assert table.values[:, 0].tolist() == [float(number) for number in numbers]
+
+    def test_large_whole_numbers_of_parquet_with_a_gap_stay_apart(self, tmp_path: Path) -> None:
+        x = pa.array([2**53, 2**53 + 1, None] * 4)
+        assert loaded(in_parquet({"x": x}, tmp_path / "t.parquet")).columns[0].categories == (
+            "9007199254740992",
+            "9007199254740993",
+        )
+
+    @pytest.mark.parametrize("notes", [b"{", b"[1]", b'{"columns": [{"name": "x"}]}', b'"x"'])
+    def test_damaged_notes_of_pandas(self, tmp_path: Path, notes: bytes) -> None:
+        made = pa.table({"x": range(ROWS), "level": LABELS}).replace_schema_metadata({b"pandas": notes})
+        pq.write_table(made, tmp_path / "t.parquet")
+        assert "holds notes of pandas that are damaged" in refusal(tmp_path / "t.parquet")
+
+    def test_no_column_is_left(self, tmp_path: Path) -> None:
+        path = in_csv(pd.DataFrame({"n": range(40), "one": 1, "level": ["a", "b"] * 20}), tmp_path / "t.csv")
+        assert refusal(path) == (
+            f"{path} has no column with a value in it to learn from: 'n' is left out: a value a row; 'one' is left "
+            "out: one value alone."
+        )
+
+
+def _lines(name: str, *values: str, n: int = 12) -> str:
+    return "\n".join([f"x,{name}", *(f"{i / 8},{values[i % len(values)]}" for i in range(n))]) + "\n"
+
+
+class TestSplits:
+    def whole(self, tmp_path: Path) -> tuple[pd.DataFrame, Path]:
+        table = (
+            dirty(120)
+            .drop(columns="refund")
+            .assign(
+                level=["a", "b"] * 60,
+                who=[f"w{i % 7}" for i in range(120)],
+                part=["train"] * 80 + ["Val"] * 10 + ["test"] * 30,
+            )
+        )
+        return table, in_csv(table, tmp_path / "t.csv")
+
+    def test_the_column_that_a_split_goes_by_is_no_feature(self, tmp_path: Path) -> None:
+        table, path = self.whole(tmp_path)
+        for kind, column in (("group", "who"), ("column", "part"), ("time", "since")):
+            read = loaded(path, split=SplitBy(kind, column))
+            assert not [each.name for each in read.columns if each.name.startswith(column)]
+            assert read.split_by is not None
+            if kind == "time":
+                seconds = (pd.to_datetime(table["since"]) - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
+                assert read.split_by.tolist() == seconds.tolist()
+            if kind == "column":
+                assert read.split_by.tolist() == [0.0] * 80 + [1.0] * 10 + [2.0] * 30
+
+    def test_what_a_column_says_must_be_known(self, tmp_path: Path) -> None:
+        _, path = self.whole(tmp_path)
+        assert "says 'w0' of a row, and split=column knows" in refusal(path, split=SplitBy("column", "who"))
+        assert "holds neither numbers nor dates" in refusal(path, split=SplitBy("time", "who"))
+        assert "split.column names 'gone', which is not a column" in refusal(path, split=SplitBy("group", "gone"))
+
+    def test_files_of_ones_own(self, tmp_path: Path) -> None:
+        table, _ = self.whole(tmp_path)
+        table = table.drop(columns=["part", "who"])
+        paths = [in_csv(table[a:b], tmp_path / f"{a}.csv") for a, b in ((0, 80), (80, 90), (90, 120))]
+        read = loaded(paths[0], split=SplitBy("files", None, *paths[1:]))
+        assert read.n_rows == 120
+        assert read.split_by is not None
+        assert read.split_by.tolist() == [0.0] * 80 + [1.0] * 10 + [2.0] * 30
+
+    @pytest.mark.parametrize(
+        ("arguments", "sentence"),
+        [
+            (("split=group",), "split=group needs split.column; set it."),
+            (("split=files", "split.test=u.csv"), "split=files needs split.validation; set it."),
+        ],
+    )
+    def test_what_a_split_needs(self, arguments: tuple[str, ...], sentence: str) -> None:
+        (cell,) = cells_of("dataset=csv", "dataset.path=t.csv", "dataset.target=y", *arguments)
+        with pytest.raises(UsageError) as caught:
+            _ = cell.source
+        assert str(caught.value) == sentence
+
+    @pytest.mark.parametrize("name", ["group", "files"])
+    def test_bundled_data_have_nothing_to_split_by(self, name: str) -> None:
+        (cell,) = cells_of(f"split={name}")
+        with pytest.raises(UsageError, match=f"split={name} does not go with dataset.source=wdbc"):
+            _ = cell.source
 
 
 class TestIdentity:
@@ -500,7 +743,8 @@ class TestConfiguration:
             (
                 ("dataset=csv", "dataset.id=3"),
                 "dataset.id is not an option; the options of dataset are: "
-                "source, path, target, categorical, numeric, name.",
+                "source, path, target, categorical, numeric, dates, drop, unlabelled, target_kind, separator, decimal, "
+                "encoding, name.",
             ),
             (
                 ("dataset=csv", "dataset.categorical=a"),
@@ -518,7 +762,12 @@ class TestConfiguration:
         [
             ("wdbc", {"path": "t.csv"}, "name, id"),
             ("openml", {"numeric": ["a"]}, "name, id"),
-            ("csv", {"id": 3}, "name, path, target, categorical, numeric"),
+            (
+                "csv",
+                {"id": 3},
+                "name, path, target, categorical, numeric, drop, dates, separator, decimal, encoding, target_kind, "
+                "unlabelled",
+            ),
         ],
     )
     def test_also_where_it_is_forced(self, source: str, option: dict[str, Any], known: str) -> None:
@@ -601,7 +850,8 @@ def test_a_typical_file_trains(typical: pd.DataFrame, tmp_path: Path) -> None:
         timeout=120,
     )
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.returncode == 0
+    assert ran.stderr.startswith("houses.csv: 60 rows, 6 columns beside the target, 6 columns for 2 classes\n")
     assert ran.stdout.startswith("dataset=houses, regime=full, ")
     rows = load(tmp_path / "results")
     assert rows[["dataset", "n_train", "n_test"]].to_numpy().tolist() == [["houses", 42, 12]]

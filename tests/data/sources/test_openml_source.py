@@ -323,11 +323,89 @@ class TestUnusableDataset:
         content[4:-4] = b"\xff" * (len(content) - 8)
         path.write_bytes(content)
 
-        with pytest.raises(UsageError, match="cannot be read; delete") as error:
+        with pytest.raises(UsageError, match=r"cannot be read \(.*\); delete") as error:
             OpenMLSource(ID, None, tmp_path / "cache").load()
 
         assert str(folder) in one_sentence(error)
         assert path.read_bytes() == content
+
+
+class TestIntegrity:
+    """A cached copy is held to what OpenML published of it."""
+
+    def refusal(self, cache: Path) -> str:
+        with pytest.raises(UsageError, match="cannot be read") as error:
+            OpenMLSource(ID, None, cache).load()
+        text = one_sentence(error)
+        assert f"delete {cache / PUBLIC} to download them again" in text
+        return text
+
+    @pytest.mark.parametrize("n_lines", [1, 2])
+    def test_arff_cut_at_the_end_of_a_line(self, tmp_path: Path, no_network: None, n_lines: int) -> None:
+        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:-n_lines]))
+        assert "dataset.arff is not the file whose checksum" in self.refusal(tmp_path / "cache")
+
+    def test_one_digit_of_an_arff(self, tmp_path: Path, no_network: None) -> None:
+        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
+        file.write_text(file.read_text().replace("0.5,", "0.6,", 1))
+        assert "checksum" in self.refusal(tmp_path / "cache")
+
+    def test_line_ends_that_the_client_writes_on_windows(self, tmp_path: Path, no_network: None) -> None:
+        file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
+        file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
+        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+
+    @pytest.mark.parametrize("data", ["parquet", "arff"])
+    def test_the_number_of_rows_in_the_qualities(self, tmp_path: Path, no_network: None, data: str) -> None:
+        folder = fill(tmp_path / "cache", data=data)
+        (folder / "qualities.xml").write_text(qualities(f"{ROWS}.0"))
+        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+
+        (folder / "qualities.xml").write_text(qualities(f"{ROWS + 1}.0"))
+        assert f"they have {ROWS} rows, and {ROWS + 1} by qualities.xml" in self.refusal(tmp_path / "cache")
+
+    @pytest.mark.parametrize("value", ["", "unknown"])
+    def test_qualities_that_do_not_say(self, tmp_path: Path, no_network: None, value: str) -> None:
+        (fill(tmp_path / "cache") / "qualities.xml").write_text(qualities(value))
+        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+
+    @pytest.mark.parametrize("file", ["description.xml", "qualities.xml"])
+    def test_damaged_xml(self, tmp_path: Path, no_network: None, file: str) -> None:
+        path = fill(tmp_path / "cache") / file
+        (path.parent / "qualities.xml").write_text(qualities(str(ROWS)))
+        path.write_text("<" + path.read_text())
+        assert f"{file} is not XML as OpenML writes it" in self.refusal(tmp_path / "cache")
+
+    @pytest.mark.parametrize(
+        "entities",
+        [
+            '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">',
+            '<!ENTITY c SYSTEM "file:///etc/hostname">',
+        ],
+    )
+    def test_entities_in_a_cached_description(self, tmp_path: Path, no_network: None, entities: str) -> None:
+        file = fill(tmp_path / "cache") / "description.xml"
+        file.write_text(with_entities(file.read_text(), entities))
+        assert "entities are disabled" in self.refusal(tmp_path / "cache")
+
+    def test_entities_in_a_downloaded_description(self, tmp_path: Path, server: Server) -> None:
+        server.offer()
+        page = with_entities(description(server.host), '<!ENTITY c "ha">')
+        server.pages[f"/api/v1/xml/data/{ID}"] = 200, page.encode()
+        with pytest.raises(UsageError, match="entities are disabled") as error:
+            OpenMLSource(ID, None, tmp_path / "cache").load()
+        one_sentence(error)
+        assert not (tmp_path / "cache").exists()
+
+
+def qualities(n_rows: str) -> str:
+    quality = f"<oml:quality><oml:name>NumberOfInstances</oml:name><oml:value>{n_rows}</oml:value></oml:quality>"
+    return f'<oml:data_qualities xmlns:oml="http://openml.org/openml">{quality}</oml:data_qualities>'
+
+
+def with_entities(text: str, entities: str) -> str:
+    return f"<!DOCTYPE d [{entities}]>" + text.replace(">tiny<", ">&c;<", 1)
 
 
 class TestDownload:

@@ -47,6 +47,20 @@ def test_the_filter_is_welchs_p_value() -> None:
         np.testing.assert_array_equal(gains["kept"], p < alpha)
 
 
+def test_the_papers_filter_is_the_default() -> None:
+    """Of 0.5 +- s and 0.6 +- s, two trials each, Welch's p = 1 - t / sqrt(2 + t^2) for t = 0.1 / (s sqrt(2))."""
+    samples = {}
+    for p in (0.15, 0.19, 0.21, 0.25):
+        t = np.sqrt(2) * (1 - p) / np.sqrt(1 - (1 - p) ** 2)
+        s = 0.1 / t / np.sqrt(2)
+        samples[p] = {name: [mean - s, mean + s] for name, mean in (("a", 0.6), ("b", 0.5))}
+        assert stats.ttest_ind(*samples[p].values(), equal_var=False).pvalue == pytest.approx(p)
+
+    kept = gains_of(scores_from(samples))["kept"]
+
+    assert kept.to_dict() == {0.15: True, 0.19: True, 0.21: False, 0.25: False}
+
+
 def test_a_table_says_how_many_datasets_it_averages() -> None:
     table = gain_table(relative_gains(SCORES, against("b", ["a"])))
 

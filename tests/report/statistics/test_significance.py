@@ -85,6 +85,14 @@ def test_equal_differences_tie_if_zero_and_else_are_decided(shift: float, p: flo
     assert paired_test(FIRST[0] + shift, FIRST[0]).p == p
 
 
+@pytest.mark.parametrize(("part", "p"), [(3e-13, 1.0), (3e-12, 0.0), (1e-9, 0.0)])
+def test_a_difference_below_a_million_millionth_of_the_means_is_rounding(part: float, p: float) -> None:
+    """Both tests, at both ends of the scale that accuracies and losses have."""
+    for mean in (0.8, 1e-6, 1e4):
+        assert welch(np.full(3, mean), np.full(3, mean * (1 + part))).p == p
+        assert paired_test(np.full(3, mean), np.full(3, mean * (1 + part))).p == p
+
+
 def test_one_trial_in_common_cannot_be_paired() -> None:
     found = paired_test(np.array([0.5, 0.6, np.nan]), np.array([np.nan, 0.5, 0.6]))
 

@@ -25,6 +25,28 @@ def test_csv_holds_the_data_in_full() -> None:
     pd.testing.assert_frame_equal(read, DATA)
 
 
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_spreadsheet_runs_nothing_in_csv(start: str) -> None:
+    name = f'{start}HYPERLINK("file:///etc/passwd")'
+    data = pd.DataFrame({name: [name, "b"], "value": [-1.5, None]})
+
+    read = pd.read_csv(io.StringIO(to_csv(table("t", "", data))))
+
+    shown = name.replace("\r", r"\r")
+    assert list(read.columns) == [f"'{shown}", "value"]
+    assert read.iloc[:, 0].tolist() == [f"'{shown}", "b"]
+    assert read["value"].tolist()[0] == -1.5
+    assert data.columns[0] == name, "the table is left alone"
+
+
+def test_control_characters_are_written_out_in_every_format() -> None:
+    made = table("t", "", pd.DataFrame({"dataset": ["\x1b[31m\x00"]}))
+
+    assert r"\x1b[31m\x00" in to_csv(made)
+    assert r"\\x1b\[31m\\x00" in to_markdown(made)
+    assert r"\textbackslash{}x1b[31m\textbackslash{}x00" in to_latex(made)
+
+
 def test_markdown_is_a_pipe_table_under_its_caption() -> None:
     rows = ((Shown("a|b", "a|b"), Shown("1.0", 1.0, best=True)),)
 

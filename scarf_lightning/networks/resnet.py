@@ -1,0 +1,64 @@
+"""ResNet for tables (Gorishniy et al. 2021, section 3.2, https://arxiv.org/abs/2106.11959)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from ..settings import at_least, share
+from .base import Network
+from .batch_norm import BatchNorm
+from .columns import Columns
+from .dropout import Dropout
+
+
+class ResNetBlock(nn.Module):
+    """x + Dropout(Linear(Dropout(ReLU(Linear(BatchNorm(x)))))).
+
+    **Shape.** Input and output ``(N, width)``; ``hidden`` is the width between the linear layers.
+    """
+
+    def __init__(self, width: int, hidden: int, *, hidden_dropout: float, residual_dropout: float) -> None:
+        super().__init__()
+        self.norm = BatchNorm(width)
+        self.widen, self.narrow = nn.Linear(width, hidden), nn.Linear(hidden, width)
+        self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.hidden_dropout(self.widen(self.norm(x)).relu())
+        out: Tensor = x + self.residual_dropout(self.narrow(hidden))
+        return out
+
+
+@dataclass
+class ResNet(Network):
+    """A linear layer, ``depth`` blocks, and ReLU(BatchNorm(x)): the paper's network before its last linear layer.
+
+    The defaults are the example of the authors' package `rtdl_revisiting_models`, but that a user's
+    ``method=dropout`` replaces ``hidden_dropout``. Batch statistics of pre-training are over all views of a mini-batch
+    at once, those of validation and test are the running ones.
+    """
+
+    name: ClassVar[str] = "resnet"
+    width: int = 192
+    depth: int = 2
+    hidden_factor: float = 2.0
+    hidden_dropout: float = 0.15
+    residual_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        at_least(self, "width", 1)
+        at_least(self, "depth", 1)
+        if not self.width * self.hidden_factor >= 1:
+            raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
+        share(self, "hidden_dropout")
+        share(self, "residual_dropout")
+
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        hidden_dropout = self.hidden_dropout if dropout is None else dropout
+        hidden = int(self.width * self.hidden_factor)
+        blocks = [
+            ResNetBlock(self.width, hidden, hidden_dropout=hidden_dropout, residual_dropout=self.residual_dropout)
+            for _ in range(self.depth)
+        ]
+        return nn.Sequential(nn.Linear(columns.n_encoded, self.width), *blocks, BatchNorm(self.width), nn.ReLU())

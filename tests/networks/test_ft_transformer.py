@@ -1,0 +1,156 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from scarf_lightning.networks import Columns, Dropout
+from scarf_lightning.networks.ft_transformer import Attention, FeatureTokenizer, FTTransformer
+from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_lifted_is_a_loop, assert_same, make_table, train
+
+COLUMNS = Columns((0, 3, 1, 0))
+SMALL = {"width": 12, "heads": 3}
+SURE = {"attention_dropout": 0.0, "hidden_dropout": 0.0}
+
+
+@pytest.mark.parametrize("kind", ["every kind of column", "one number", "two constants"])
+def test_a_trial_alone_is_that_trial_among_four(kind: str) -> None:
+    network, table = FTTransformer(**SMALL), make_table(KINDS_OF_TABLES[kind])
+    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TABLES)
+def test_it_is_a_loop_over_single_networks(kind: str) -> None:
+    assert_lifted_is_a_loop(FTTransformer(**SMALL, **SURE), Columns(KINDS_OF_TABLES[kind]))
+
+
+def test_tokens_are_the_papers() -> None:
+    """Equations of section 3.3, "Feature tokenizer": a category's token is a row of a matrix."""
+    tokenizer = FeatureTokenizer(COLUMNS, 5)
+    one_hot = F.one_hot(torch.tensor([2, 0]), 3)
+    x = torch.cat([torch.tensor([[0.5], [-2.0]]), one_hot, torch.ones(2, 1), torch.tensor([[3.0], [4.0]])], dim=1)
+
+    tokens = tokenizer(x)
+
+    assert tokens.shape == (2, 5, 5)
+    for row, (first, category, last) in enumerate([(0.5, 2, 3.0), (-2.0, 0, 4.0)]):
+        expected = [
+            tokenizer.cls[0],
+            tokenizer.numeric_bias[0] + first * tokenizer.numeric_weight[0],
+            tokenizer.numeric_bias[1] + last * tokenizer.numeric_weight[1],
+            tokenizer.category_bias[0] + tokenizer.category_weight[category],
+            tokenizer.category_bias[1] + tokenizer.category_weight[3],
+        ]
+        torch.testing.assert_close(tokens[row], torch.stack(expected))
+
+
+def test_attention_is_torchs() -> None:
+    attention = Attention(12, 3, 0.0).double()
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True).double()
+    names = ("query", "key", "value")
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([getattr(attention, name).weight for name in names]))
+        theirs.out_proj.weight.copy_(attention.out.weight)
+    x = torch.randn(4, 7, 12, dtype=torch.float64)
+    for asking in (x, x[:, :2]):
+        expected, _ = theirs(asking, x, x)
+        torch.testing.assert_close(attention(asking, x), expected)
+
+
+def block_of_torch(x: Tensor, block: nn.Module) -> Tensor:
+    """One pre-norm block by torch's functions, all tokens asking."""
+    norms = block.attention_norm, block.norm
+    tokens = x if isinstance(norms[0], nn.Identity) else F.layer_norm(x, x.shape[-1:], norms[0].weight, norms[0].bias)
+    x = x + block.attention(tokens, tokens)
+    hidden = F.linear(
+        F.layer_norm(x, x.shape[-1:], norms[1].weight, norms[1].bias), block.widen.weight, block.widen.bias
+    )
+    half = hidden.shape[-1] // 2
+    return x + F.linear(hidden[..., :half] * F.relu(hidden[..., half:]), block.narrow.weight, block.narrow.bias)
+
+
+def test_it_is_the_papers_equations() -> None:
+    """The answer of the last block for two tokens alone is its answer for all of them; the first has no norm."""
+    module = FTTransformer(**SMALL, **SURE, depth=3).build(COLUMNS, None).double()
+    x = torch.randn(6, COLUMNS.n_encoded, dtype=torch.float64)
+    assert [isinstance(block.attention_norm, nn.Identity) for block in module.blocks] == [True, False, False]
+    assert module.blocks[0].narrow.in_features == int(12 * 4 / 3)
+
+    tokens = module.tokenizer(x)
+    for block in module.blocks:
+        tokens = block_of_torch(tokens, block)
+    expected = module.norm(tokens[:, 0]).relu()
+
+    torch.testing.assert_close(module(x), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_it_is_the_authors_package() -> None:
+    """`rtdl_revisiting_models`, given the same weights; it takes category numbers where ours takes columns."""
+    authors = pytest.importorskip("rtdl_revisiting_models")
+    theirs = authors.FTTransformer(
+        n_cont_features=2, cat_cardinalities=[3, 1], d_out=None, n_blocks=2, d_block=12, attention_n_heads=3,
+        attention_dropout=0.0, ffn_d_hidden_multiplier=4 / 3, ffn_dropout=0.0, residual_dropout=0.0,
+    )  # fmt: skip
+    ours = FTTransformer(**SMALL, **SURE).build(COLUMNS, None)
+    with torch.no_grad():
+        theirs.cls_embedding.weight.copy_(ours.tokenizer.cls[0])
+        theirs.cont_embeddings.weight.copy_(ours.tokenizer.numeric_weight)
+        theirs.cont_embeddings.bias.copy_(ours.tokenizer.numeric_bias)
+        for embedding, weight in zip(
+            theirs.cat_embeddings.embeddings, ours.tokenizer.category_weight.split([3, 1]), strict=True
+        ):
+            embedding.weight.copy_(weight)
+        theirs.cat_embeddings.bias.copy_(ours.tokenizer.category_bias)
+        for block, other in zip(ours.blocks, theirs.backbone.blocks, strict=True):
+            pairs = {
+                "query": other["attention"].W_q,
+                "key": other["attention"].W_k,
+                "value": other["attention"].W_v,
+                "out": other["attention"].W_out,
+            }
+            for name, layer in pairs.items():
+                layer.load_state_dict(getattr(block.attention, name).state_dict())
+            other["ffn"].linear1.load_state_dict(block.widen.state_dict())
+            other["ffn"].linear2.load_state_dict(block.narrow.state_dict())
+    numbers, codes = torch.randn(9, 2), torch.stack([torch.arange(9) % 3, torch.zeros(9, dtype=torch.int64)], dim=1)
+    x = torch.cat([numbers[:, :1], F.one_hot(codes[:, 0], 3), torch.ones(9, 1), numbers[:, 1:]], dim=1)
+
+    expected = F.layer_norm(theirs(numbers, codes), (12,)).relu()
+
+    torch.testing.assert_close(ours(x), expected)
+
+
+def test_it_starts_as_the_authors_let_it() -> None:
+    torch.manual_seed(0)
+    module = FTTransformer(width=64).build(COLUMNS, None)
+    for parameter in (module.tokenizer.numeric_weight, module.tokenizer.numeric_bias, module.tokenizer.category_weight):
+        assert parameter.abs().max() <= 1 / 8
+        assert parameter.detach().std() == pytest.approx(1 / math.sqrt(3 * 64), rel=0.2)
+    for name in ("query", "key", "value", "out"):
+        assert getattr(module.blocks[0].attention, name).bias.abs().max() == 0
+
+
+def test_the_method_dropout_sets_the_rate_of_hidden_units() -> None:
+    def rates(dropout: float | None) -> list[float]:
+        module = FTTransformer(depth=1).build(COLUMNS, dropout)
+        return [part.rate for part in module.modules() if isinstance(part, Dropout)]
+
+    assert rates(None) == [0.15, 0.05, 0.0]
+    assert rates(0.4) == [0.15, 0.4, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"width": 12}, "width"),
+        ({"width": 8}, "width"),
+        ({"depth": 0}, "depth"),
+        ({"heads": 0}, "heads"),
+        ({"hidden_factor": 0.0}, "hidden_factor"),
+        ({"attention_dropout": 1.0}, "attention_dropout"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options: dict[str, float], name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        FTTransformer(**options)
