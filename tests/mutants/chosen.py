@@ -16,21 +16,28 @@ MUTATED = (
 STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_tasks")
 PRETEXTS = ("engine/test_pretext_tasks", "engine/test_pretrain", "engine/test_stack_contract")
 STACKS = ("engine/test_finetune", "engine/test_pretrain", "engine/test_stack_contract")
+READING = ("data/reading/test_columns", "data/reading/test_numbers", "data/sources/test_ugly_tables")
 CONFIG = ("config/test_typed", "config/test_registry", "config/test_conf_folder")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
     "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
+    "data/split_columns.py": ("data/test_splits", "data/sources/test_file_source"),
+    "data/reading/columns.py": ("data/reading/test_columns", "data/sources/test_ugly_tables"),
+    "data/reading/": READING,
     "data/sources/base.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
     "data/sources/file.py": ("data/sources/test_file_source",),
     "data/sources/file_formats.py": ("data/sources/test_file_source",),
     "data/sources/openml.py": ("data/sources/test_openml_source",),
+    "data/sources/openml_integrity.py": ("data/sources/test_openml_source",),
     "data/sources/openml_client.py": ("data/sources/test_openml_source",),
     "data/sources/__init__.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
     "corruption/base.py": ("corruption/test_strategies", "corruption/test_selection"),
     "corruption/": STRATEGIES,
     "losses/base.py": ("losses/test_every_loss", "losses/test_infonce"),
     "losses/similarity.py": ("losses/test_infonce", "losses/test_discrimination"),
+    "networks/batch_norm.py": ("networks/test_resnet",),
+    "networks/numeric.py": ("networks/test_mlp_plr", "networks/test_mlp_ple", "networks/test_ft_transformer"),
     "networks/base.py": ("networks/test_initialisation", "networks/test_mlp", "networks/test_dropout"),
     "pretexts/vime.py": ("pretexts/test_vime", *PRETEXTS),
     "pretexts/subtab.py": ("pretexts/test_subtab", *PRETEXTS),
@@ -94,13 +101,12 @@ def guards(module: str) -> tuple[str, ...]:
     """Test files of a module, from the root: the table's entry, else its mirror, else the table's for its folder."""
     room, name = Path(module).parent, Path(module).stem
     mirror = (room / f"test_{name}").as_posix()
-    folder = f"{module.split('/')[0]}/"
     if module in GUARDS:
         found = GUARDS[module]
     elif (ROOT / "tests" / f"{mirror}.py").exists():
         found = (mirror,)
     else:
-        found = GUARDS.get(folder, ())
+        found = GUARDS.get(f"{room}/", ())
     return tuple(f"tests/{test}.py" for test in found)
 
 
