@@ -16,7 +16,7 @@ from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_i
 from scarf_lightning.training import train_stack
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
-SMALL = {"width": WIDTH, "n_blocks": 1, "d_token": WIDTH, "n_heads": 2}
+SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
 """Options of encoders by which they are made tiny."""
 METRICS = ("accuracy", "balanced_accuracy", "log_loss", "auroc")
 

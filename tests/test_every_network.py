@@ -1,0 +1,40 @@
+"""Every pre-training with every network, on a bundled table and on one with categories and gaps, in all regimes."""
+
+from dataclasses import replace
+
+import pytest
+
+from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.table import Table
+from tests.composing import config_of, names
+from tests.promises import assert_same_numbers, is_exact
+from tests.short_training import check, trained
+
+REGIMES = ("full", "semi25", "noise30")
+
+
+@pytest.fixture(params=["wdbc", "mixed_table"])
+def table(request: pytest.FixtureRequest) -> Table:
+    return WdbcSource().load() if request.param == "wdbc" else request.getfixturevalue(request.param)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pretrain", names("pretrain"))
+@pytest.mark.parametrize("network", names("network"))
+def test_they_train_to_the_end_and_a_trial_is_the_same_in_any_company(
+    network: str, pretrain: str, table: Table
+) -> None:
+    composed = config_of(f"network={network}", f"pretrain={pretrain}")
+    for regime in REGIMES:
+        config = replace(composed, regime=config_of(f"regime={regime}").regime)
+
+        record = trained(config, table)
+
+        check(record, config, table)
+        if regime == "semi25":
+            (alone,) = trained(config, table, trials=[1]).rows
+            for metric in ("accuracy", "log_loss", "auroc"):
+                if is_exact():
+                    assert alone[metric] == record.rows[1][metric]
+                else:
+                    assert_same_numbers(alone[metric], record.rows[1][metric], rounding=0.1)
