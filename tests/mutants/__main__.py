@@ -28,7 +28,7 @@ from typing import NoReturn
 import pytest
 
 from scarf_lightning.rounding import round_alike_in_any_batch
-from tests.mutants.chosen import PACKAGE, ROOT, guards, modules, named_mutants
+from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
 from tests.mutants.operators import Mutant, mutants_of
 
 COPIED = ("scarf_lightning", "hydra_plugins", "tests", "conf", "sweeps", "train.py", "report.py", "pyproject.toml")
@@ -89,7 +89,8 @@ def _of(module: str, seed: int, lines: int) -> list[Mutant]:
     source = (PACKAGE / module).read_text(encoding="utf-8")
     possible = mutants_of(module, source)
     count = min(len(possible), round(source.count("\n") / lines))
-    return [*random.Random(f"{seed} {module}").sample(possible, count), *named_mutants(module, source)]
+    drawn = random.Random(f"{seed} {module}").sample(possible, count)
+    return [mutant for mutant in drawn if not is_equivalent(mutant, source)] + named_mutants(module, source)
 
 
 def _import_libraries() -> None:

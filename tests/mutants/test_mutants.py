@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.mutants.chosen import GUARDS, NAMED, PACKAGE, ROOT, guards, modules, named_mutants
+from tests.mutants.chosen import EQUIVALENT, GUARDS, NAMED, PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
 from tests.mutants.operators import Mutant, mutants_of
 
 SOURCES = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in modules()}
@@ -64,6 +64,14 @@ def test_mutants_can_be_compiled_and_say_something_else(module: str) -> None:
 def test_a_text_that_occurs_twice_names_no_mutant() -> None:
     with pytest.raises(ValueError, match=r"^'a' occurs 2 times in a\.py, not once"):
         Mutant.named("a.py", "a = a", "a", "b")
+
+
+@pytest.mark.parametrize("module", sorted({module for module, *_ in EQUIVALENT}))
+def test_what_is_called_equivalent_is_what_could_be_drawn(module: str) -> None:
+    source = SOURCES[module]
+    met = [mutant for mutant in mutants_of(module, source) if is_equivalent(mutant, source)]
+    assert len(met) == sum(module == file for file, *_ in EQUIVALENT)
+    assert not any(is_equivalent(mutant, source) for mutant in named_mutants(module, source))
 
 
 def test_every_module_has_guards_that_exist() -> None:
