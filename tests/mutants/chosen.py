@@ -107,6 +107,8 @@ EQUIVALENT = (
     ("losses/bitempered.py", "* (labels > 0)", "* (labels > -1)"),
     # A stack of one trial.
     ("methods/xgboost.py", "stack.encoded(stack.data.test)[0]", "stack.encoded(stack.data.test)[-1]"),
+    # Means that do not differ have p = 1, which no level exceeds.
+    ("report/statistics/wins.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # The end of the function.
     ("networks/base.py", "        return\n", "        pass\n"),
 )

@@ -26,6 +26,11 @@ def test_a_clear_order_is_stable_from_the_least_subset_on() -> None:
     assert (table[["tau", "tau_low", "best_stays"]] == 1).all(axis=None)
 
 
+def test_sizes_unless_told() -> None:
+    scores = scores_from({0: {name: [i + t / 60 for t in range(51)] for i, name in enumerate("ab")}})
+    assert rank_stability(scores, draws=1)["size"].tolist() == [2, 3, 5, 10, 20, 30, 50]
+
+
 def test_subsets_of_datasets_by_hand() -> None:
     # a is better on two datasets of three: one dataset says so in 2/3 of the draws. Of two datasets, one of the three
     # choices says so, and in the others the two tie.
