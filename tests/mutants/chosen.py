@@ -103,6 +103,12 @@ EQUIVALENT = (
     ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
     # Only the width of what comes out is looked at.
     ("engine/networks.py", "torch.zeros(2, self.columns.n_encoded)", "torch.ones(2, self.columns.n_encoded)"),
+    # The default is what a probe has, which marks no value as missing.
+    (
+        "engine/setup.py",
+        "def encoder(self, *, dropout: float | None = None, learns_missing_values: bool = False)",
+        "def encoder(self, *, dropout: float | None = None, learns_missing_values: bool = True)",
+    ),
     # The smallest number to a power of at least one is zero.
     ("losses/bitempered.py", "* (labels > 0)", "* (labels > -1)"),
     # A stack of one trial.

@@ -76,7 +76,7 @@ def test_a_comma_in_quotes_separates_nothing(argument: str, folders: list[str]) 
 def test_a_comma_in_brackets_or_braces_separates_nothing() -> None:
     (cell,) = cells_of("network.encoder={width:8,depth:2}")
 
-    assert (cell.config.network.encoder.width, cell.config.network.encoder.depth) == (8, 2)
+    assert (cell.config.network.encoder["width"], cell.config.network.encoder["depth"]) == (8, 2)
     assert cell.config.network.encoder.final_relu
     assert refusal("seed=[1,2]")[0].startswith("seed: ")
 
