@@ -34,7 +34,7 @@ def some_config(*, pretrain: str = "scarf", **chosen: Any) -> Config:
             corruption={"name": "marginal", "rate": 0.6}, loss={"name": "infonce", "temperature": 1.0}
         ),
         "finetune": FitSettings(),
-        "network": NetworkSettings(),
+        "network": NetworkSettings(encoder={"width": 256, "depth": 4, "final_relu": True}),
         "trainer": TrainerSettings(),
         "logger": LoggerSettings(),
     }

@@ -141,7 +141,7 @@ class FTTransformer(Network):
     width: int = 64
     depth: int = 2
     heads: int = 8
-    hidden_factor: float = 4 / 3
+    hidden_factor: float = 1.3333333333333333
     attention_dropout: float = 0.15
     hidden_dropout: float = 0.05
     residual_dropout: float = 0.0

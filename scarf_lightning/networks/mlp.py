@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from torch import Tensor, nn
 
-from ..settings import at_least
+from ..settings import MOST_LAYERS, MOST_UNITS, at_least
 from .base import Network
 from .columns import Columns
 from .dropout import Dropout
@@ -62,8 +62,8 @@ class MLP(Network):
     final_relu: bool = True
 
     def __post_init__(self) -> None:
-        at_least(self, "width", 1)
-        at_least(self, "depth", 1)
+        at_least(self, "width", 1, MOST_UNITS)
+        at_least(self, "depth", 1, MOST_LAYERS)
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         widths = [columns.n_encoded, *[self.width] * self.depth]

@@ -31,7 +31,7 @@ from tests.composing import (
 SUITE = "cc18-"
 PARTS = ("corruption", "selection", "loss", "views", "pretext", "weight")
 """Fields that hold what another axis names."""
-NO_FACTS = Facts({}, {})
+NO_FACTS = Facts({}, {}, {})
 UNNAMED = {"dataset", "network", "trainer"}
 """Groups whose files hold settings only; those of all others name what they are."""
 NAMED = [group for group in GROUPS if group not in UNNAMED]

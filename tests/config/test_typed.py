@@ -141,7 +141,7 @@ def test_a_schema_without_options_says_so() -> None:
         ("finetune.batch_size", 10**10, "finetune.batch_size must be at most 1000000000, not 10000000000."),
         ("finetune.max_epochs", 10**7, "finetune.max_epochs must be at most 1000000, not 10000000."),
         ("pretrain.patience", 10**7, "pretrain.patience must be at most 1000000, not 10000000."),
-        ("network.encoder.width", 10**6, "network.encoder.width must be at most 100000, not 1000000."),
+        ("network.head.width", 10**6, "network.head.width must be at most 100000, not 1000000."),
         ("network.head.depth", 10**4, "network.head.depth must be at most 1000, not 10000."),
         ("trainer.threads", 10**5, "trainer.threads must be at most 4096, not 100000."),
         ("trainer.trials_per_stack", 10**5, "trainer.trials_per_stack must be at most 10000, not 100000."),

@@ -15,6 +15,7 @@ from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.roster import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
@@ -246,4 +247,14 @@ def test_what_is_too_large_for_the_networks_number_type_names_the_column(rows: n
         DeviceTable(table, unscaled, device="cpu", dtype=torch.float32)
     assert DeviceTable(table, unscaled, device="cpu", dtype=torch.float64).n_features == 3
     scaled = Preprocessing.fit(table, [rows], ZScore())
-    assert DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None]).isfinite().all()
+    found = DeviceTable(table, scaled, device="cpu", dtype=torch.float32).rows(torch.arange(4)[None], Roster(1))
+    assert found.isfinite().all()
+
+
+def test_it_is_the_scaled_value_that_must_not_exceed_the_largest_number() -> None:
+    """Of 1000, ..., 1003 the largest z-score is 1.5 / sqrt(1.25), some 1.34."""
+    table = numbers(x=[1000.0, 1001.0, 1002.0, 1003.0])
+    fitted = Preprocessing.fit(table, [None], ZScore())
+    fitted.check_range(table, 1.35)
+    with pytest.raises(UsageError, match=r"^The numbers of column 'x' become larger"):
+        fitted.check_range(table, 1.34)

@@ -66,6 +66,19 @@ def test_a_trial_does_not_depend_on_those_it_is_asked_with(
     assert some.preprocessing.is_shared is every.preprocessing.is_shared
 
 
+@every_regime
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_a_trial_taken_out_is_that_trial_prepared_alone(mixed_table: Table, regime: Regime, fit_on: str) -> None:
+    every = prepare(mixed_table, [4, 1, 7], regime=regime, fit_on=fit_on)
+    for position, trial in enumerate(every.trials):
+        taken, alone = every.of(position), prepare(mixed_table, [trial], regime=regime, fit_on=fit_on)
+        assert taken.trials == (trial,)
+        for name in ARRAYS:
+            np.testing.assert_array_equal(getattr(taken, name), getattr(alone, name), strict=True)
+        for name in ("fill", "shift", "scale", "is_shared"):
+            np.testing.assert_array_equal(getattr(taken.preprocessing, name), getattr(alone.preprocessing, name))
+
+
 def test_full_shows_the_labels_of_the_training_rows(mixed_table: Table) -> None:
     data = prepare(mixed_table, range(4))
     assert (data.labelled == data.train).all()

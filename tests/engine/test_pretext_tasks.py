@@ -193,6 +193,16 @@ class TestCotraining:
         np.testing.assert_allclose(losses[3.0] - losses[1e-12], 3 * pretext, rtol=1e-9)
         assert (np.abs(pretext) > 1e-3).all()
 
+    def test_what_is_weighted_is_the_loss_of_pretraining(self, patients: Table, make_stack: MakeStack) -> None:
+        """One batch of all training rows, uncorrupted: the first step is that of pre-training and of the control."""
+        stack = make_stack(patients, [0, 1], precision="64-true")
+        alone = stack.pretrain(PretrainSettings(max_epochs=1, batch_size=200), task(NoCorruption()))
+        with_it, without = (self.train(stack, weight, task(NoCorruption())) for weight in (2.0, 1e-300))
+        added = [
+            one["train_loss"] - other["train_loss"] for one, other in zip(with_it.curves, without.curves, strict=True)
+        ]
+        np.testing.assert_allclose(added, [2 * record["train_loss"] for record in alone.curves], rtol=1e-9)
+
     def test_a_vanishing_weight_is_control(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0], precision="64-true")
         settings = FitSettings(max_epochs=1, batch_size=200, restore_best=False)

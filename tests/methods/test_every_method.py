@@ -62,6 +62,11 @@ def test_labels_of_test_and_unlabelled_rows_reach_no_fit(patients: Table, make_s
     assert np.array_equal(outcome.probabilities, run(name, stack).probabilities)
 
 
+def test_self_and_tri_training_need_rows_without_a_label() -> None:
+    needing = {name for name, method in METHODS.items() if method.needs_unlabelled_rows}
+    assert needing == {"self_train", "tri_train"}
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_all_fits_are_counted_and_see_training_rows_only(
     patients: Table, make_stack: MakeStack, name: str, monkeypatch: pytest.MonkeyPatch
@@ -83,6 +88,8 @@ def test_all_fits_are_counted_and_see_training_rows_only(
     monkeypatch.setattr(Stack, "finetune", spied)
     outcome = run(name, stack)
     assert outcome.fits.tolist() == ([1, 1] if name in ("probe", "xgboost") else [fits[0], fits[1]])
+    if name not in ("self_train", "tri_train"):  # in which it depends on the data
+        assert outcome.fits.tolist() == [METHODS[name].typical_fits] * 2
     assert len(set(numbers)) == len(numbers), "every fit has its own streams"
     assert outcome.seconds.shape == (2,)
     assert (outcome.seconds > 0).all()

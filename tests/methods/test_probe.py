@@ -45,6 +45,13 @@ def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: 
     np.testing.assert_allclose(outcome.probabilities[0, :, 1], 2 / 3)
 
 
+def test_a_single_class_is_certain(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
+    outcome = Probe().run(alike, Supervision(SETTINGS))
+    assert (outcome.probabilities == [0, 0, 1]).all()
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -16,6 +16,7 @@ from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.setup import FitSetup
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Supervision
+from scarf_lightning.methods.bitempered import Bitempered
 from scarf_lightning.methods.control import Control
 from scarf_lightning.methods.distill import Distill
 from scarf_lightning.methods.dropout import Dropout
@@ -221,3 +222,24 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
 def test_options_out_of_range(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"t1": -0.1}, r"t1 must lie in \[0, 1\]"),
+        ({"t1": 1.1}, r"t1 must lie in \[0, 1\]"),
+        ({"t2": 0.9}, "t2 must be at least 1"),
+        ({"t2": float("inf")}, "t2 must be at least 1"),
+        ({"iterations": 0}, "iterations must be at least 1"),
+    ],
+)
+def test_temperatures_and_iterations_have_bounds(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Bitempered(**options)
+
+
+@pytest.mark.parametrize("options", [{"t1": 0}, {"t1": 1}, {"t2": 1}, {"iterations": 1}])
+def test_the_bounds_themselves_are_taken(options: dict[str, Any]) -> None:
+    (name, value), *_ = options.items()
+    assert getattr(Bitempered(**options), name) == value

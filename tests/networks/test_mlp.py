@@ -46,3 +46,10 @@ def test_dropout_follows_every_layer_but_the_last_unless_told(
 def test_sizes_are_checked(option: str, value: int) -> None:
     with pytest.raises(ValueError, match=f"{option} must be at least 1, not 0"):
         MLP(**{option: value})
+
+
+@pytest.mark.parametrize(("option", "most"), [("width", 100_000), ("depth", 1000)])
+def test_sizes_that_nobody_means_are_refused(option: str, most: int) -> None:
+    assert getattr(MLP(**{option: most}), option) == most
+    with pytest.raises(ValueError, match=f"{option} must be at most {most}, not {most + 1}"):
+        MLP(**{option: most + 1})

@@ -1,7 +1,7 @@
 """SubTab against its definition: which features each subset has, and its losses by hand."""
 
 import math
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -103,6 +103,14 @@ def test_its_head_projects_and_decodes() -> None:
     head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16))
     projection, decoded = head(torch.zeros(2, 8))
     assert (projection.shape, decoded.shape) == ((2, 16), (2, 4))
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_both_parts_of_its_head_are_as_deep_as_any_head(depth: int) -> None:
+    head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16, depth=depth))
+    weights = [(weight.shape[1], weight.shape[0]) for weight in head.parameters() if weight.dim() == 2]
+    projection, decoder = [8, *[16] * depth], [8, *[16] * (depth - 1), 4]
+    assert weights == [*pairwise(projection), *pairwise(decoder)]
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,10 @@ from scarf_lightning.config.schema import (
     PathSettings,
     ViewsSettings,
 )
+from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from scarf_lightning.settings import (
     PRECISIONS,
-    EncoderSettings,
     FitSettings,
     LayerSettings,
     PretrainSettings,
@@ -93,7 +93,7 @@ def test_the_walk_below_meets_every_setting_of_training_and_networks() -> None:
 
     assert {f"finetune.{field.name}" for field in fields(FitSettings)} <= met
     assert {f"pretrain.{field.name}" for field in fields(PretrainSettings)} <= met
-    assert {f"network.encoder.{field.name}" for field in fields(EncoderSettings)} <= met
+    assert {f"network.encoder.{field.name}" for field in fields(MLP)} <= met
     for head in ("head", "pretrain_head"):
         assert {f"network.{head}.{field.name}" for field in fields(LayerSettings)} <= met
     assert {"network.weight_init", "network.bias_init", "seed", "fit_on", "corruption.rate", "regime.labelled"} <= met

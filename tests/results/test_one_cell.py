@@ -49,6 +49,15 @@ class TestCell:
             cell.curves.sort_values(keys, ignore_index=True), curves.sort_values(keys, ignore_index=True)
         )
 
+    def test_what_a_trial_is_and_how_good_stand_first(self, store: CellStore, results: Path) -> None:
+        store.add(some_record([0]))
+
+        columns = [column for column in load_cell(store.fingerprint, results).trials if column != "diverged"]
+
+        assert columns[:5] == ["trial", "accuracy", "balanced_accuracy", "log_loss", "auroc"]
+        assert columns[5:7] == ["pretrain_epochs", "finetune_epochs"]
+        assert set(columns) <= set(some_record([0]).rows[0])
+
     def test_a_cell_without_trials_is_empty(self, store: CellStore, results: Path) -> None:
         cell = load_cell(store.fingerprint, results)
 
@@ -104,6 +113,13 @@ class TestTrial:
         store.add(some_record([0, 1]))
 
         assert load_trial(store.fingerprint, 1, results).weights is None
+
+    def test_what_a_cells_weights_hold_is_not_looked_at_for_its_rows(self, store: CellStore, results: Path) -> None:
+        store.add(with_weights(some_record([0])))
+        (weights,) = store.folder.rglob("weights.safetensors")
+        weights.write_bytes(bytes(weights.stat().st_size))
+
+        assert load_cell(store.fingerprint, results).trials["trial"].tolist() == [0]
 
     def test_weights_are_part_of_a_whole_record(self, store: CellStore, results: Path) -> None:
         store.add(with_weights(some_record([0])))

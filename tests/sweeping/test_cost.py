@@ -70,7 +70,7 @@ def test_the_rule_grows_with_rows_and_columns_and_the_number_of_fits() -> None:
 
     assert Phase("finetune", "control", 10_000, 30).rule == pytest.approx(10 * rule, rel=0.1)
     assert Phase("finetune", "control", 1000, 3000).rule > 2 * rule
-    assert Phase("finetune", "tri_train", 1000, 30).rule == pytest.approx(24 * rule)
+    assert Phase("finetune", "tri_train", 1000, 30, 24).rule == pytest.approx(24 * rule)
     assert Phase("pretrain", "scarf", 1000, 30).rule > rule
 
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.config.schema import PRETEXT_TASKS
+from scarf_lightning.config.facts import facts
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import axis_columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
@@ -76,7 +76,7 @@ def test_a_comma_in_quotes_separates_nothing(argument: str, folders: list[str]) 
 def test_a_comma_in_brackets_or_braces_separates_nothing() -> None:
     (cell,) = cells_of("network.encoder={width:8,depth:2}")
 
-    assert (cell.config.network.encoder.width, cell.config.network.encoder.depth) == (8, 2)
+    assert (cell.config.network.encoder["width"], cell.config.network.encoder["depth"]) == (8, 2)
     assert cell.config.network.encoder.final_relu
     assert refusal("seed=[1,2]")[0].startswith("seed: ")
 
@@ -236,7 +236,7 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
         ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
         (
             "pretrain.name=scarfs",
-            f"pretrain.name=scarfs is unknown; the options are: none, {', '.join(PRETEXT_TASKS)}.",
+            f"pretrain.name=scarfs is unknown; the options are: none, {', '.join(facts('pretrain'))}.",
         ),
     ],
 )

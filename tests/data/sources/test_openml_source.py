@@ -526,6 +526,18 @@ class TestNoServer:
         assert snapshot(folder) == before
         assert source.files() == ()
 
+    def test_data_cut_to_nothing(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(client, "ATTEMPTS", 1)
+        source = OpenMLSource(ID, None, tmp_path / "cache")
+        made = fill(tmp_path / "made", host=refused, data="arff")
+        folder = source._locations()[1]
+        folder.parent.mkdir(parents=True)
+        made.rename(folder)
+        (folder / "dataset.arff").write_bytes(b"")
+
+        with pytest.raises(UsageError, match="incomplete or damaged"):
+            source.load()
+
     def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(client, "ATTEMPTS", 1)
         source = OpenMLSource(ID, None, tmp_path / "cache")

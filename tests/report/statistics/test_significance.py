@@ -93,6 +93,13 @@ def test_a_difference_below_a_million_millionth_of_the_means_is_rounding(part: f
         assert paired_test(np.full(3, mean), np.full(3, mean * (1 + part))).p == p
 
 
+def test_a_spread_is_rounding_by_the_larger_mean() -> None:
+    """Whichever comes first; by the smaller mean, a zero, no spread would be."""
+    nearly_equal, zeros = np.array([1.0, 1.0 + 1e-13]), np.zeros(2)
+    assert welch(nearly_equal, zeros).p == welch(zeros, nearly_equal).p == 0
+    assert welch(np.array([1.0, 1.0 + 1e-11]), zeros).p > 0
+
+
 def test_one_trial_in_common_cannot_be_paired() -> None:
     found = paired_test(np.array([0.5, 0.6, np.nan]), np.array([np.nan, 0.5, 0.6]))
 

@@ -1,0 +1,182 @@
+"""Faults put into the package one at a time: does a test notice?
+
+    python -m tests.mutants [--only FILE] [--processes N] [--seed S] [--lines L]
+
+Makes a mutant of every so many lines, the same ones for the same seed, and those that `chosen` names. For each it runs
+the tests that mirror the mutated module until one fails. A mutant is put into a copy of the project, never into the
+project itself. Every test process is forked from one that has imported the libraries. Takes about half an hour.
+"""
+
+import argparse
+import math
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from scarf_lightning.rounding import round_alike_in_any_batch
+from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
+from tests.mutants.operators import Mutant, mutants_of
+
+COPIED = ("scarf_lightning", "hydra_plugins", "tests", "conf", "sweeps", "train.py", "report.py", "pyproject.toml")
+PYTEST_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+GOAL = 0.95
+MINIMUM_SECONDS, TIMES_LONGER = 60.0, 5.0
+"""A mutant counts as killed when its tests take so many times longer than without it, and at least so long."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: ``killed`` by the test ``by``, ``timed out``, ``survived``; or ``unjudged``, where it
+    has no tests or they fail without it.
+    """
+
+    mutant: Mutant
+    fate: str
+    seconds: float
+    by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.fate:9} {self.seconds:5.1f} s  {self.mutant}" + (f"  [{self.by}]" if self.by else "")
+
+
+def main() -> int:
+    options = _options()
+    chosen = [mutant for module in options.only or modules() for mutant in _of(module, options.seed, options.lines)]
+    print(f"{len(chosen)} mutants of {len({mutant.file for mutant in chosen})} modules", flush=True)
+
+    _import_libraries()
+    files = sorted({file for mutant in chosen for file in guards(mutant.file)})
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(options.processes, mp_context=get_context("fork")) as pool,
+    ):
+        usual = dict(zip(files, pool.map(partial(_usual_seconds, Path(folder)), files), strict=True))
+        verdicts = list(pool.map(partial(_judge, Path(folder), usual), chosen))
+    fates = Counter(verdict.fate for verdict in verdicts)
+    killed = fates["killed"] + fates["timed out"]
+    share = killed / len(verdicts)
+    print(f"\n{len(verdicts)} mutants, {killed} killed ({share:.1%}), {fates['timed out']} of them by time")
+    for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant)):
+        if verdict.fate in {"survived", "unjudged"}:
+            print(f"{verdict.fate}: {verdict.mutant}")
+    return int(share < GOAL)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Does a test notice each small fault?")
+    parser.add_argument("--only", action="append", metavar="FILE", help="a module, by its path in scarf_lightning")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--lines", type=int, default=60, help="a mutant is made of every so many lines")
+    return parser.parse_args()
+
+
+def _of(module: str, seed: int, lines: int) -> list[Mutant]:
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    possible = mutants_of(module, source)
+    count = min(len(possible), round(source.count("\n") / lines))
+    drawn = random.Random(f"{seed} {module}").sample(possible, count)
+    return [mutant for mutant in drawn if not is_equivalent(mutant, source)] + named_mutants(module, source)
+
+
+def _import_libraries() -> None:
+    """What is slow to import, once, so that every test process has it; what a fork could not share stays out."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    round_alike_in_any_batch()
+    for name in ("pytorch_lightning", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.metrics", "hydra", "rich"):
+        __import__(name)
+
+
+def _copy(folder: Path) -> Path:
+    """This process's copy of the project."""
+    copy = folder / str(os.getpid())
+    if not copy.exists():
+        copy.mkdir()
+        for part in COPIED:
+            (shutil.copytree if (ROOT / part).is_dir() else shutil.copy2)(ROOT / part, copy / part)
+    return copy
+
+
+def _usual_seconds(folder: Path, file: str) -> float:
+    """Seconds that a file of tests takes without any mutant; NaN where it fails even so."""
+    code, seconds, said = _run(_copy(folder), (file,), limit=math.inf)
+    if code != 0:
+        print(f"{file} fails without any mutant:\n{said}", flush=True)
+    return math.nan if code else seconds
+
+
+def _judge(folder: Path, usual: dict[str, float], mutant: Mutant) -> Verdict:
+    """The verdict on a mutant, by its guards and the seconds that they usually take."""
+    copy, tests = _copy(folder), guards(mutant.file)
+    expected = sum(usual[file] for file in tests)
+    if not tests or math.isnan(expected):
+        return Verdict(mutant, "unjudged", 0.0)
+    file = copy / "scarf_lightning" / mutant.file
+    source = file.read_text(encoding="utf-8")
+    file.write_text(mutant.apply(source), encoding="utf-8")
+    code, seconds, said = _run(copy, tests, max(MINIMUM_SECONDS, TIMES_LONGER * expected))
+    file.write_text(source, encoding="utf-8")
+    fate = "timed out" if code is None else "killed" if code else "survived"
+    by = next((line.split()[1] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
+    verdict = Verdict(mutant, fate, seconds, by)
+    print(verdict, flush=True)
+    return verdict
+
+
+def _run(copy: Path, tests: tuple[str, ...], limit: float) -> tuple[int | None, float, str]:
+    """The tests' exit status (None where they took longer than ``limit`` seconds), the seconds, and what they said."""
+    log = copy / "log.txt"
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _be_pytest(copy, tests, log)
+    status = None
+    while status is None and time.monotonic() - started < limit:
+        ended, code = os.waitpid(child, os.WNOHANG)
+        status = os.waitstatus_to_exitcode(code) if ended else None
+        time.sleep(0.05)
+    if status is None:
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return status, time.monotonic() - started, log.read_text(encoding="utf-8", errors="replace")
+
+
+def _be_pytest(copy: Path, tests: tuple[str, ...], log: Path) -> NoReturn:
+    """Run the tests on the copy, in a process group of their own, and end."""
+    status = 1
+    try:
+        os.setsid()
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        os.chdir(copy)
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # a mutant's bytecode could pass for the next one's
+        sys.dont_write_bytecode = True
+        sys.path[:] = [str(copy), *(place for place in sys.path if place not in {"", str(ROOT)})]
+        for name in [name for name in sys.modules if name.split(".")[0] in {"tests", "scarf_lightning"}]:
+            del sys.modules[name]
+        status = pytest.main([*PYTEST_OPTIONS, f"--basetemp={copy / 'temporary'}", *tests])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
