@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ALL_MARKS := not gpu
 
-.PHONY: ablation test test-all check format benchmark clean
+.PHONY: ablation test test-all check format benchmark mutants clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
@@ -38,6 +38,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
+
+# Small faults, one at a time, and which of them no test notices.
+mutants: $(INSTALLED)
+	$(BIN)/python -m tests.mutants
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

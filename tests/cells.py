@@ -9,7 +9,7 @@ import numpy as np
 from scarf_lightning.config import Config
 from scarf_lightning.config.schema import CotrainSettings, DatasetSettings, LoggerSettings, PathSettings, ViewsSettings
 from scarf_lightning.results import CellStore, KnownData, PretrainedTrial, StackRecord, identity, note_data
-from scarf_lightning.settings import FitSettings, NetworkSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.settings import FinetuneSettings, NetworkSettings, PretrainSettings, TrainerSettings
 from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
@@ -33,7 +33,7 @@ def some_config(*, pretrain: str = "scarf", **chosen: Any) -> Config:
         "cotrain": CotrainSettings(
             corruption={"name": "marginal", "rate": 0.6}, loss={"name": "infonce", "temperature": 1.0}
         ),
-        "finetune": FitSettings(),
+        "finetune": FinetuneSettings(),
         "network": NetworkSettings(encoder={"width": 256, "depth": 4, "final_relu": True}),
         "trainer": TrainerSettings(),
         "logger": LoggerSettings(),

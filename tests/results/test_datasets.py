@@ -121,7 +121,7 @@ def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Pat
     note = json.loads((results / "datasets" / "some-1.json").read_text())
     assert len(note.pop("sha256")) == 64
     assert note == {
-        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_classes": 2},
+        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_classes": 2, "n_encoded": None},
         "files": [
             {"name": "description.xml", "size": 10, "modified_ns": WHEN},
             {"name": "data.pq", "size": 10, "modified_ns": WHEN},

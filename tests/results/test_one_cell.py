@@ -54,7 +54,7 @@ class TestCell:
 
         columns = [column for column in load_cell(store.fingerprint, results).trials if column != "diverged"]
 
-        assert columns[:5] == ["trial", "accuracy", "balanced_accuracy", "log_loss", "auroc"]
+        assert columns[:5] == ["trial", "accuracy", "balanced_accuracy", "auroc", "log_loss"]
         assert columns[5:7] == ["pretrain_epochs", "finetune_epochs"]
         assert set(columns) <= set(some_record([0]).rows[0])
 

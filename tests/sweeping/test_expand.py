@@ -77,7 +77,7 @@ def test_a_comma_in_brackets_or_braces_separates_nothing() -> None:
     (cell,) = cells_of("network.encoder={width:8,depth:2}")
 
     assert (cell.config.network.encoder["width"], cell.config.network.encoder["depth"]) == (8, 2)
-    assert cell.config.network.encoder.final_relu
+    assert cell.config.network.encoder["final_relu"]
     assert refusal("seed=[1,2]")[0].startswith("seed: ")
 
 
@@ -232,7 +232,7 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
         ("corruption.rat=0.5", "corruption.rat is not an option; the options of corruption are: "),
         ("network.encoder.depht=3", "network.encoder.depht is not an option; the options of network.encoder are: "),
         ("network.encoder={depht:3}", "network.encoder.depht is not an option; the options of network.encoder are: "),
-        ("network.encoder.depth=0", "network.encoder.depth must be at least 1, not 0."),
+        ("network.head.depth=0", "network.head.depth must be at least 1, not 0."),
         ("finetune.learning_rate=-1", "finetune.learning_rate must be greater than 0, not -1.0."),
         (
             "pretrain.name=scarfs",
@@ -434,7 +434,9 @@ cells:
         assert second.startswith("sede=1 sweeps=some: sede is not an option; the options are: ")
 
     def test_narrowing_a_sweep_leaves_out_what_does_not_go_with_it_and_says_so(self, sweeps: Path) -> None:
-        block = "title: T\ncells: [{regime: semi25, method: [control, self_train, tri_train], dataset: [wdbc, csv]}]\n"
+        block = (
+            "title: T\ncells: [{regime: semi25, method: [control, self_train, tri_train], dataset: [wdbc, openml]}]\n"
+        )
         (sweeps / "some.yaml").write_text(block)
 
         request = request_of("sweeps=some", "regime=full", sweeps=sweeps)
