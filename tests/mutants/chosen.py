@@ -17,14 +17,14 @@ MUTATED = (
 STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_tasks")
 PRETEXTS = ("engine/test_pretext_tasks", "engine/test_pretrain", "engine/test_stack_contract")
 STACKS = ("engine/test_finetune", "engine/test_pretrain", "engine/test_stack_contract")
-READING = ("data/reading/test_columns", "data/reading/test_numbers", "data/sources/test_ugly_tables")
+READING = ("data/reading/test_reading_columns", "data/reading/test_numbers", "data/sources/test_ugly_tables")
 CONFIG = ("config/test_typed", "config/test_registry", "config/test_conf_folder")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
     "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
     "data/split_columns.py": ("data/test_splits", "data/sources/test_file_source"),
-    "data/reading/columns.py": ("data/reading/test_columns", "data/sources/test_ugly_tables"),
+    "data/reading/columns.py": ("data/reading/test_reading_columns", "data/sources/test_ugly_tables"),
     "data/reading/": READING,
     "data/sources/base.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
     "data/sources/file.py": ("data/sources/test_file_source",),
