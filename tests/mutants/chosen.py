@@ -70,7 +70,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "config/schema.py": (*CONFIG, "results/test_identity", "config/test_combinations"),
     "config/": CONFIG,
     "sweeping/progress.py": ("sweeping/test_sweep_progress",),
-    "report/statistics/stability.py": ("report/statistics/test_rank_stability",),
     "report/statistics/comparisons.py": ("report/statistics/test_wins", "report/statistics/test_gains"),
     "report/statistics/scores.py": ("report/statistics/test_score_array",),
     "settings.py": CONFIG,
