@@ -44,8 +44,8 @@ def test_a_setting_of_ones_own_is_left_alone(own: str) -> None:
 def test_the_stacks_contract_holds_as_promised_with_the_guard_and_without(guard: str) -> None:
     """An empty setting is one of one's own, which MKL takes for none: equal bits may then not be promised."""
     contract = [
-        "tests/nn/test_linear.py",
-        "tests/modules/test_stack_contract.py::test_narrow_and_odd_networks_on_one_column",
+        "tests/engine/test_linear.py",
+        "tests/engine/test_stack_contract.py::test_narrow_and_odd_networks_on_one_column",
     ]
     code = f"import pytest, sys; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', *{contract}]))"
 
