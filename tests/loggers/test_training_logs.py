@@ -66,7 +66,7 @@ def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path
 
 @pytest.mark.slow
 def test_a_cell_that_fails_before_the_store_knows_it_is_a_failed_run_too(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("a,b\n" + "1,x\n" * 20)  # one class
+    (tmp_path / "mine.csv").write_text("a,b\n" + "1,x\n2,x\n" * 10)  # one class
 
     ran = train(
         "dataset=csv", "dataset.path=mine.csv", "dataset.target=b", "trials=1", "logger=wandb", *TINY, cwd=tmp_path
