@@ -10,6 +10,7 @@ from torch.func import functional_call
 
 from ..networks import Dropout
 from ..randomness import StackedGenerator
+from .layer_norm import VmappedLayerNorm
 from .linear import StackedLinear, VmappedLinear
 
 ON_LAST_AXIS = (
@@ -73,18 +74,21 @@ class Vmapped(nn.Module):
                 setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
             for name, _ in list(stacked.named_buffers(recurse=False)):
                 setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
-        _replace_linear_layers(self.network)
+        _replace_layers(self.network)
 
     def forward(self, x: Tensor) -> Any:
         state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
         return torch.vmap(lambda state, x: functional_call(self.network, state, (x,)))(state, x)
 
 
-def _replace_linear_layers(network: nn.Module) -> None:
+def _replace_layers(network: nn.Module) -> None:
+    """Put the layers that have a way of their own through `torch.vmap` in their places."""
     for part in list(network.modules()):
         for name, child in part.named_children():
             if type(child) is nn.Linear:
                 setattr(part, name, VmappedLinear(child))
+            elif type(child) is nn.LayerNorm:
+                setattr(part, name, VmappedLayerNorm(child))
 
 
 def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
