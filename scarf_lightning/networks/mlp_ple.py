@@ -9,10 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ..settings import at_least
-from .base import Network
-from .columns import Columns
-from .mlp import ReLUNetwork
-from .numeric import LinearReLUPerFeature, WithNumericEmbeddings
+from .numeric import MLPOnEmbeddings, WithNumericEmbeddings
 
 
 class PiecewiseLinear(nn.Module):
@@ -68,35 +65,21 @@ class PiecewiseLinear(nn.Module):
 
 
 @dataclass
-class MLPPLE(Network):
+class MLPPLE(MLPOnEmbeddings):
     """An MLP on Q-LR embeddings of the numeric features: piecewise linear encoding by quantiles, linear, ReLU.
 
-    ``bins`` is the default of the authors' package `rtdl_num_embeddings`, ``embedding`` that of ``mlp_plr``.
-    Categories stay one-hot columns.
+    ``bins`` is the default of the authors' package.
     """
 
     name: ClassVar[str] = "mlp_ple"
-    starts_as_built: ClassVar[bool] = False
-    width: int = 256
-    depth: int = 4
-    final_relu: bool = True
     bins: int = 48
-    embedding: int = 24
 
     def __post_init__(self) -> None:
-        for option in ("width", "depth"):
-            at_least(self, option, 1)
-        for option in ("bins", "embedding"):
-            at_least(self, option, 2)
+        super().__post_init__()
+        at_least(self, "bins", 2)
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        n_numeric = len(columns.numeric)
-        embedding = nn.Sequential(
-            PiecewiseLinear(n_numeric, self.bins), LinearReLUPerFeature(n_numeric, self.bins, self.embedding)
-        )
-        widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
-        mlp = ReLUNetwork(widths, final_relu=self.final_relu, dropout=dropout, final_dropout=True)
-        return WithNumericEmbeddings(columns, embedding, mlp)
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        return PiecewiseLinear(n_features, self.bins), self.bins
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
         assert isinstance(module, WithNumericEmbeddings)

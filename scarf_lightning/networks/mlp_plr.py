@@ -8,10 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..settings import at_least, positive
-from .base import Network
-from .columns import Columns
-from .mlp import ReLUNetwork
-from .numeric import LinearReLUPerFeature, WithNumericEmbeddings
+from .numeric import MLPOnEmbeddings
 
 
 class Periodic(nn.Module):
@@ -33,33 +30,20 @@ class Periodic(nn.Module):
 
 
 @dataclass
-class MLPPLR(Network):
-    """An MLP on PLR embeddings (periodic, linear, ReLU) of the numeric features; categories stay one-hot columns.
+class MLPPLR(MLPOnEmbeddings):
+    """An MLP on PLR embeddings of the numeric features: periodic, linear, ReLU.
 
-    ``frequencies``, ``frequency_scale`` and ``embedding`` are the defaults of the authors' package.
+    ``frequencies`` and ``frequency_scale`` are the defaults of the authors' package.
     """
 
     name: ClassVar[str] = "mlp_plr"
-    starts_as_built: ClassVar[bool] = False
-    width: int = 256
-    depth: int = 4
-    final_relu: bool = True
     frequencies: int = 48
     frequency_scale: float = 0.01
-    embedding: int = 24
 
     def __post_init__(self) -> None:
-        for option in ("width", "depth", "frequencies"):
-            at_least(self, option, 1)
-        at_least(self, "embedding", 2)
+        super().__post_init__()
+        at_least(self, "frequencies", 1)
         positive(self, "frequency_scale")
 
-    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        n_numeric = len(columns.numeric)
-        embedding = nn.Sequential(
-            Periodic(n_numeric, self.frequencies, self.frequency_scale),
-            LinearReLUPerFeature(n_numeric, 2 * self.frequencies, self.embedding),
-        )
-        widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
-        mlp = ReLUNetwork(widths, final_relu=self.final_relu, dropout=dropout, final_dropout=True)
-        return WithNumericEmbeddings(columns, embedding, mlp)
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        return Periodic(n_features, self.frequencies, self.frequency_scale), 2 * self.frequencies

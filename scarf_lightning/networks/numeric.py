@@ -1,11 +1,17 @@
 """What networks with numerical embeddings share (Gorishniy et al. 2022, https://arxiv.org/abs/2203.05556)."""
 
 import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from ..settings import MOST_LAYERS, MOST_UNITS, at_least
+from .base import Network
 from .columns import Columns
+from .mlp import ReLUNetwork
 
 
 class LinearReLUPerFeature(nn.Module):
@@ -50,3 +56,34 @@ class WithNumericEmbeddings(nn.Module):
             parts.append(x[:, self.others])
         out: Tensor = self.network(torch.cat(parts, dim=1))
         return out
+
+
+@dataclass
+class MLPOnEmbeddings(Network):
+    """The paper's network on numbers ``embedding`` wide each; categories stay one-hot columns.
+
+    The width of an embedding is by default that of the authors' package `rtdl_num_embeddings`.
+    """
+
+    starts_as_built: ClassVar[bool] = False
+    width: int = 256
+    depth: int = 4
+    final_relu: bool = True
+    embedding: int = 24
+
+    def __post_init__(self) -> None:
+        at_least(self, "width", 1, MOST_UNITS)
+        at_least(self, "depth", 1, MOST_LAYERS)
+        at_least(self, "embedding", 2, MOST_UNITS)
+
+    @abstractmethod
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        """What comes before linear layer and ReLU: a module from ``(N, F)`` to ``(N, F, K)``, and K."""
+
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        n_numeric = len(columns.numeric)
+        encoding, n_components = self.encoding(n_numeric)
+        embedding = nn.Sequential(encoding, LinearReLUPerFeature(n_numeric, n_components, self.embedding))
+        widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
+        mlp = ReLUNetwork(widths, final_relu=self.final_relu, dropout=dropout, final_dropout=True)
+        return WithNumericEmbeddings(columns, embedding, mlp)
