@@ -20,7 +20,11 @@ SCIENTIFIC = (
 """The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
 dataset: its hash names its content."""
 
-UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"}
+UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"} | {
+    f"{phase}.{option}": value
+    for phase in ("pretrain", "finetune")
+    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1))
+}
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
@@ -188,8 +192,8 @@ def canonical(config: Config) -> dict[str, Any]:
             chosen[group] |= chosen[group].pop("options") or {}
     for option, value in UNSAID_AT.items():
         node, last = _place_of(option, chosen)
-        if node is not None and node.get(last) == value:
-            del node[last]
+        if node is not None and node.get(last) in (value, None):
+            node.pop(last, None)
     return chosen
 
 
