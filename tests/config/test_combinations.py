@@ -291,21 +291,39 @@ def said(config: Config) -> dict[str, Any]:
     for section in ("pretrain", "cotrain"):
         everything[section] |= everything[section].pop("options")
     for unsaid, value in UNSAID_AT.items():
-        section, option = unsaid.split(".")
-        assert everything[section].pop(option) == value
+        section, _, option = unsaid.rpartition(".")
+        if (node := everything[section] if section else everything)[option] == value:
+            del node[option]
     return everything
 
 
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
         config = config_of(
-            "seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf", "split=stratified"
+            "seed=7",
+            "fit_on=train",
+            "impute_on=all",
+            "encoding=ordinal",
+            "regime=semi25",
+            "method=cotrain",
+            "pretrain=scarf",
+            "split=stratified",
         )
 
         fields_of_cell = canonical(config)
 
         assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
         assert fields_of_cell == {name: said(config)[name] for name in fields_of_cell}
+
+    def test_encoding_and_rows_of_imputation_are_fields_where_they_are_not_the_usual_ones(self) -> None:
+        usual = canonical(config_of())
+        assert {"encoding", "impute_on"} & set(usual) == set()
+        assert canonical(config_of("impute_on=all")) == usual
+        assert canonical(config_of("impute_on=train")) == usual | {"impute_on": "train"}
+        ordinal = {"name": "ordinal", "order": "declared"}
+        assert canonical(config_of("encoding=ordinal")) == usual | {"encoding": ordinal}
+        trees = [canonical(config_of("method=xgboost", *asked)) for asked in ([], ["encoding=ordinal"])]
+        assert trees[0] == trees[1], "XGBoost has an encoding of its own"
 
     def test_the_papers_split_is_no_field_and_what_others_go_by_is_in_the_datas_hash(self) -> None:
         assert "split" not in canonical(config_of())
@@ -331,7 +349,8 @@ class TestCanonical:
     def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
         fields_of_cell = canonical(config_of("pretrain=none"))
 
-        expected = {field.name: None for field in fields(PretrainSettings) if field.name != "options"}
+        unsaid = {option.removeprefix("pretrain.") for option in UNSAID_AT}
+        expected = {field.name: None for field in fields(PretrainSettings) if field.name not in {"options", *unsaid}}
         expected["name"] = "none"
         assert fields_of_cell["pretrain"] == expected
         assert fields_of_cell["network"]["pretrain_head"] is None

@@ -46,6 +46,8 @@ NOT_EVERY_EPOCH: dict[str, Any] = {"validate_every": 2, "monitor_smoothing": 0.5
 EVERYTHING = some_config(
     method={"name": "cotrain"},
     split={"name": "stratified"},
+    encoding={"name": "ordinal", "order": "declared"},
+    impute_on="train",
     pretrain=PretrainSettings(**NOT_EVERY_EPOCH),
     finetune=FinetuneSettings(**NOT_EVERY_EPOCH),
 )
