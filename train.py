@@ -98,7 +98,7 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             dataset=table.name,
             dataset_id=table.dataset_id,
             source=table.source,
-            columns=[(column.name, column.categories) for column in table.columns],
+            columns=[(column.name, column.categories) for column in parts.encoding.encode(table).columns],
             classes=table.classes,
             overrides=cell.overrides,
             config=OmegaConf.to_yaml(OmegaConf.create(asdict(config))),

@@ -58,9 +58,14 @@ def share(settings: Any, option: str) -> None:
 class FitSettings:
     """How one phase is trained: Adam, batches, early stopping.
 
-    ``patience`` counts epochs without improvement of the ``monitor``. With ``patience_rule=exceeded`` a trial stops
-    when they exceed it: networks that never improve then train patience + 2 epochs, 5 in the paper's table of training
-    epochs (dataset 40923). With ``reached`` it stops one epoch sooner. ``patience=None`` trains ``max_epochs``.
+    ``patience`` is the number of epochs without improvement of the ``monitor`` that are borne. With
+    ``patience_rule=exceeded`` a trial stops when they exceed it: networks that never improve then train patience + 2
+    epochs, 5 in the paper's table of training epochs (dataset 40923). With ``reached`` it stops one epoch sooner.
+    ``patience=None`` trains ``max_epochs``.
+
+    There is a validation every ``validate_every`` epochs, and patience counts validations. What it watches is the
+    moving average ``monitor_smoothing`` x before + (1 - ``monitor_smoothing``) x now, which starts at the first
+    validation: 0 watches the monitor itself. No trial stops before ``min_epochs``, unless it diverges.
     """
 
     batch_size: int = 128
@@ -70,6 +75,9 @@ class FitSettings:
     patience: int | None = 3
     patience_rule: str = "exceeded"
     monitor: str = "error"
+    validate_every: int = 1
+    monitor_smoothing: float = 0.0
+    min_epochs: int = 1
     drop_last: bool = False
     restore_best: bool = True
 
@@ -82,6 +90,9 @@ class FitSettings:
             at_least(self, "patience", 0, MOST_EPOCHS)
         one_of(self, "patience_rule", PATIENCE_RULES)
         one_of(self, "monitor", MONITORS)
+        at_least(self, "validate_every", 1, self.max_epochs)
+        share(self, "monitor_smoothing")
+        at_least(self, "min_epochs", 1, self.max_epochs)
 
 
 @dataclass

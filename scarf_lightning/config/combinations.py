@@ -14,13 +14,18 @@ SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
 SCIENTIFIC = (
-    "regime", "scaling", "fit_on", "pretrain", "corruption", "selection", "views", "loss", "method", "cotrain",
-    "finetune", "network", "seed",
+    "regime", "scaling", "encoding", "fit_on", "impute_on", "pretrain", "corruption", "selection", "views", "loss",
+    "method", "cotrain", "finetune", "network", "seed",
 )  # fmt: skip
 """The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
 dataset: its hash names its content."""
 
-UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"}
+ONE_HOT = {"name": "onehot"}
+UNSAID_AT = {"encoding": ONE_HOT, "impute_on": None, "network.name": "mlp", "finetune.freeze": "none"} | {
+    f"{phase}.{option}": value
+    for phase in ("pretrain", "finetune")
+    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1))
+}
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
@@ -51,6 +56,11 @@ def hides_labels(config: Config) -> bool:
     """Whether the regime leaves training rows without a label."""
     regime = facts("regime", config.plugins).get(config.regime.get("name", ""))
     return regime is not None and bool(regime.variables["hides_labels"])
+
+
+def encoding_of(config: Config) -> Choice:
+    """How the cell's table is encoded: a method without a network encodes it by itself, if it does."""
+    return config.encoding if "network" in method_facts(config).variables["uses"] else ONE_HOT
 
 
 def check_combination(config: Config) -> None:
@@ -124,6 +134,8 @@ def unused_options(config: Config) -> set[str]:
         unused.add("views")
     used = method.variables["uses"]
     unused |= {section for section in ("network", "finetune") if section not in used}
+    if "network" not in used:
+        unused.add("encoding")
     if "network" in used and "finetune" not in used:
         unused.add("network.head")
     if "network" in used and not is_pretrained(config) and not is_cotrained(config):
@@ -137,11 +149,13 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     Args:
         config: the cell's.
         n_columns: M, raw columns of the table.
-        n_encoded: columns after the one-hot encoding.
+        n_encoded: columns after one-hot encoding.
     """
     if _facts(config, "selection", config.selection.get("name"), "selection.name").variables["always_selects"]:
         return config
     corruptions = facts("corruption", config.plugins)
+    if not _facts(config, "encoding", encoding_of(config).get("name"), "encoding.name").variables["widens"]:
+        n_encoded = n_columns
 
     def amounts_to(corruption: Choice) -> Choice:
         known = corruptions.get(corruption.get("name", ""))
@@ -180,6 +194,8 @@ def canonical(config: Config) -> dict[str, Any]:
     chosen = {name: everything[name] for name in SCIENTIFIC}
     if config.split["name"] != "random":  # the paper's; what it goes by is in the data's hash
         chosen["split"] = {"name": config.split["name"]}
+    if chosen["impute_on"] == chosen["fit_on"]:
+        chosen["impute_on"] = None
     for option in unused_options(config):
         node, last = _place_of(option, chosen)
         node[last] = None
@@ -188,8 +204,8 @@ def canonical(config: Config) -> dict[str, Any]:
             chosen[group] |= chosen[group].pop("options") or {}
     for option, value in UNSAID_AT.items():
         node, last = _place_of(option, chosen)
-        if node is not None and node.get(last) == value:
-            del node[last]
+        if node is not None and node.get(last) in (value, None):
+            node.pop(last, None)
     return chosen
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .combinations import check_combination, is_cotrained, is_pretrained, method_facts
+from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_facts
 from .facts import facts
 from .plugins import load_plugins
 from .registry import build
 from .schema import Choice, Config
 
 if TYPE_CHECKING:
+    from ..data.encoding import Encoding
     from ..data.regimes import Regime
     from ..data.scaling import Scaling
     from ..data.splits import Splitting
@@ -27,6 +28,7 @@ class Parts:
     regime: "Regime"
     splitting: "Splitting"
     scaling: "Scaling"
+    encoding: "Encoding"
     network: "Network"
     method: "Method"
     pretext: "Pretext | None"
@@ -62,6 +64,7 @@ def build_parts(config: Config) -> Parts:
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),
+        encoding=build("encoding", encoding_of(config)),
         network=build("network", {"name": config.network.name} | config.network.encoder, "network.encoder"),
         method=build("method", config.method, **parts),
         pretext=pretext,

@@ -17,6 +17,7 @@ BASES = {
     "regime": "scarf_lightning.data.regimes:Regime",
     "split": "scarf_lightning.data.splits:Splitting",
     "scaling": "scarf_lightning.data.scaling:Scaling",
+    "encoding": "scarf_lightning.data.encoding:Encoding",
     "corruption": "scarf_lightning.corruption:Corruption",
     "selection": "scarf_lightning.corruption:Selection",
     "loss": "scarf_lightning.losses:Loss",

@@ -167,6 +167,7 @@ class Config:
     trainer: TrainerSettings
     logger: LoggerSettings
     split: Choice = field(default_factory=lambda: {"name": "random"})
+    encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
     paths: PathSettings = field(default_factory=PathSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
@@ -177,12 +178,15 @@ class Config:
     trials: int = 5
     seed: int = 0
     fit_on: str = "all"
+    impute_on: str | None = None
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
         one_of(self, "fit_on", ("all", "train"))
+        if self.impute_on is not None:
+            one_of(self, "impute_on", ("all", "train"))
 
 
 def read(composed: DictConfig | dict[str, Any]) -> Config:

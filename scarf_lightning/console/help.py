@@ -13,6 +13,7 @@ AXES = {
     "regime": "which labels training sees",
     "split": "which rows train, validate and test",
     "scaling": "of numeric columns",
+    "encoding": "of categorical columns",
     "pretrain": "the self-supervised phase",
     "corruption": "what takes the place of a selected feature",
     "selection": "which features are selected",

@@ -16,8 +16,8 @@ CHOSEN = METRICS[0]
 """What a line a cell shows."""
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
-    "dataset", "split", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "cotrain.task",
+    "dataset", "split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views", "loss",
+    "method", "cotrain.task",
 )  # fmt: skip
 
 

@@ -17,8 +17,9 @@ Floats = NDArray[np.float64]
 class Preprocessing:
     """What was fitted: x becomes (x - shift) * scale, after ``fill`` has taken the place of a missing value.
 
-    **Shape.** Each is float64 ``(T, M)``, a row a trial. Codes of categorical columns keep their values: their shift is
-    0 and their scale 1. ``is_shared`` tells whether all trials were fitted on the whole table.
+    **Shape.** Each is float64 ``(T, M)``, a row a trial. Codes of categorical columns keep their values, with a shift
+    of 0 and a scale of 1, unless their encoding takes them as numbers. ``is_shared`` tells whether all trials were
+    fitted on the whole table.
     """
 
     fill: Floats
@@ -27,21 +28,29 @@ class Preprocessing:
     is_shared: bool
 
     @classmethod
-    def fit(cls, table: Table, rows: Sequence[NDArray[np.int64] | None], scaling: Scaling) -> "Preprocessing":
-        """Fit on ``rows``, one set of row numbers a trial; None stands for all rows.
+    def fit(
+        cls,
+        table: Table,
+        rows: Sequence[NDArray[np.int64] | None],
+        scaling: Scaling,
+        impute: Sequence[NDArray[np.int64] | None] | None = None,
+    ) -> "Preprocessing":
+        """Fit scaling on ``rows``, one set of row numbers a trial, and imputation on ``impute``, by default the same;
+        a set that is None stands for all rows.
 
         Raises:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
-        fitted: dict[bytes | None, tuple[Floats, Floats, Floats]] = {}
+        fitted: dict[tuple[bytes | None, ...], tuple[Floats, Floats, Floats]] = {}
         stacked = []
-        for selected in rows:
-            key = None if selected is None else selected.tobytes()
+        for both in zip(rows if impute is None else impute, rows, strict=True):
+            key = tuple(None if selected is None else selected.tobytes() for selected in both)
             if key not in fitted:
-                fitted[key] = _fit_one(table, table.values if selected is None else table.values[selected], scaling)
+                seen, scaled = (table.values if selected is None else table.values[selected] for selected in both)
+                fitted[key] = _fit_one(table, seen, scaled, scaling)
             stacked.append(fitted[key])
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
-        return cls(fill, shift, scale, is_shared=all(selected is None for selected in rows))
+        return cls(fill, shift, scale, is_shared=set(fitted) == {(None, None)})
 
     def of(self, trial: int) -> "Preprocessing":
         """That of the trial at position ``trial``, alone."""
@@ -80,18 +89,20 @@ def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what overflows is refused, and named
-def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
-    missing = np.isnan(values)
+def _fit_one(table: Table, imputed: Floats, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
+    """Fill from the rows ``imputed``, shift and scale from ``values``, which are imputed with it."""
+    missing = np.isnan(imputed)
     fill = np.zeros(values.shape[1])  # stays where the fitted rows hold no value at all: such a column says nothing
     for m, column in enumerate(table.columns):
-        seen = values[~missing[:, m], m]
+        seen = imputed[~missing[:, m], m]
         if len(seen):
             mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding may carry it out of a constant's range
             fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
-    filled = np.where(missing, fill, values)
+    filled = np.where(np.isnan(values), fill, values)
     shift, divisor = scaling.statistics(filled)
     _refuse_overflow(
         table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
     )
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
-    return fill, np.where(table.is_categorical, 0.0, shift), np.where(table.is_categorical, 1.0, scale)
+    has_indicators = np.array(table.n_categories) > 0
+    return fill, np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)

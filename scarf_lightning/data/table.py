@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,14 +22,28 @@ UNLABELLED = -1
 
 @dataclass(frozen=True)
 class Column:
-    """One feature. ``categories`` is None for a numeric column, else the strings that its codes stand for."""
+    """One feature.
+
+    Attributes:
+        categories: None for a numeric column, else the strings that its codes stand for.
+        declared: these in the order in which the source declares them, as the header of an ARFF file does; None where
+            it declares none. It is no part of what the data are.
+        indicators: how many columns of zeros and ones a network makes of the first codes; None is one a category, 0
+            takes the codes as numbers. See `scarf_lightning.data.encoding`.
+    """
 
     name: str
     categories: tuple[str, ...] | None = None
+    declared: tuple[str, ...] | None = field(default=None, compare=False)
+    indicators: int | None = None
 
     @property
     def is_categorical(self) -> bool:
         return self.categories is not None
+
+    @property
+    def n_indicators(self) -> int:
+        return len(self.categories or ()) if self.indicators is None else self.indicators
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,7 @@ class Table:
                 continue
             if is_categorical or not pd.api.types.is_numeric_dtype(series) or pd.api.types.is_bool_dtype(series):
                 codes, categories = _codes(series)
-                columns.append(Column(str(series.name), categories))
+                columns.append(Column(str(series.name), categories, _declared(series, categories)))
                 values.append(np.where(codes < 0, np.nan, codes.astype(np.float64)))
             else:
                 columns.append(Column(str(series.name)))
@@ -153,12 +167,12 @@ class Table:
 
     @property
     def n_categories(self) -> list[int]:
-        """For each column how many categories it has, 0 for a numeric one."""
-        return [len(column.categories or ()) for column in self.columns]
+        """For each column how many categories have an indicator, 0 where a column is one number."""
+        return [column.n_indicators for column in self.columns]
 
     @property
     def n_encoded(self) -> int:
-        """Columns after one-hot encoding."""
+        """Columns after the encoding."""
         return sum(n or 1 for n in self.n_categories)
 
     @cached_property
@@ -189,6 +203,14 @@ def _codes(series: "pd.Series[Any]") -> tuple[NDArray[np.int64], tuple[str, ...]
     rank = {text: position for position, text in enumerate(order)}
     recode = np.array([rank[text] for text in spelled] + [-1])  # the last entry serves the sentinel -1
     return recode[codes], tuple(order)
+
+
+def _declared(series: "pd.Series[Any]", categories: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The categories that occur in the order in which their type has them, if it has one."""
+    if not isinstance(series.dtype, pd.CategoricalDtype):
+        return None
+    spelled = dict.fromkeys(spell(value) for value in series.dtype.categories)
+    return tuple(category for category in spelled if category in set(categories))
 
 
 def spell(value: Any) -> str:

@@ -56,6 +56,7 @@ def prepare_trials(
     regime: Regime,
     scaling: Scaling,
     fit_on: str,
+    impute_on: str | None = None,
     splitting: Splitting | None = None,
 ) -> TrialData:
     """Split, label and preprocess for each trial.
@@ -66,7 +67,8 @@ def prepare_trials(
         streams: random streams of the data.
         regime: which of the training rows' labels training sees.
         scaling: of numeric columns.
-        fit_on: imputation and scaling are fitted on ``all`` rows, or only on those of ``train``.
+        fit_on: scaling is fitted on ``all`` rows, or only on those of ``train``.
+        impute_on: the same of imputation; None is as ``fit_on``.
         splitting: None splits as the paper does.
 
     Raises:
@@ -80,7 +82,9 @@ def prepare_trials(
         positions, seen = regime.apply(table.labels[known], table.n_classes, streams, trial)
         labelled.append(known[positions])
         labels.append(seen)
-    fit_rows = [split.train if fit_on == "train" else None for split in splits]
+    scaled, imputed = (
+        [split.train if rows == "train" else None for split in splits] for rows in (fit_on, impute_on or fit_on)
+    )
     return TrialData(
         trials=tuple(trials),
         train=np.stack([split.train for split in splits]),
@@ -88,5 +92,5 @@ def prepare_trials(
         test=np.stack([split.test for split in splits]),
         labelled=np.stack(labelled),
         labels=np.stack(labels),
-        preprocessing=Preprocessing.fit(table, fit_rows, scaling),
+        preprocessing=Preprocessing.fit(table, scaled, scaling, imputed),
     )

@@ -79,18 +79,13 @@ def fit(
     watch: Watch,
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
-    stopping = TrialStopping(
-        trials,
-        monitor=settings.monitor,
-        patience=settings.patience,
-        patience_rule=settings.patience_rule,
-        restore_best=settings.restore_best,
-    )
+    stopping = TrialStopping(trials, settings)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=settings.max_epochs,
+        check_val_every_n_epoch=settings.validate_every,
         callbacks=[stopping, *watch(phase, stopping, settings.max_epochs)],
         logger=False,
         enable_checkpointing=False,

@@ -89,20 +89,22 @@ def read_trained(fingerprint: str, trial: int, phase: Phase, results: str | Path
     cell = load_cell(fingerprint, results)
     stored = load_trial(fingerprint, trial, results)
     config, data_hash = read(cell.config), cell.description["identity"]["data"]
-    columns = tuple(
+    parts = build_parts(config)
+    described = tuple(
         Column(column["name"], None if column["categories"] is None else tuple(column["categories"]))
         for column in cell.description["columns"]
     )
+    columns = tuple(parts.encoding.column(column) if column.is_categorical else column for column in described)
     networks = Networks(
-        Columns(tuple(len(column.categories or ()) for column in columns)),
+        Columns(tuple(column.n_indicators for column in columns)),
         len(cell.description["classes"]),
         Streams(config.seed, data_hash),
-        build_parts(config).network,
+        parts.network,
         config.network,
         look=_no_training_rows,
     )
     fill, shift, scale = (stored.preprocessing[name][None] for name in ("fill", "shift", "scale"))
-    preprocessing = Preprocessing(fill, shift, scale, is_shared=config.fit_on == "all")
+    preprocessing = Preprocessing(fill, shift, scale, is_shared={config.fit_on, config.impute_on} <= {"all", None})
     if phase == "initial":
         if "network" not in method_facts(config).variables["uses"]:
             raise UsageError(_no_network(cell, config))

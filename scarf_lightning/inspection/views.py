@@ -79,7 +79,7 @@ def _encoded_names(trained: Trained) -> list[str]:
     return [
         column.name if category is None else f"{column.name}={category}"
         for column in trained.columns
-        for category in (column.categories or (None,))
+        for category in ((column.categories or ())[: column.n_indicators] or (None,))
     ]
 
 
@@ -91,7 +91,9 @@ def _in_own_units(trained: Trained, values: NDArray[np.float64], index: "pd.Inde
     for position, column in enumerate(trained.columns):
         own = unscaled[:, position]
         if column.categories is not None:
-            columns[column.name] = pd.Series(np.array(column.categories, dtype=object)[own.astype(int)], index=index)
+            columns[column.name] = pd.Series(
+                np.array(column.categories, dtype=object)[np.rint(own).astype(int)], index=index
+            )
         else:
             columns[column.name] = pd.Series(own, index=index)
     return pd.DataFrame(columns, index=index)

@@ -52,7 +52,9 @@ def known_data(results: Path, source: HasFiles) -> KnownData | None:
     except DamagedRecordError as error:
         warnings.warn(f"{path} is left out: {error}; it is written anew when the data are loaded.", stacklevel=2)
         return None
-    return KnownData(**{name: note["data"][name] for name in FIELDS}) if note["files"] == described else None
+    data = note["data"]
+    known = KnownData(**{name: data[name] for name in FIELDS}, n_encoded=data.get("n_encoded"))
+    return known if note["files"] == described else None
 
 
 def note_data(results: Path, source: HasFiles, data: KnownData) -> None:

@@ -47,7 +47,7 @@ def train_stack(
         console: where progress is shown, if it is a terminal; None shows none.
         company: the trials to train at once, these among them; None for these alone.
     """
-    together = list(trials if company is None else company)
+    together, encoded = list(trials if company is None else company), parts.encoding.encode(table)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         return [StackProgress(phase, stopping, max_epochs, console)] if console else []
@@ -55,15 +55,16 @@ def train_stack(
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)
         data = prepare_trials(
-            table,
+            encoded,
             chosen,
             streams,
             regime=parts.regime,
             scaling=parts.scaling,
             fit_on=config.fit_on,
+            impute_on=config.impute_on,
             splitting=parts.splitting,
         )
-        return Stack.make(table, data, streams, parts.network, config.network, hardware, watch)
+        return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)
 
     stack, pretext, pretraining = stack_of(together), parts.pretext, None
     if pretext is not None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
-from scarf_lightning.config.combinations import on_data, on_empty_selections
+from scarf_lightning.config.combinations import UNSAID_AT, on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
@@ -290,21 +290,40 @@ def said(config: Config) -> dict[str, Any]:
     everything = asdict(config)
     for section in ("pretrain", "cotrain"):
         everything[section] |= everything[section].pop("options")
-    for section, option, value in (("network", "name", "mlp"), ("finetune", "freeze", "none")):
-        assert everything[section].pop(option) == value
+    for unsaid, value in UNSAID_AT.items():
+        section, _, option = unsaid.rpartition(".")
+        if (node := everything[section] if section else everything)[option] == value:
+            del node[option]
     return everything
 
 
 class TestCanonical:
     def test_the_fields_are_all_but_data_paths_hardware_loggers_plugins_and_the_number_of_trials(self) -> None:
         config = config_of(
-            "seed=7", "fit_on=train", "regime=semi25", "method=cotrain", "pretrain=scarf", "split=stratified"
+            "seed=7",
+            "fit_on=train",
+            "impute_on=all",
+            "encoding=ordinal",
+            "regime=semi25",
+            "method=cotrain",
+            "pretrain=scarf",
+            "split=stratified",
         )
 
         fields_of_cell = canonical(config)
 
         assert set(fields_of_cell) == {field.name for field in fields(Config)} - NOT_SCIENTIFIC
         assert fields_of_cell == {name: said(config)[name] for name in fields_of_cell}
+
+    def test_encoding_and_rows_of_imputation_are_fields_where_they_are_not_the_usual_ones(self) -> None:
+        usual = canonical(config_of())
+        assert {"encoding", "impute_on"} & set(usual) == set()
+        assert canonical(config_of("impute_on=all")) == usual
+        assert canonical(config_of("impute_on=train")) == usual | {"impute_on": "train"}
+        ordinal = {"name": "ordinal", "order": "declared"}
+        assert canonical(config_of("encoding=ordinal")) == usual | {"encoding": ordinal}
+        trees = [canonical(config_of("method=xgboost", *asked)) for asked in ([], ["encoding=ordinal"])]
+        assert trees[0] == trees[1], "XGBoost has an encoding of its own"
 
     def test_the_papers_split_is_no_field_and_what_others_go_by_is_in_the_datas_hash(self) -> None:
         assert "split" not in canonical(config_of())
@@ -319,7 +338,7 @@ class TestCanonical:
         fields_of_cell = canonical(config)
 
         expected = {name: said(config)[name] for name in fields_of_cell}
-        for option in unused - {"pretrain.options"}:
+        for option in unused - {"pretrain.options"} - set(UNSAID_AT):
             group, _, last = option.rpartition(".")
             (select(expected, group) if group else expected)[last] = None
         assert fields_of_cell == expected
@@ -330,7 +349,8 @@ class TestCanonical:
     def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
         fields_of_cell = canonical(config_of("pretrain=none"))
 
-        expected = {field.name: None for field in fields(PretrainSettings) if field.name != "options"}
+        unsaid = {option.removeprefix("pretrain.") for option in UNSAID_AT}
+        expected = {field.name: None for field in fields(PretrainSettings) if field.name not in {"options", *unsaid}}
         expected["name"] = "none"
         assert fields_of_cell["pretrain"] == expected
         assert fields_of_cell["network"]["pretrain_head"] is None

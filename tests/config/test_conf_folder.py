@@ -187,7 +187,7 @@ def test_top_level_settings_are_the_defaults_of_the_code(monkeypatch: pytest.Mon
     config = config_of()
     defaults = Config.__dataclass_fields__
 
-    for option in ("trials", "seed", "fit_on"):
+    for option in ("trials", "seed", "fit_on", "impute_on"):
         assert getattr(config, option) == defaults[option].default
     assert config.paths == PathSettings()
 

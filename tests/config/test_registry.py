@@ -214,7 +214,7 @@ def test_parts_that_a_cell_does_not_use_are_not_built(monkeypatch: pytest.Monkey
         config = read(changed("pretrain.name", pretrain))
         return build_parts(replace(config, method={"name": method})), sorted(built)
 
-    always = ["method", "network.encoder", "regime", "scaling", "split"]
+    always = ["encoding", "method", "network.encoder", "regime", "scaling", "split"]
     parts, named = parts_of("none", "control")
     assert parts.pretext is None
     assert named == always

@@ -130,6 +130,7 @@ def test_a_schema_without_options_says_so() -> None:
         ("trials", 0, "trials must be at least 1, not 0."),
         ("seed", -1, "seed must be at least 0, not -1."),
         ("fit_on", "test", "fit_on must be one of all, train, not test."),
+        ("impute_on", "test", "impute_on must be one of all, train, not test."),
         ("network.head.depth", 0, "network.head.depth must be at least 1, not 0."),
         ("network.head.width", 0, "network.head.width must be at least 1, not 0."),
         ("network.bias_init", "ones", "network.bias_init must be one of zeros, pytorch, not ones."),

@@ -64,6 +64,20 @@ def test_of_two_modes_the_first_in_natural_order_is_taken() -> None:
     assert Preprocessing.fit(table, [None], ZScore()).fill[0, 0] == 1
 
 
+def test_imputation_and_scaling_may_be_fitted_on_rows_of_their_own(mixed_table: Table) -> None:
+    numeric = ~mixed_table.is_categorical
+    values = mixed_table.values[:, numeric]
+    for rows, impute in ((ROWS, None), (None, ROWS)):
+        fitted = Preprocessing.fit(mixed_table, [rows], ZScore(), [impute])
+        imputer = SimpleImputer().fit(values if impute is None else values[impute])
+        scaler = StandardScaler().fit(imputer.transform(values if rows is None else values[rows]))
+        expected = scaler.transform(imputer.transform(values))
+        np.testing.assert_allclose(fitted.apply(mixed_table.values, 0)[:, numeric], expected, rtol=1e-12, atol=1e-12)
+        alone = Preprocessing.fit(mixed_table, [impute], ZScore())
+        np.testing.assert_array_equal(fitted.fill, alone.fill, "the mode of a categorical column, too")
+        assert not fitted.is_shared
+
+
 @every_scaling
 @pytest.mark.parametrize("rows", [None, ROWS], ids=["all", "some"])
 def test_numeric_columns_are_imputed_and_scaled_as_by_scikit_learn(

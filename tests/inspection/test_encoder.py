@@ -40,8 +40,8 @@ def encoder(scarf: Trained) -> TableEncoder:
 def in_the_stack(trained: Trained, phase: Phase) -> np.ndarray[Any, Any]:
     """What f of each of the cell's two trials gives for all rows, trained again as a stack outside the store."""
     (cell,) = cells_of(*TINY, *trained.overrides)
-    table, config, parts = LastTable().load(cell.source), cell.config, build_parts(cell.config)
-    streams = Streams(config.seed, table.hash)
+    loaded, config, parts = LastTable().load(cell.source), cell.config, build_parts(cell.config)
+    streams, table = Streams(config.seed, loaded.hash), parts.encoding.encode(loaded)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)
     stack = Stack.make(table, data, streams, parts.network, config.network, hardware)
@@ -59,12 +59,15 @@ def in_the_stack(trained: Trained, phase: Phase) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("phase", ["initial", "pretrained", "finetuned"])
-@pytest.mark.parametrize("fit_on", ["all", "train"])
+@pytest.mark.parametrize(
+    ("fit_on", "encoding"), [("all", "onehot"), ("train", "onehot"), ("all", "ordinal"), ("train", "onehot_drop_last")]
+)
 @pytest.mark.parametrize("precision", ["32-true", "64-true"])
 def test_it_gives_bit_for_bit_what_the_network_in_the_stack_gives(
-    phase: Phase, fit_on: str, precision: str, train_on: TrainOn
+    phase: Phase, fit_on: str, encoding: str, precision: str, train_on: TrainOn
 ) -> None:
-    trained = train_on(f"fit_on={fit_on}", f"trainer.precision={precision}", "keep_weights=true")
+    asked = (f"fit_on={fit_on}", f"encoding={encoding}", f"trainer.precision={precision}")
+    trained = train_on(*asked, "keep_weights=true")
 
     expected = in_the_stack(trained, phase)
 
