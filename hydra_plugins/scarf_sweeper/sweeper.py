@@ -1,9 +1,9 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -65,7 +65,7 @@ class ScarfSweeper(Sweeper):
             hydra_context=hydra_context, task_function=task_function, config=config
         )
 
-    def sweep(self, arguments: list[str]) -> None:
+    def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
@@ -73,9 +73,7 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         assert self._launcher is not None
         request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
-        status = run(request, self._launcher, self._launcher_name)
-        if status:
-            sys.exit(status)
+        return run(request, self._launcher, self._launcher_name)
 
 
 def _sweeps_folder(config: DictConfig) -> Path:

@@ -1,6 +1,5 @@
 """Run the cells that are not finished, and show all of them."""
 
-import sys
 import time
 import traceback
 from collections import Counter
@@ -18,8 +17,7 @@ from rich.table import Table
 from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
-from ..errors import UsageError
-from ..escaping import escaped
+from ..errors import UnfinishedError, UsageError
 from ..results import check_folder, give_back
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
@@ -37,13 +35,17 @@ TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
 """How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(request: Request, launcher: Launcher, name: str) -> int:
-    """Train what is not finished, print what came out, and return the exit status.
+def run(request: Request, launcher: Launcher, name: str) -> list[Surveyed]:
+    """Train what is not finished, print what came out, and return how far each cell is.
 
     Args:
         request: the cells.
         launcher: what starts jobs.
         name: of the launcher.
+
+    Raises:
+        UsageError: a part of a cell is wrong; nothing has been trained.
+        UnfinishedError: cells failed, or a job did.
     """
     for reason in request.left_out:
         screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
@@ -54,8 +56,8 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
     if options.plan:
-        _show_plan(survey(cells), request)
-        return 0
+        _show_plan(surveyed := survey(cells), request)
+        return surveyed
     if options.force:
         for sentence in _clear(cells):
             screen(stderr=True).print(sentence, soft_wrap=True, markup=False)
@@ -75,9 +77,9 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     _show(after, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
-    for problem in problems:
-        print(escaped(problem), file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
-    return 1 if problems else 0
+    if problems:
+        raise UnfinishedError("\n".join(problems))
+    return after
 
 
 def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[Surveyed]], list[Chunk]]) -> list[str]:
@@ -107,7 +109,13 @@ def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[S
 def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
     with written(chunks, results) as files:
         try:
-            jobs = launcher.launch([[f"chunk.file={_quoted(str(file))}"] for file in files], initial_job_idx=0)
+            jobs = launcher.launch(
+                [
+                    [*_shared_overrides(chunk.cells), f"chunk.file={_quoted(str(file))}"]
+                    for chunk, file in zip(chunks, files, strict=True)
+                ],
+                initial_job_idx=0,
+            )
         except BaseException:  # an interrupt among them: joblib kills its processes then
             _give_back_claims([cell for chunk in chunks for cell in chunk.cells])
             raise
@@ -115,6 +123,12 @@ def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
         if job.status != JobStatus.COMPLETED:  # cells fail by themselves, so this is the job's own error
             error = job._return_value  # the property of that name prints a line of its own before it raises
             raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
+
+
+def _shared_overrides(cells: Sequence[Cell]) -> list[str]:
+    """What all cells of a job are asked for by: its configuration is what they share, and that of a cell alone its."""
+    first, *others = (cell.overrides for cell in cells)
+    return [override for override in first if all(override in overrides for overrides in others)]
 
 
 def _give_back_claims(cells: Sequence[Cell]) -> None:

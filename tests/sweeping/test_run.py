@@ -1,6 +1,7 @@
 import os
 import re
 import socket
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
 from scarf_lightning.config.schema import DatasetSettings, PathSettings
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.results import (
     LostClaimError,
     PretrainingStore,
@@ -40,7 +41,12 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, list[list[tuple[str, ...]]]]:
     """The exit status, and what was launched."""
     launcher = FakeLauncher(train)
-    return run(Request(cells, **request), launcher, "basic"), launcher.launched  # type: ignore[arg-type]
+    try:
+        run(Request(cells, **request), launcher, "basic")  # type: ignore[arg-type]
+    except UnfinishedError as error:
+        print(error, file=sys.stderr)
+        return error.status, launcher.launched
+    return 0, launcher.launched
 
 
 def seeds(*numbers: int, **chosen: Any) -> list[Cell]:
