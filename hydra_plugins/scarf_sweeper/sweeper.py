@@ -67,13 +67,18 @@ class ScarfSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.sweeping.expand import expand
+        from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
+        from scarf_lightning.sweeping.launching import by
         from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
+        check_hydra(self.config.hydra)
         request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
-        return run(request, self._launcher, self._launcher_name)
+        surveyed = run(request, by(self._launcher), self._launcher_name)
+        remove_logs(self.config.hydra.launcher)
+        return surveyed
 
 
 def _sweeps_folder(config: DictConfig) -> Path:

@@ -3,7 +3,9 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import hydra
 from hydra.errors import HydraException
@@ -44,8 +46,21 @@ def train() -> int:
         offer(named_plugins(arguments))
         hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
 
-    with ended_by_sigterm():
+    with ended_by_sigterm(), without_record_of_hydras():
         return answered(through_hydra)
+
+
+@contextmanager
+def without_record_of_hydras() -> Iterator[None]:
+    """Sweepers that are not ours leave ``multirun.yaml`` in ``hydra.sweep.dir``; from the working folder, where that is
+    unless the user says otherwise, it is taken away."""
+    record = Path("multirun.yaml").absolute()
+    was_there = record.exists()
+    try:
+        yield
+    finally:
+        if not was_there:
+            record.unlink(missing_ok=True)
 
 
 def report() -> int:
