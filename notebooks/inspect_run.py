@@ -15,13 +15,11 @@
 # and after it has learned, and what a corrupted row looks like.
 #
 # To look into a cell of yours, put its folder of results and its fingerprint below (the column `fingerprint` of
-# `scarf_lightning.results.load`). With `FINGERPRINT = None` SCARF is trained on the bundled table, five trials,
+# `scarf_lightning.load`). With `FINGERPRINT = None` SCARF is trained on the bundled table, five trials,
 # unless that is done already.
 
 # %%
 # %matplotlib inline
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -43,22 +41,18 @@ from scarf_lightning.inspection import (
 )
 from scarf_lightning.report.drawings.loss_curves import loss_curves
 from scarf_lightning.report.style import COLOURS, GREY
-from scarf_lightning.results import load, load_cell
+from scarf_lightning.results import load_cell
 
 RESULTS = Path("results")
 FINGERPRINT = None
 TRIAL = 0
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
-TRAIN = Path(scarf_lightning.__file__).parents[1] / "train.py"
 
 # %%
 if FINGERPRINT is None:
-    command = [sys.executable, TRAIN, "trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    rows = load(RESULTS)
-    FINGERPRINT = rows.loc[(rows["dataset"] == "wdbc") & (rows["pretrain"] == "scarf"), "fingerprint"].iloc[0]
+    trials = scarf_lightning.run(["trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"])
+    FINGERPRINT = trials["fingerprint"].iloc[0]
 
 cell = load_cell(FINGERPRINT, RESULTS)
 print(cell.description["dataset"], {axis: cell.config[axis]["name"] for axis in ("regime", "pretrain", "method")})

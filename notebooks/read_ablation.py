@@ -14,14 +14,12 @@
 # From a folder of results to what they say: who beats whom, by how much, how much the options matter, and whether it
 # agrees with the paper. `python report.py` makes all of it a page; here every step is in your hands.
 #
-# `RESULTS` may be any folder that `train.py` has filled. With `TRAIN_A_SMALL_ONE = True` a small sweep is trained
-# into it: three tables that come with scikit-learn, three pre-trainings, two methods and a third that is never
-# pre-trained, and SCARF along three of its options. What is finished already is not trained again.
+# `RESULTS` may be any folder of results. With `TRAIN_A_SMALL_ONE = True` a small sweep is trained into it: three
+# tables that come with scikit-learn, three pre-trainings, two methods and a third that is never pre-trained, and SCARF
+# along three of its options. What is finished already is not trained again.
 
 # %%
 # %matplotlib inline
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -46,13 +44,11 @@ from scarf_lightning.report.statistics import (
     win_matrix,
 )
 from scarf_lightning.report.style import COLOURS
-from scarf_lightning.results import load
 
 RESULTS = Path("results")
 TRAIN_A_SMALL_ONE = True
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
-TRAIN = Path(scarf_lightning.__file__).parents[1] / "train.py"
 
 # %% [markdown]
 # ## The sweep
@@ -79,12 +75,10 @@ if TRAIN_A_SMALL_ONE:
         {"dataset": "wdbc", "pretrain.batch_size": [64, 256]},
     ]
     Path("ablation.yaml").write_text(yaml.safe_dump({"title": "A small ablation", "trials": 4, "cells": blocks}))
-    command = [sys.executable, TRAIN, "sweeps=ablation.yaml", "trainer=cpu", f"paths.results={RESULTS}"]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+    scarf_lightning.run("ablation.yaml", "trainer=cpu", f"paths.results={RESULTS}")
 
 # %%
-rows = load(RESULTS)
+rows = scarf_lightning.load(RESULTS)
 print(f"{rows['fingerprint'].nunique()} cells, {len(rows)} trials")
 rows[["dataset", "regime", "pretrain", "method", "corruption.rate", "trial", "accuracy", "finetune_epochs"]].head()
 

@@ -1,5 +1,44 @@
-"""An ablation workbench for self-supervised pre-training on tables."""
+"""An ablation workbench for self-supervised pre-training on tables.
+
+`run` trains a sweep, `plan` says what there is to do, `report` writes what came out, `load` reads it as a table:
+
+    >>> import scarf_lightning
+    >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
+    >>> print(scarf_lightning.report(results="results"))
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from .rounding import round_alike_in_any_batch
 
+if TYPE_CHECKING:
+    from .errors import UnfinishedError, UsageError
+    from .results import load
+    from .running.in_process import plan, run
+    from .running.reporting import report
+
+__all__ = ["UnfinishedError", "UsageError", "load", "plan", "report", "run"]
+
+_HOMES = {
+    "UnfinishedError": ".errors",
+    "UsageError": ".errors",
+    "load": ".results",
+    "plan": ".running.in_process",
+    "report": ".report",
+    "run": ".running.in_process",
+}
+"""Where a public name is defined: imported when it is first asked for, so that importing the package is fast."""
+
 round_alike_in_any_batch()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    home = importlib.import_module(_HOMES[name], __name__)
+    return home if name == "report" else getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

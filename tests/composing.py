@@ -107,7 +107,7 @@ def request_of(*arguments: str, sweeps: Path = SWEEPS) -> Request:
 
 
 @cache
-def loader_and_master() -> tuple[ConfigLoader, DictConfig]:
-    with hydra_started():
+def loader_and_master(conf: Path = CONF) -> tuple[ConfigLoader, DictConfig]:
+    with initialize_config_dir(str(conf), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

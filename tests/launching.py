@@ -7,7 +7,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
-import train
+from scarf_lightning.running import cells, job
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import read_chunk
 
@@ -15,7 +15,7 @@ Train = Callable[[Cell], object]
 
 
 class FakeLauncher:
-    """Runs each chunk by `train.main`, with this function in place of `train.train_cell`.
+    """Runs each chunk by `train_job`, with this function in place of `train_cell`.
 
     ``launched`` holds the overrides of every cell of every chunk.
     """
@@ -29,12 +29,11 @@ class FakeLauncher:
         return [self._job(overrides) for overrides in job_overrides]
 
     def _job(self, overrides: list[str]) -> JobReturn:
-        (override,) = OverridesParser.create().parse_overrides(overrides)
-        assert override.key_or_group == "chunk.file"
-        file = override.value()
+        *_, last = OverridesParser.create().parse_overrides(overrides)
+        assert last.key_or_group == "chunk.file"
+        file = last.value()
         self.launched.append([cell.overrides for cell in read_chunk(str(file))])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(train, "train_cell", lambda cell, *_: self._train_cell(cell))
-            patch.setattr(train, "end_on_sigterm", lambda: None)
-            train.main.__wrapped__(OmegaConf.create({"chunk": {"file": file}}))
+            patch.setattr(cells, "train_cell", lambda cell, *_: self._train_cell(cell))
+            job.train_job(OmegaConf.create({"chunk": {"file": file}}))
         return JobReturn(overrides=overrides, status=JobStatus.COMPLETED)

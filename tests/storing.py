@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-import train
 from scarf_lightning.data.sources import LastTable
 from scarf_lightning.results import CellStore
+from scarf_lightning.running.cells import train_cell
 from scarf_lightning.sweeping.cell import Cell
 from tests.composing import config_of
 from tests.processes import TINY
@@ -18,7 +18,7 @@ def stored(results: Path, *overrides: str) -> CellStore:
     """A cell of tiny networks, trained to the end."""
     asked = (*TINY, f"paths.results={results}", *overrides)
     cell = Cell(asked, config_of(*asked))
-    assert train.train_cell(cell, LastTable(), Console(quiet=True))
+    assert train_cell(cell, LastTable(), Console(quiet=True))
     store = cell.store()
     assert store is not None
     return store

@@ -1,9 +1,9 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -65,17 +65,20 @@ class ScarfSweeper(Sweeper):
             hydra_context=hydra_context, task_function=task_function, config=config
         )
 
-    def sweep(self, arguments: list[str]) -> None:
+    def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.sweeping.expand import expand
+        from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
+        from scarf_lightning.sweeping.launching import by
         from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
+        check_hydra(self.config.hydra)
         request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
-        status = run(request, self._launcher, self._launcher_name)
-        if status:
-            sys.exit(status)
+        surveyed = run(request, by(self._launcher), self._launcher_name)
+        remove_logs(self.config.hydra.launcher)
+        return surveyed
 
 
 def _sweeps_folder(config: DictConfig) -> Path:

@@ -17,12 +17,20 @@ def load_plugins(names: Sequence[str]) -> None:
     """Import each module, from the folder that the command runs in or wherever Python finds it.
 
     Raises:
-        UsageError: there is no such module.
+        UsageError: there is no such module, or its source has changed since it was imported, as in a notebook.
     """
     with _working_folder_first():
         for name in names:
-            _find(name)
+            source = _hash(_find(name))
             importlib.import_module(name)
+            if _imported.setdefault(name, source) != source:
+                raise UsageError(
+                    f"{name} has changed since it was imported; start Python again, or the notebook's kernel."
+                )
+
+
+_imported: dict[str, str] = {}
+"""The source of each imported module, as it was."""
 
 
 def plugin_hashes(names: Sequence[str]) -> dict[str, str]:
@@ -32,7 +40,7 @@ def plugin_hashes(names: Sequence[str]) -> dict[str, str]:
         UsageError: there is no such module.
     """
     with _working_folder_first():
-        return {name: hashlib.sha256(_find(name).read_bytes()).hexdigest() for name in sorted(set(names))}
+        return {name: _hash(_find(name)) for name in sorted(set(names))}
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
@@ -51,6 +59,10 @@ def plugin_files(names: Sequence[str]) -> list[Path]:
     """
     with _working_folder_first():
         return [_find(name) for name in names]
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _find(name: str) -> Path:

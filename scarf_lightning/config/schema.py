@@ -7,6 +7,7 @@ from typing import Any
 from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
+    MOST_ROWS,
     MOST_TRIALS,
     FinetuneSettings,
     NetworkSettings,
@@ -177,13 +178,16 @@ class Config:
     keep_weights: bool = False
     trials: int = 5
     seed: int = 0
+    batch_size: int = 128
     fit_on: str = "all"
     impute_on: str | None = None
+    objective: str = "validation_error"
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
+        at_least(self, "batch_size", 2, MOST_ROWS)
         one_of(self, "fit_on", ("all", "train"))
         if self.impute_on is not None:
             one_of(self, "impute_on", ("all", "train"))

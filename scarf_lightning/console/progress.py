@@ -8,10 +8,11 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..engine.early_stopping import TrialStopping
+from .screen import NotebookLine
 
 
 class StackProgress(pl.Callback):
-    """Shows one phase. Where there is no terminal it shows nothing.
+    """Shows one phase, on a terminal or in a notebook. Elsewhere it shows nothing.
 
     Args:
         phase: its name.
@@ -32,6 +33,7 @@ class StackProgress(pl.Callback):
             disable=not console.is_terminal,
         )
         self._task = self._progress.add_task(phase, total=len(stopping.trials), state="", left="")
+        self._line = NotebookLine() if console.is_jupyter else None
         self._started = 0.0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -43,7 +45,10 @@ class StackProgress(pl.Callback):
         training = f"{len(stopping.active)} of {len(stopping.trials)} trials training"
         best = f"best {stopping.monitor.removeprefix('validation_')} {stopping.best.mean():.4f}"
         state = f"{training}, epoch {epoch}, {best}"
-        self._progress.update(self._task, state=state, left=self._time_left(epoch))
+        left = self._time_left(epoch)
+        self._progress.update(self._task, state=state, left=left)
+        if self._line is not None:
+            self._line.write(f"{self._phase}: {state}, {left}")
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         self._progress.stop()

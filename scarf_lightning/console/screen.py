@@ -1,5 +1,6 @@
 """The consoles that everything is printed on."""
 
+import time
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +19,30 @@ class Screen(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(escaped(text), **options)
+
+
+class NotebookLine:
+    """A line in the output of a notebook's cell that is written over: what a progress bar is on a terminal."""
+
+    SECONDS_BETWEEN = 0.2
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._written = 0.0
+
+    def write(self, text: str, *, last: bool = False) -> None:
+        """Show this in place of what was there, unless that has only just been written."""
+        now = time.monotonic()
+        if now - self._written < self.SECONDS_BETWEEN and not last:
+            return
+        from IPython.display import display
+
+        self._written = now
+        shown = {"text/plain": escaped(text)}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(shown, raw=True)
 
 
 def screen(*, stderr: bool = False) -> Console:

@@ -111,7 +111,7 @@ def _tags(dataset: str, identity: Mapping[str, Any]) -> list[str]:
 def _summary(cell: StoredCell) -> dict[str, float]:
     import pandas as pd
 
-    trials = cell.trials.assign(validation_error=_validation_errors(cell)) if len(cell.trials) else cell.trials
+    trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
     columns = [*(metric.name for metric in metrics()), *MEANS]
     values = {column: trials[column].mean() for column in columns if column in trials}
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}
@@ -121,7 +121,7 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     return defined | {"trials": len(trials)}
 
 
-def _validation_errors(cell: StoredCell) -> list[float]:
+def validation_errors(cell: StoredCell) -> list[float]:
     """Each trial's error on its validation rows in the epoch whose weights it kept; NaN without a network."""
     if "validation_error" not in cell.curves:
         return [float("nan")] * len(cell.trials)

@@ -22,6 +22,8 @@ from .tables import FORMATS, Table
 class NothingFinishedError(UsageError):
     """There is nothing to report yet."""
 
+    status = 1
+
 
 @dataclass(frozen=True)
 class Report:

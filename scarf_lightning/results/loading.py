@@ -1,7 +1,7 @@
 """The store as a table."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ WHOLE_NUMBERS = (
 )  # fmt: skip
 
 
-def load(folder: str | Path = "results") -> "pd.DataFrame":
-    """All results in a folder, a row a trial.
+def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = None) -> "pd.DataFrame":
+    """All results in a folder, or those of the cells with these fingerprints, a row a trial.
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
@@ -38,8 +38,10 @@ def load(folder: str | Path = "results") -> "pd.DataFrame":
     """
     folder = Path(folder)
     rows: list[Row] = []
-    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
-        stored = read_with_warnings(path.parent)
+    if fingerprints is None:
+        fingerprints = sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}"))
+    for fingerprint in fingerprints:
+        stored = read_with_warnings(folder / fingerprint)
         cell = stored.description
         if cell is None:
             continue

@@ -10,13 +10,15 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig
 
-from ..config import check_combination, unused_options
+from ..config import Config, check_combination, unused_options
 from ..errors import UsageError
 from .cell import Cell
 from .composer import Composer
 from .sweep_file import SweepFile, read_sweep
 
-OF_THE_WHOLE_RUN = ("sweeps", "plan", "force", "chunk.file", "chunk.minutes", "chunk.max_jobs")
+OF_THE_WHOLE_RUN = ("sweeps", "plan", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
+OF_OUR_SWEEPER = ("sweeps", "plan", "chunk.minutes", "chunk.max_jobs")
+"""Options of no use to another, nor to Hydra's mode RUN."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,33 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     if not problems:
         problems = _refuse_unused(axes, cells)
+    if "objective" in axes:
+        problems.append("objective is what a job returns to another sweeper; ours takes none.")
     if "plugins" not in axes and any(cell.config.plugins for cell in cells):
         problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     if problems:
         raise UsageError("\n".join(problems))
     return Request(cells, sweep, tuple(dict.fromkeys(reason for _, reason in illegal)))
+
+
+def one_cell(overrides: Sequence[str], config: Config) -> Request:
+    """The cell that a job is, where another sweeper than ours has composed it, or none.
+
+    Raises:
+        UsageError: as by `expand`.
+    """
+    axes = [_axis(override) for override in OverridesParser.create().parse_overrides(list(overrides))]
+    cell = Cell(tuple(overrides), config)
+    problems = [
+        f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone."
+        for axis in axes
+        if axis in OF_OUR_SWEEPER
+    ]
+    check_combination(config)
+    problems = problems or _refuse_unused(axes, [cell])
+    if problems:
+        raise UsageError("\n".join(problems))
+    return Request([cell])
 
 
 def _refuse_sweeping_the_run(given: Sequence[Override]) -> None:

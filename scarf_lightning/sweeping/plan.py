@@ -53,22 +53,50 @@ def make_plan(surveyed: Sequence[Surveyed]) -> Plan:
     )
 
 
+def core_hours(surveyed: Sequence[Surveyed]) -> list[float]:
+    """What each cell is expected to take; a pre-training that several start from counts in the first of them."""
+    model = CostModel(surveyed)
+    seconds = [
+        0.0 if each.state is State.FINISHED else each.n_missing * model.seconds(supervised(each.cell))
+        for each in surveyed
+    ]
+    places = {id(each): place for place, each in enumerate(surveyed)}
+    for cells in _sharing(surveyed):
+        seconds[places[id(cells[0])]] += _to_train(cells)[1] * _seconds_of_pretraining(cells, model)
+    return [each / HOUR for each in seconds]
+
+
 def _pretrainings(surveyed: Sequence[Surveyed], model: CostModel) -> Pretrainings:
+    sharing = _sharing(surveyed)
+    kept, to_train, seconds = 0, 0, 0.0
+    for cells in sharing:
+        needed, missing = _to_train(cells)
+        kept += needed - missing
+        to_train += missing
+        seconds += missing * _seconds_of_pretraining(cells, model)
+    return Pretrainings(len(sharing), sum(len(cells) for cells in sharing), kept, to_train, seconds)
+
+
+def _sharing(surveyed: Sequence[Surveyed]) -> list[list[Surveyed]]:
+    """The cells that are pre-trained, those that start from the same pre-training together."""
     sharing: dict[str, list[Surveyed]] = {}
     for each in surveyed:
         if key := each.cell.pretraining_key:
             sharing.setdefault(key, []).append(each)
-    kept, to_train, seconds = 0, 0, 0.0
-    for cells in sharing.values():
-        needed = {trial for each in cells if each.state is not State.FINISHED for trial in _missing(each)}
-        missing = _not_cached(cells[0].cell, sorted(needed))
-        phase = pretraining(cells[0].cell)
-        assert phase is not None
-        kept += len(needed) - missing
-        to_train += missing
-        seconds += missing * model.seconds(phase)
-    n_cells = sum(len(cells) for cells in sharing.values())
-    return Pretrainings(len(sharing), n_cells, kept, to_train, seconds)
+    return list(sharing.values())
+
+
+def _to_train(cells: Sequence[Surveyed]) -> tuple[int, int]:
+    """Of a pre-training: the trials that these cells still need, and how many of them are not in the cache."""
+    needed = {trial for each in cells if each.state is not State.FINISHED for trial in _missing(each)}
+    return len(needed), _not_cached(cells[0].cell, sorted(needed))
+
+
+def _seconds_of_pretraining(cells: Sequence[Surveyed], model: CostModel) -> float:
+    """Of one trial."""
+    phase = pretraining(cells[0].cell)
+    assert phase is not None
+    return model.seconds(phase)
 
 
 def _missing(each: Surveyed) -> set[int]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..console.screen import NotebookLine
 from .cost import CostModel, pretraining, supervised
 from .survey import State, Surveyed, survey
 
@@ -24,7 +25,7 @@ class SweepProgress:
     Args:
         surveyed: all cells, as they are at the start.
         model: what weighs them.
-        console: where to show it: a line that changes on a terminal, or else a line a minute.
+        console: where to show it: a line that changes on a terminal or in a notebook, or else a line a minute.
     """
 
     def __init__(self, surveyed: Sequence[Surveyed], model: CostModel, console: Console) -> None:
@@ -45,6 +46,7 @@ class SweepProgress:
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("cells", total=self._n_cells, state="")
+        self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -57,6 +59,8 @@ class SweepProgress:
             finally:
                 self._stopped.set()
                 watching.join()
+                if self._line is not None:
+                    self.look()
 
     def look(self) -> None:
         """Look at the cells that were not finished, and show what has changed."""
@@ -67,6 +71,9 @@ class SweepProgress:
         n_done = self._n_cells - len(self._unfinished)
         state = f"{states[State.RUNNING]} running, {states[State.FAILED]} failed, {self._time_left(surveyed)}"
         self._bar.update(self._task, completed=n_done, state=state)
+        if self._line is not None:
+            self._line.write(f"{n_done} of {self._n_cells} cells done, {state}", last=not self._unfinished)
+            return
         now = time.monotonic()
         due = now - self._last_line > SECONDS_BETWEEN_LINES
         if not self._console.is_terminal and due and len(self._unfinished) < before:

@@ -1,6 +1,5 @@
 """Run the cells that are not finished, and show all of them."""
 
-import sys
 import time
 import traceback
 from collections import Counter
@@ -8,23 +7,19 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from hydra.core.override_parser.types import Quote, QuotedString
-from hydra.core.utils import JobStatus
-from hydra.plugins.launcher import Launcher
 from rich.table import Table
 
 from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
-from ..errors import UsageError
-from ..escaping import escaped
-from ..results import check_folder, give_back
+from ..errors import UnfinishedError, UsageError
+from ..results import check_folder
 from .cell import Cell, distinct
-from .chunks import Chunk, make_chunks, written
+from .chunks import Chunk, make_chunks
 from .cost import CostModel
 from .expand import Request
+from .launching import Launch
 from .plan import largest, make_plan, sentences
 from .progress import SweepProgress
 from .survey import State, Surveyed, survey
@@ -37,13 +32,17 @@ TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
 """How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(request: Request, launcher: Launcher, name: str) -> int:
-    """Train what is not finished, print what came out, and return the exit status.
+def run(request: Request, launch: Launch, launcher: str = "basic") -> list[Surveyed]:
+    """Train what is not finished, print what came out, and return how far each cell is.
 
     Args:
         request: the cells.
-        launcher: what starts jobs.
-        name: of the launcher.
+        launch: what starts jobs.
+        launcher: its name.
+
+    Raises:
+        UsageError: a part of a cell is wrong; nothing has been trained.
+        UnfinishedError: cells failed, or a job did.
     """
     for reason in request.left_out:
         screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
@@ -54,8 +53,8 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
     if options.plan:
-        _show_plan(survey(cells), request)
-        return 0
+        _show_plan(surveyed := survey(cells), request)
+        return surveyed
     if options.force:
         for sentence in _clear(cells):
             screen(stderr=True).print(sentence, soft_wrap=True, markup=False)
@@ -67,20 +66,20 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         for results in {each.cell.results for each in waiting}:
             check_folder(results, writable=True)
         model = CostModel(before)
-        deal = partial(make_chunks, settings=options.chunk, model=model, launcher=name)
+        deal = partial(make_chunks, settings=options.chunk, model=model, launcher=launcher)
         progress = SweepProgress(before, model, screen(stderr=True))
         with nullcontext() if cells[0].is_alone else progress.shown():
-            problems = _train([each.cell for each in waiting], launcher, deal)
+            problems = _train([each.cell for each in waiting], launch, deal)
     after = survey(cells) if waiting else before
     _show(after, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
-    for problem in problems:
-        print(escaped(problem), file=sys.stderr)  # noqa: T201 - a traceback keeps its own lines
-    return 1 if problems else 0
+    if problems:
+        raise UnfinishedError("\n".join(problems))
+    return after
 
 
-def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[Surveyed]], list[Chunk]]) -> list[str]:
+def _train(cells: Sequence[Cell], launch: Launch, deal: Callable[[Sequence[Surveyed]], list[Chunk]]) -> list[str]:
     """Launch until every cell is finished or has failed; what went wrong beside that.
 
     A cell that another process trains is waited for, and launched here where that process dies.
@@ -93,7 +92,7 @@ def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[S
         if todo:
             tries.update(each.cell.key for each in todo)
             try:
-                _launch(deal(todo), launcher, cells[0].results)
+                launch(deal(todo))
             except Exception as error:  # a process was killed, or the launcher is not set up
                 last = "".join(traceback.format_exception_only(error)).rstrip()
                 problems.append(f"A job ended early; the same command goes on where it did. {last}")
@@ -102,32 +101,6 @@ def _train(cells: Sequence[Cell], launcher: Launcher, deal: Callable[[Sequence[S
             time.sleep(LOOK_EVERY)
         else:
             return problems
-
-
-def _launch(chunks: Sequence[Chunk], launcher: Launcher, results: Path) -> None:
-    with written(chunks, results) as files:
-        try:
-            jobs = launcher.launch([[f"chunk.file={_quoted(str(file))}"] for file in files], initial_job_idx=0)
-        except BaseException:  # an interrupt among them: joblib kills its processes then
-            _give_back_claims([cell for chunk in chunks for cell in chunk.cells])
-            raise
-    for job in jobs:
-        if job.status != JobStatus.COMPLETED:  # cells fail by themselves, so this is the job's own error
-            error = job._return_value  # the property of that name prints a line of its own before it raises
-            raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
-
-
-def _give_back_claims(cells: Sequence[Cell]) -> None:
-    """Of jobs that were killed; what a living process holds stays with it."""
-    for cell in cells:
-        for store in (cell.store(), cell.pretraining()):
-            if store is not None:
-                give_back(store.folder)
-
-
-def _quoted(text: str) -> str:
-    """A value in Hydra's notation, whatever is in it."""
-    return QuotedString(text, Quote.single).with_quotes()
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:

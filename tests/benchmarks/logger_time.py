@@ -15,8 +15,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-import train
 from scarf_lightning.data.sources import LastTable
+from scarf_lightning.running.cells import show_cell, train_cell
 from scarf_lightning.sweeping.cell import Cell
 from tests.composing import config_of, names
 
@@ -39,9 +39,9 @@ def seconds(logger: str, seed: int, results: Path, trials: int, epochs: int, las
     )
     cell, console = Cell(overrides, config_of(*overrides)), Console(quiet=True)
     started = time.perf_counter()
-    train.train_cell(cell, last, console)
+    train_cell(cell, last, console)
     trained = time.perf_counter()
-    train.show_cell(cell, console)
+    show_cell(cell, console)
     ended = time.perf_counter()
     return ended - started, ended - trained
 

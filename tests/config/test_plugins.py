@@ -69,6 +69,16 @@ def test_a_module_that_is_not_there(name: str) -> None:
         load_plugins([name])
 
 
+def test_one_that_changes_after_it_was_imported_is_refused(plugin: Path) -> None:
+    load_plugins([plugin.stem])
+    load_plugins([plugin.stem])
+
+    plugin.write_text(MODULE.replace("0.5", "0.6"))
+
+    with pytest.raises(UsageError, match=f"^{plugin.stem} has changed since it was imported; start Python again"):
+        load_plugins([plugin.stem])
+
+
 def test_a_configuration_file_cannot_name_one(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compose = Composer._compose
     monkeypatch.setattr(Composer, "_compose", lambda *given: replace(compose(*given), plugins=[plugin.stem]))

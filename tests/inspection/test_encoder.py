@@ -15,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-import train
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources import LastTable
 from scarf_lightning.data.trials import prepare_trials
@@ -25,6 +24,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.inspection import TableEncoder, load_encoder
 from scarf_lightning.inspection.trained import Phase
 from scarf_lightning.randomness import Streams
+from scarf_lightning.running.cells import train_cell
 from tests.composing import cells_of
 from tests.inspection.conftest import Trained, TrainOn
 from tests.processes import TINY
@@ -211,7 +211,7 @@ class TestWhatIsNotThere:
         assert {"trials=2", "keep_weights=true", "force=true"} <= set(command)
         (cell,) = cells_of(*command)
         trained.store.clear("force=true")
-        assert train.train_cell(cell, LastTable(), Console(quiet=True))
+        assert train_cell(cell, LastTable(), Console(quiet=True))
         assert load_encoder(trained.fingerprint, 0, "finetuned", trained.results).transform(trained.features).any()
 
     def test_pretrained_weights_that_were_evicted(self, train_on: TrainOn) -> None:

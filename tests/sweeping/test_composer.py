@@ -1,14 +1,20 @@
+import atexit
+import shutil
+import tempfile
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from omegaconf import open_dict
 
-from scarf_lightning.config import Config
+from scarf_lightning.config import Config, read
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.composer import Composer
-from tests.composing import config_of, loader_and_master, names
+from tests.composing import CONF, config_of, loader_and_master, names
 
 UNSCALED = ("cc18-Bioresponse", "cc18-cnae-9", "cc18-optdigits")
 SETTINGS = [
@@ -105,16 +111,126 @@ POOL = [
 ]
 
 
+REFERRING = [
+    (),
+    (
+        (
+            "train.yaml",
+            "batch_size: ${batch_size}\n  learning_rate",
+            "batch_size: ${pretrain.batch_size}\n  learning_rate",
+        ),
+    ),
+    (("train.yaml", "seed: 0", "seed: ${trials}"), ("train.yaml", "trials: 5", "trials: ${finetune.patience}")),
+    (("train.yaml", "results: results", "results: results/${dataset.name}"),),
+    (("train.yaml", "max_epochs: 200", "max_epochs: ${oc.select:pretrain.max_epochs,7}"),),
+    (
+        ("corruption/gaussian.yaml", "0.5", "${corruption_sigma}"),
+        ("train.yaml", "seed: 0", "seed: 0\ncorruption_sigma: 1"),
+    ),
+    (("cotrain/scarf.yaml", "weight: 1.0", "weight: ${loss.temperature}"),),
+    (("network/mlp.yaml", "depth: 4", "depth: ${network.head.depth}"),),
+    (("dataset/cc18-wdbc.yaml", "id: 1510", "id: ${seed}"),),
+    (("scaling/minmax.yaml", "name: minmax", "name: ${.kind}\nkind: minmax"),),
+]
+"""Changes of files in the configuration, by which sections refer to each other: file, what stands there, what would."""
+VALUES = {
+    "dataset": ("wdbc", "cc18-wdbc", "cc18-optdigits", "csv"),
+    "scaling": ("mean", "minmax"),
+    "pretrain": ("none", "scarf_ae", "add_noise_ae"),
+    "corruption": ("gaussian", "zero"),
+    "method": ("mixup", "cotrain"),
+    "dataset.name": ("mine",),
+    "batch_size": (16, 64),
+    "pretrain.batch_size": (32, "${finetune.batch_size}"),
+    "pretrain.max_epochs": (9, "${finetune.max_epochs}"),
+    "finetune.batch_size": (8, "${pretrain.batch_size}"),
+    "finetune.patience": (4, "null"),
+    "corruption.rate": (0.3, "${loss.temperature}"),
+    "loss.temperature": (0.5,),
+    "network.head.depth": (1, "${network.encoder.depth}"),
+    "network.encoder.width": (8, "${seed}"),
+    "cotrain.weight": (2,),
+    "trials": (3,),
+    "seed": (7, "${trials}"),
+    "paths.results": ("elsewhere", "r/${seed}", "'r/${dataset.name}'"),
+}
+
+
+@st.composite
+def anything(draw: st.DrawFn) -> tuple[int, tuple[str, ...]]:
+    """One of the configurations, and overrides of it in any order."""
+    keys = draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=5, unique=True))
+    return draw(st.integers(0, len(REFERRING) - 1)), tuple(
+        f"{key}={draw(st.sampled_from(VALUES[key]))}" for key in keys
+    )
+
+
+def is_what_hydra_composes(drawn: tuple[int, tuple[str, ...]]) -> None:
+    variant, overrides = drawn
+    conf = conf_that_refers(variant)
+    composer, (loader, _) = composer_of(conf), loader_and_master(conf)
+    try:
+        alone = loader.load_configuration("train", overrides=list(overrides), run_mode=RunMode.RUN)
+        with open_dict(alone):
+            del alone["hydra"]
+        expected = read(alone)
+    except (UsageError, HydraException):
+        with pytest.raises(UsageError):
+            composer(overrides)
+    else:
+        assert composer(overrides) == expected
+
+
+@cache
+def conf_that_refers(variant: int) -> Path:
+    if not REFERRING[variant]:
+        return CONF
+    folder = Path(tempfile.mkdtemp()) / "conf"
+    atexit.register(shutil.rmtree, folder.parent)
+    shutil.copytree(CONF, folder)
+    for name, before, after in REFERRING[variant]:
+        text = (folder / name).read_text()
+        assert before in text
+        (folder / name).write_text(text.replace(before, after))
+    return folder
+
+
+@cache
+def composer_of(conf: Path) -> Composer:
+    return Composer(*loader_and_master(conf))
+
+
+@settings(max_examples=30)
+@given(anything())
+def test_sections_that_refer_to_each_other_are_what_hydra_composes(drawn: tuple[int, tuple[str, ...]]) -> None:
+    is_what_hydra_composes(drawn)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000)
+@given(anything())
+def test_any_overrides_and_references_give_what_hydra_gives(drawn: tuple[int, tuple[str, ...]]) -> None:
+    is_what_hydra_composes(drawn)
+
+
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from(POOL), max_size=6, unique=True))
 def test_any_overrides_give_what_hydra_gives(overrides: list[str]) -> None:
-    check(composer_of_all(), tuple(overrides))
+    check(composer_of(CONF), tuple(overrides))
 
 
-@cache
-def composer_of_all() -> Composer:
-    return Composer(*loader_and_master())
+def test_a_batch_size_that_refers_to_another_follows_it() -> None:
+    config = composer_of(conf_that_refers(1))(("pretrain.batch_size=32",))
+
+    assert (config.pretrain.batch_size, config.finetune.batch_size) == (32, 32)
+
+
+def test_one_batch_size_is_of_both_phases_unless_one_is_set(composer: Composer) -> None:
+    both, one = composer(("batch_size=64",)), composer(("batch_size=64", "pretrain.batch_size=32"))
+
+    assert (both.pretrain.batch_size, both.finetune.batch_size) == (64, 64)
+    assert (one.pretrain.batch_size, one.finetune.batch_size) == (32, 64)
 
 
 def test_every_dataset_on_its_own(composer: Composer) -> None:

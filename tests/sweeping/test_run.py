@@ -1,6 +1,7 @@
 import os
 import re
 import socket
+import sys
 import time
 from collections import Counter
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
 from scarf_lightning.config.schema import DatasetSettings, PathSettings
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.results import (
     LostClaimError,
     PretrainingStore,
@@ -23,6 +24,7 @@ from scarf_lightning.results import (
 )
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.expand import Request
+from scarf_lightning.sweeping.launching import by
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.sweeping.sweep_file import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, some_cell, some_pretrained
@@ -40,7 +42,12 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, list[list[tuple[str, ...]]]]:
     """The exit status, and what was launched."""
     launcher = FakeLauncher(train)
-    return run(Request(cells, **request), launcher, "basic"), launcher.launched  # type: ignore[arg-type]
+    try:
+        run(Request(cells, **request), by(launcher))  # type: ignore[arg-type]
+    except UnfinishedError as error:
+        print(error, file=sys.stderr)
+        return error.status, launcher.launched
+    return 0, launcher.launched
 
 
 def seeds(*numbers: int, **chosen: Any) -> list[Cell]:
@@ -130,7 +137,7 @@ class TestLaunching:
         launcher = FakeLauncher(finish)
 
         with pytest.raises(UsageError) as caught:
-            run(Request(cells), launcher, "basic")  # type: ignore[arg-type]
+            run(Request(cells), by(launcher))  # type: ignore[arg-type]
 
         first, second = str(caught.value).split("\n")
         assert first.startswith("corruption.name=os.system is unknown; the options are: ")

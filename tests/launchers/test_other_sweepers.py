@@ -1,0 +1,110 @@
+"""`train.py` under what is Hydra's and not ours: its mode RUN, Optuna's sweeper, the basic one, a user's callback."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from scarf_lightning.results import load
+from tests.processes import TINY, train
+
+pytestmark = [pytest.mark.slow, pytest.mark.launcher]
+
+CALLBACK = """
+import json
+from pathlib import Path
+
+from hydra.experimental.callback import Callback
+
+
+class Notes(Callback):
+    def on_job_start(self, config, **kwargs):
+        note = {"corruption": config.corruption.name, "rate": config.corruption.rate, "trials": config.trials}
+        Path("started.json").write_text(json.dumps(note))
+
+    def on_job_end(self, config, job_return, **kwargs):
+        Path("ended.json").write_text(json.dumps({"returned": job_return.return_value}))
+"""
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_optunas_sweeper_drives_cells_by_the_chosen_metric(tmp_path: Path) -> None:
+    pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
+    search = ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "hydra.sweeper.direction=maximize"]
+
+    ran = train(*search, "corruption.rate=interval(0.2,0.8)", "objective=accuracy", "trials=2", *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    best = yaml.safe_load((tmp_path / "optimization_results.yaml").read_text())
+    accuracy = load(tmp_path / "results").groupby("corruption.rate")["accuracy"].mean()
+    assert len(accuracy) == 2
+    assert best["best_value"] == pytest.approx(accuracy.max())
+    assert accuracy[best["best_params"]["corruption.rate"]] == pytest.approx(accuracy.max())
+    assert left(tmp_path) == ["optimization_results.yaml", "results"]
+
+
+@pytest.mark.parametrize("mode", [["hydra.mode=RUN"], ["hydra/sweeper=basic"], []], ids=["run", "basic", "ours"])
+def test_a_callback_sees_the_cell_that_its_job_trains(
+    mode: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_callback.py").write_text(CALLBACK)
+    asked = ["+hydra.callbacks.notes._target_=my_callback.Notes", "corruption=mean", "corruption.rate=0.3", "trials=1"]
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    ran = train(*mode, *asked, *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    (row,) = load(tmp_path / "results").to_dict("records")
+    started = json.loads((tmp_path / "started.json").read_text())
+    assert started == {"corruption": row["corruption"], "rate": row["corruption.rate"], "trials": 1}
+    returned = json.loads((tmp_path / "ended.json").read_text())["returned"]
+    if mode:
+        assert 0 <= returned <= 1  # the validation error
+    else:
+        assert returned is None
+    assert left(tmp_path) == sorted(["ended.json", "my_callback.py", "results", "started.json", *caches(tmp_path)])
+
+
+def caches(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("__pycache__")]
+
+
+def test_a_cell_that_fails_fails_the_job(tmp_path: Path) -> None:
+    ran = train("hydra.mode=RUN", "dataset=csv", "dataset.path=none.csv", "dataset.target=a", *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert "none.csv" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["hydra.mode=RUN", "objective=foo"], "objective must be one of validation_error, accuracy, "),
+        (["hydra.mode=RUN", "sweeps=quick"], "sweeps is for our sweeper; leave hydra/sweeper and hydra.mode alone."),
+        (
+            ["hydra.mode=RUN", "corruption.rate=0.1", "pretrain=none"],
+            "corruption.rate is set, but no cell of this run ",
+        ),
+        (["hydra.mode=RUN", "hydra.sweep.dir=a"], "hydra.sweep.dir=a is not for hydra.mode=RUN, whose folder "),
+        (["hydra.run.dir=a"], "hydra.run.dir=a is not for a sweep, whose folder "),
+        (["hydra.job.chdir=true"], "hydra.job.chdir=true: results and tables are found from the folder "),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(asked: list[str], sentence: str, tmp_path: Path) -> None:
+    ran = train(*asked, cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1].startswith(sentence)
+    assert left(tmp_path) in ([], ["a"])
+
+
+def test_hydras_log_and_its_own_folder_are_where_it_is_told(tmp_path: Path) -> None:
+    ran = train("hydra/job_logging=default", "hydra.sweep.dir=logs", "trials=1", *TINY, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    assert left(tmp_path) == ["logs", "results"]
+    assert left(tmp_path / "logs") == ["train.log"]
