@@ -20,7 +20,10 @@ SCIENTIFIC = (
 """The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
 dataset: its hash names its content."""
 
-UNSAID_AT = {"network.name": "mlp", "finetune.freeze": "none"}
+UNSAID_AT = {
+    "network.name": "mlp", "finetune.freeze": "none", "finetune.class_weight": "none", "finetune.metric": None,
+    "finetune.min_steps": 0, "pretrain.min_steps": 0,
+}  # fmt: skip
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
@@ -123,6 +126,8 @@ def unused_options(config: Config) -> set[str]:
     if not any("views" in user for user in users):
         unused.add("views")
     used = method.variables["uses"]
+    if config.finetune.metric is not None and "finetune" in used:
+        unused.add("finetune.monitor")
     unused |= {section for section in ("network", "finetune") if section not in used}
     if "network" in used and "finetune" not in used:
         unused.add("network.head")
@@ -188,7 +193,7 @@ def canonical(config: Config) -> dict[str, Any]:
             chosen[group] |= chosen[group].pop("options") or {}
     for option, value in UNSAID_AT.items():
         node, last = _place_of(option, chosen)
-        if node is not None and node.get(last) == value:
+        if node is not None and last in node and node[last] in (value, None):
             del node[last]
     return chosen
 

@@ -15,6 +15,10 @@ from .base import StackModule
 from .lifting import state
 
 
+MUST_BE_FINITE = {"train_loss", "validation_loss", "validation_error"}
+"""What shows that a trial has diverged. A metric may be undefined for what a sound network predicts."""
+
+
 class TrialStopping(pl.Callback):
     """Watches each trial's validation metric; a trial that has stopped leaves parameters, optimiser and batches.
 
@@ -24,15 +28,17 @@ class TrialStopping(pl.Callback):
 
     Args:
         trials: the trials' numbers, in the order of the stack.
-        monitor: ``loss`` or ``error`` of the validation rows; strictly smaller is better.
+        monitor: of the validation rows: ``loss``, ``error`` or the name of a metric.
+        higher_is_better: its direction; strictly better counts.
         patience: epochs without improvement that are borne; None never stops a trial.
         patience_rule: stop when they have ``exceeded`` the patience, or when they have ``reached`` it.
         restore_best: keep the weights of the first best epoch rather than those of the last.
+        unwatched: how many first epochs are not watched: none of them is the best one or ends the training.
 
     Attributes:
         longest_wait: epochs without improvement after which a trial stops.
         active: positions in the stack of the trials still training.
-        best: best metric so far, ``(T,)``; infinity before the first epoch.
+        best: best metric so far, ``(T,)``, negative where higher is better; infinity before the first epoch.
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
         epochs: epochs trained, ``(T,)``.
         waited: epochs since the best one, ``(T,)``.
@@ -43,9 +49,18 @@ class TrialStopping(pl.Callback):
     """
 
     def __init__(
-        self, trials: Sequence[int], *, monitor: str, patience: int | None, patience_rule: str, restore_best: bool
+        self,
+        trials: Sequence[int],
+        *,
+        monitor: str,
+        patience: int | None,
+        patience_rule: str,
+        restore_best: bool,
+        higher_is_better: bool = False,
+        unwatched: int = 0,
     ) -> None:
         self.trials, self.monitor = np.array(trials), f"validation_{monitor}"
+        self._sign, self._unwatched = -1.0 if higher_is_better else 1.0, unwatched
         self.longest_wait = np.inf if patience is None else patience + (patience_rule == "exceeded")
         self._restore_best = restore_best
         self.active: NDArray[np.int64] = np.arange(len(trials))
@@ -67,11 +82,14 @@ class TrialStopping(pl.Callback):
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
         self.seconds[self.active] += (time.perf_counter() - self._started) / len(self.active)
-        finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
+        finite = np.logical_and.reduce([np.isfinite(metrics[name]) for name in MUST_BE_FINITE & metrics.keys()])
         self.diverged[self.active] = ~finite
         self._record(metrics)
-        improved = self._judge(np.where(finite, metrics[self.monitor], np.inf))
-        self._keep_weights(pl_module, improved if self._restore_best else finite)
+        if self.epochs[self.active[0]] > self._unwatched:
+            improved = self._judge(np.where(finite, self._sign * metrics[self.monitor], np.inf))
+            self._keep_weights(pl_module, improved if self._restore_best else finite)
+        else:
+            self._keep_weights(pl_module, finite)
 
         staying = finite & (self.waited[self.active] < self.longest_wait)
         if staying.all():

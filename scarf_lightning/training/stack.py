@@ -71,6 +71,7 @@ def train_stack(
             together,
             pretrained,
             lambda missing: (stack if missing == together else stack_of(missing)).pretrain(config.pretrain, pretext),
+            steps_per_epoch=stack.steps_per_epoch(config.pretrain),
             together=hardware.promise is Promise.FIXED,
         )
     if parts.method.trains_each_alone and list(trials) != together:
@@ -138,9 +139,10 @@ def _weights(finetuning: Fit | None) -> dict[str, Any] | None:
 
 def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:
     if fit is None:
-        return {f"{phase}_epochs": None, f"{phase}_best_epoch": None, f"{phase}_seconds": None}
+        return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
     return {
         f"{phase}_epochs": fit.epochs[position],
+        f"{phase}_steps": fit.steps[position],
         f"{phase}_best_epoch": fit.best_epochs[position],
         f"{phase}_seconds": fit.seconds[position],
     }
