@@ -60,9 +60,14 @@ def share(settings: Any, option: str) -> None:
 class FitSettings:
     """How one phase is trained: Adam, batches, early stopping.
 
-    ``patience`` counts epochs without improvement of the ``monitor``. With ``patience_rule=exceeded`` a trial stops
-    when they exceed it: networks that never improve then train patience + 2 epochs, 5 in the paper's table of training
-    epochs (dataset 40923). With ``reached`` it stops one epoch sooner. ``patience=None`` trains ``max_epochs``.
+    ``patience`` is the number of epochs without improvement of the ``monitor`` that are borne. With
+    ``patience_rule=exceeded`` a trial stops when they exceed it: networks that never improve then train patience + 2
+    epochs, 5 in the paper's table of training epochs (dataset 40923). With ``reached`` it stops one epoch sooner.
+    ``patience=None`` trains ``max_epochs``.
+
+    There is a validation every ``validate_every`` epochs, and patience counts validations. What it watches is the
+    moving average ``monitor_smoothing`` x before + (1 - ``monitor_smoothing``) x now, which starts at the first
+    validation: 0 watches the monitor itself. No trial stops before ``min_epochs``, unless it diverges.
 
     Before ``min_steps`` steps of the optimiser no epoch is watched, so none can be the best one or end the training;
     ``max_epochs`` counts from there. On a small table an epoch is a step or two, and a few epochs are no training.
@@ -75,6 +80,9 @@ class FitSettings:
     patience: int | None = 3
     patience_rule: str = "exceeded"
     monitor: str = "error"
+    validate_every: int = 1
+    monitor_smoothing: float = 0.0
+    min_epochs: int = 1
     drop_last: bool = False
     restore_best: bool = True
     min_steps: int = 0
@@ -88,6 +96,9 @@ class FitSettings:
             at_least(self, "patience", 0, MOST_EPOCHS)
         one_of(self, "patience_rule", PATIENCE_RULES)
         one_of(self, "monitor", MONITORS)
+        at_least(self, "validate_every", 1, self.max_epochs)
+        share(self, "monitor_smoothing")
+        at_least(self, "min_epochs", 1, self.max_epochs)
         at_least(self, "min_steps", 0, MOST_STEPS)
 
 

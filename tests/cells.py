@@ -18,13 +18,13 @@ OF_WDBC: dict[str, Any] = {"columns": [("V1", None), ("V2", ("a", "b"))], "class
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30, n_classes=2)
 
 
-def some_config(*, pretrain: str = "scarf", **chosen: Any) -> Config:
+def some_config(*, pretrain: str | PretrainSettings = "scarf", **chosen: Any) -> Config:
     """A cell's configuration, as `train.py` would read it."""
     usual = {
         "dataset": DatasetSettings("wdbc", 1510, "wdbc"),
         "regime": {"name": "semi25", "labelled": 0.25},
         "scaling": {"name": "zscore"},
-        "pretrain": PretrainSettings(name=pretrain),
+        "pretrain": PretrainSettings(name=pretrain) if isinstance(pretrain, str) else pretrain,
         "corruption": {"name": "marginal", "rate": 0.6},
         "selection": {"name": "exact"},
         "views": ViewsSettings(),

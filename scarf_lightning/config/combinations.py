@@ -21,9 +21,15 @@ SCIENTIFIC = (
 dataset: its hash names its content."""
 
 UNSAID_AT = {
-    "network.name": "mlp", "finetune.freeze": "none", "finetune.class_weight": "none", "finetune.metric": None,
-    "finetune.min_steps": 0, "pretrain.min_steps": 0,
-}  # fmt: skip
+    "network.name": "mlp",
+    "finetune.freeze": "none",
+    "finetune.class_weight": "none",
+    "finetune.metric": None,
+} | {
+    f"{phase}.{option}": value
+    for phase in ("pretrain", "finetune")
+    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1), ("min_steps", 0))
+}
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
 
@@ -193,8 +199,8 @@ def canonical(config: Config) -> dict[str, Any]:
             chosen[group] |= chosen[group].pop("options") or {}
     for option, value in UNSAID_AT.items():
         node, last = _place_of(option, chosen)
-        if node is not None and last in node and node[last] in (value, None):
-            del node[last]
+        if node is not None and node.get(last) in (value, None):
+            node.pop(last, None)
     return chosen
 
 

@@ -63,7 +63,7 @@ def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
     if len(stopping.active) == 0:
         return 0.0
     now = stopping.epochs[stopping.active]
-    patience = stopping.longest_wait - stopping.waited[stopping.active]
+    patience = (stopping.longest_wait - stopping.waited[stopping.active]) * stopping.validate_every
     stopped = np.setdiff1d(np.arange(len(stopping.trials)), stopping.active)
     typical = np.median(stopping.epochs[stopped]) - now if len(stopped) else np.zeros_like(now)
     return float(np.minimum(np.maximum(patience, typical), max_epochs - now).max())

@@ -11,6 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..metrics import Metric
+from ..settings import FitSettings
 from .base import StackModule
 from .lifting import state
 
@@ -28,43 +30,38 @@ class TrialStopping(pl.Callback):
 
     Args:
         trials: the trials' numbers, in the order of the stack.
-        monitor: of the validation rows: ``loss``, ``error`` or the name of a metric.
-        higher_is_better: its direction; strictly better counts.
-        patience: epochs without improvement that are borne; None never stops a trial.
-        patience_rule: stop when they have ``exceeded`` the patience, or when they have ``reached`` it.
-        restore_best: keep the weights of the first best epoch rather than those of the last.
+        settings: the phase's: what is watched, and for how long; see `FitSettings`. Strictly better counts.
+        metric: what is watched in the place of the settings' monitor.
         unwatched: how many first epochs are not watched: none of them is the best one or ends the training.
 
     Attributes:
-        longest_wait: epochs without improvement after which a trial stops.
+        longest_wait: validations without improvement after which a trial stops.
+        validate_every: epochs from one validation to the next.
         active: positions in the stack of the trials still training.
-        best: best metric so far, ``(T,)``, negative where higher is better; infinity before the first epoch.
+        best: best metric so far, ``(T,)``, smoothed as the settings say, and negative where higher is better; infinity
+            before the first validation that is watched.
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
         epochs: epochs trained, ``(T,)``.
-        waited: epochs since the best one, ``(T,)``.
+        waited: validations since the best one, ``(T,)``.
         diverged: whether a loss was not finite, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
-        curves: one record an epoch and trial.
+        curves: one record an epoch and trial; without the validation metrics where there was no validation.
         weights: the kept parameters and buffers by name, each ``(T, ...)``.
     """
 
     def __init__(
-        self,
-        trials: Sequence[int],
-        *,
-        monitor: str,
-        patience: int | None,
-        patience_rule: str,
-        restore_best: bool,
-        higher_is_better: bool = False,
-        unwatched: int = 0,
+        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, unwatched: int = 0
     ) -> None:
-        self.trials, self.monitor = np.array(trials), f"validation_{monitor}"
-        self._sign, self._unwatched = -1.0 if higher_is_better else 1.0, unwatched
-        self.longest_wait = np.inf if patience is None else patience + (patience_rule == "exceeded")
-        self._restore_best = restore_best
+        self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
+        self._sign, self._unwatched = -metric.sign if metric else 1, unwatched
+        exceeded, patience = settings.patience_rule == "exceeded", settings.patience
+        self.longest_wait = np.inf if patience is None else patience + exceeded
+        self.validate_every = settings.validate_every
+        self._smoothing, self._min_epochs = settings.monitor_smoothing, settings.min_epochs
+        self._restore_best = settings.restore_best
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
+        self._smoothed = np.full(len(trials), np.nan)
         self.best_epochs, self.epochs, self.waited = (np.zeros(len(trials), dtype=np.int64) for _ in range(3))
         self.diverged = np.zeros(len(trials), dtype=bool)
         self.seconds = np.zeros(len(trials))
@@ -85,13 +82,13 @@ class TrialStopping(pl.Callback):
         finite = np.logical_and.reduce([np.isfinite(metrics[name]) for name in MUST_BE_FINITE & metrics.keys()])
         self.diverged[self.active] = ~finite
         self._record(metrics)
-        if self.epochs[self.active[0]] > self._unwatched:
+        improved, is_watched = np.zeros_like(finite), self.epochs[self.active[0]] > self._unwatched
+        if is_watched and self.monitor in metrics:
             improved = self._judge(np.where(finite, self._sign * metrics[self.monitor], np.inf))
-            self._keep_weights(pl_module, improved if self._restore_best else finite)
-        else:
-            self._keep_weights(pl_module, finite)
+        self._keep_weights(pl_module, improved if is_watched and self._restore_best else finite)
 
-        staying = finite & (self.waited[self.active] < self.longest_wait)
+        stops = (self.waited[self.active] >= self.longest_wait) & (self.epochs[self.active] >= self._min_epochs)
+        staying = finite & ~stops
         if staying.all():
             return
         self.active = self.active[staying]
@@ -108,11 +105,15 @@ class TrialStopping(pl.Callback):
             self.curves.append(record | {name: n if isfinite(n) else nan for name, n in numbers.items()})
 
     def _judge(self, metric: NDArray[np.float64]) -> NDArray[np.bool_]:
+        if self._smoothing:
+            before = np.where(np.isnan(self._smoothed[self.active]), metric, self._smoothed[self.active])
+            metric = self._smoothing * before + (1 - self._smoothing) * metric
+            self._smoothed[self.active] = metric
         improved = metric < self.best[self.active]
         better = self.active[improved]
         self.best[better] = metric[improved]
         self.best_epochs[better] = self.epochs[better]
-        self.waited[self.active] = self.epochs[self.active] - self.best_epochs[self.active]
+        self.waited[self.active] = np.where(improved, 0, self.waited[self.active] + 1)
         return improved
 
     def _keep_weights(self, module: StackModule, chosen: NDArray[np.bool_]) -> None:

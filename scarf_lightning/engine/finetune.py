@@ -65,7 +65,7 @@ class FinetuneModule(StackModule):
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         means = super().end_epoch()
-        if self._metric is not None:
+        if self._metric is not None and self._validated:
             means[f"validation_{self._metric.name}"] = self._measured(self._metric)
         return means
 

@@ -86,22 +86,14 @@ def fit(
     """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
     steps_per_epoch = len(datamodule.train_dataloader())
     unwatched = max(0, math.ceil(settings.min_steps / steps_per_epoch) - 1)
-    metric = watched_metric(settings)
-    stopping = TrialStopping(
-        trials,
-        monitor=metric.name if metric else settings.monitor,
-        higher_is_better=metric is not None and metric.higher_is_better,
-        patience=settings.patience,
-        patience_rule=settings.patience_rule,
-        restore_best=settings.restore_best,
-        unwatched=unwatched,
-    )
+    stopping = TrialStopping(trials, settings, metric=watched_metric(settings), unwatched=unwatched)
     max_epochs = unwatched + settings.max_epochs
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=max_epochs,
+        check_val_every_n_epoch=settings.validate_every,
         callbacks=[stopping, *watch(phase, stopping, max_epochs)],
         logger=False,
         enable_checkpointing=False,

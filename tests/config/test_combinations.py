@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
-from scarf_lightning.config.combinations import on_data, on_empty_selections
+from scarf_lightning.config.combinations import UNSAID_AT, on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
@@ -290,7 +290,8 @@ def said(config: Config) -> dict[str, Any]:
     everything = asdict(config)
     for section in ("pretrain", "cotrain"):
         everything[section] |= everything[section].pop("options")
-    for section, option, value in (("network", "name", "mlp"), ("finetune", "freeze", "none")):
+    for unsaid, value in UNSAID_AT.items():
+        section, option = unsaid.split(".")
         assert everything[section].pop(option) == value
     return everything
 
@@ -319,7 +320,7 @@ class TestCanonical:
         fields_of_cell = canonical(config)
 
         expected = {name: said(config)[name] for name in fields_of_cell}
-        for option in unused - {"pretrain.options"}:
+        for option in unused - {"pretrain.options"} - set(UNSAID_AT):
             group, _, last = option.rpartition(".")
             (select(expected, group) if group else expected)[last] = None
         assert fields_of_cell == expected

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from scarf_lightning.console.progress import StackProgress, expected_epochs_left
 from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.settings import FitSettings
 
 TRAINER: Any = None
 MODULE: Any = None
@@ -21,11 +22,11 @@ def state(
     patience: int | None = 3,
     rule: str = "exceeded",
     monitor: str = "loss",
+    every: int = 1,
 ) -> TrialStopping:
-    """Where early stopping stands: for each trial its epochs and those since its best one; who still trains."""
-    stopping = TrialStopping(
-        range(len(epochs)), monitor=monitor, patience=patience, patience_rule=rule, restore_best=True
-    )
+    """Where early stopping stands: for each trial its epochs and validations since its best one; who still trains."""
+    settings = FitSettings(monitor=monitor, patience=patience, patience_rule=rule, validate_every=every)
+    stopping = TrialStopping(range(len(epochs)), settings)
     stopping.epochs, stopping.waited, stopping.active = np.array(epochs), np.array(waited), np.array(active, dtype=int)
     stopping.best = np.full(len(epochs), 0.25)
     return stopping
@@ -38,6 +39,7 @@ def state(
         pytest.param(state([5], [3], [0]), 100, 1, id="patience all but used up"),
         pytest.param(state([5], [0], [0], rule="reached"), 100, 3, id="the other reading of patience"),
         pytest.param(state([5, 5], [3, 1], [0, 1]), 100, 3, id="the last of two"),
+        pytest.param(state([50], [1], [0], every=10), 100, 30, id="a validation every ten epochs"),
         pytest.param(state([5], [0], [0]), 7, 2, id="no more than there may be"),
         pytest.param(state([7], [0], [0]), 7, 0, id="all that there may be"),
         pytest.param(state([5], [0], [0], patience=None), 200, 195, id="without early stopping"),

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from scarf_lightning.engine.base import StackModule
 from scarf_lightning.engine.early_stopping import TrialStopping
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.roster import Roster
+from scarf_lightning.settings import FitSettings
 
 
 class Scripted(StackModule):
@@ -47,10 +49,7 @@ class Scripted(StackModule):
 def run(
     table: Table,
     script: Sequence[Sequence[float]],
-    *,
-    patience: int | None = 3,
-    patience_rule: str = "exceeded",
-    restore_best: bool = True,
+    **options: Any,
 ) -> tuple[Scripted, TrialStopping]:
     n = len(script)
     preprocessing = Preprocessing.fit(table, [None] * n, NoScaling())
@@ -59,15 +58,11 @@ def run(
     module, datamodule = Scripted(script), StackDataModule(device_table)
     order = StackedGenerator(range(n), roster=module.roster)
     datamodule.serve(rows, rows, batch_size=32, order=order, roster=module.roster)
-    stopping = TrialStopping(
-        [10 + t for t in range(n)],
-        monitor="loss",
-        patience=patience,
-        patience_rule=patience_rule,
-        restore_best=restore_best,
-    )
+    settings = FitSettings(monitor="loss", max_epochs=len(script[0]), **options)
+    stopping = TrialStopping([10 + t for t in range(n)], settings)
     trainer = pl.Trainer(
-        max_epochs=len(script[0]),
+        max_epochs=settings.max_epochs,
+        check_val_every_n_epoch=settings.validate_every,
         callbacks=[stopping],
         accelerator="cpu",
         logger=False,
@@ -101,6 +96,31 @@ def test_rules_of_patience(patients: Table, rule: str, epochs: int) -> None:
 def test_patience_of_zero_stops_at_the_first_epoch_without_improvement(patients: Table) -> None:
     _, stopping = run(patients, [[0.5, 0.4, 0.4, 0.3, 0.2]], patience=0)
     assert stopping.epochs.tolist() == [3]
+
+
+def test_patience_counts_validations_where_there_is_one_every_few_epochs(patients: Table) -> None:
+    script = [[0.9, 0.5, 0.1, 0.6, 0.1, 0.4, 0.1, 0.4, 0.1, 0.4, 0.1, 0.1]]  # of which 0.5, 0.6, 0.4 ... are seen
+    module, stopping = run(patients, script, patience=1, validate_every=2)
+    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == ([10], [6])
+    assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [6]
+    assert len(module.trials_in_each_epoch) == 5, "no other epoch is validated"
+    assert ["validation_loss" in record for record in stopping.curves] == [False, True] * 5
+
+
+def test_a_smoothed_monitor_is_an_exponential_moving_average(patients: Table) -> None:
+    losses = [1.0, 0.5, 0.9, 0.8, 0.8, 0.8, 0.8, 0.8]
+    _, stopping = run(patients, [losses], patience=2, monitor_smoothing=0.75)
+    averages = [losses[0]]
+    for loss in losses[1:]:
+        averages.append(0.75 * averages[-1] + 0.25 * loss)
+    assert int(np.argmin(averages)) + 1 == stopping.best_epochs[0] == 8, "the loss itself is best after epoch 2"
+    assert stopping.best[0] == pytest.approx(min(averages), abs=1e-12)
+
+
+def test_no_trial_stops_before_the_smallest_number_of_epochs(patients: Table) -> None:
+    _, stopping = run(patients, [[0.5] * 9, falling(9)], min_epochs=7)
+    assert stopping.epochs.tolist() == [7, 9]
+    assert stopping.best_epochs.tolist() == [1, 9]
 
 
 def test_without_patience_all_epochs_are_trained(patients: Table) -> None:

@@ -25,6 +25,7 @@ from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from scarf_lightning.settings import (
     PRECISIONS,
+    FinetuneSettings,
     FitSettings,
     LayerSettings,
     PretrainSettings,
@@ -41,8 +42,14 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-EVERYTHING = some_config(method={"name": "cotrain"}, split={"name": "stratified"})
-"""A pre-trained and co-trained cell, which uses every option."""
+NOT_EVERY_EPOCH: dict[str, Any] = {"validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5}
+EVERYTHING = some_config(
+    method={"name": "cotrain"},
+    split={"name": "stratified"},
+    pretrain=PretrainSettings(**NOT_EVERY_EPOCH),
+    finetune=FinetuneSettings(**NOT_EVERY_EPOCH),
+)
+"""A pre-trained and co-trained cell, which uses every option, those too that are unsaid at their defaults."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
 OTHERS = [("trials",), ("sweeps",), ("plan",), ("force",), ("keep_weights",)] + [
