@@ -19,6 +19,7 @@ MOST_UNITS = 10**5
 MOST_LAYERS = 1000
 MOST_THREADS = 4096
 MOST_TRIALS = 10**4
+MOST_TRIES = 10**4
 LARGEST_STEP = 1e12
 """Bounds that nobody who means it comes near: what exceeds them is a slip of the pen, and would end in an overflow or
 never."""

@@ -20,6 +20,13 @@ TRIALS, EPOCHS, WIDTH = 2, 2, 8
 SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
 """Options of encoders by which they are made tiny."""
 
+QUICK: dict[str, dict[str, Any]] = {
+    "random_forest": {"n_estimators": 10},
+    "catboost": {"iterations": 10},
+    "tabm": {"k": 4, "d_block": WIDTH, "max_epochs": EPOCHS},
+}
+"""Options of methods by which they take little time."""
+
 
 def hardware_of(config: Config) -> Hardware:
     """What the configuration asks for; the processor, where that is an accelerator which this machine lacks."""
@@ -36,6 +43,7 @@ def short(config: Config) -> Config:
     for part in (config.network.pretrain_head, config.network.head):
         part.width = WIDTH
     config.network.encoder |= {option: value for option, value in SMALL.items() if option in config.network.encoder}
+    config.method |= QUICK.get(config.method["name"], {})
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
     return config

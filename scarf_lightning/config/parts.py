@@ -10,6 +10,7 @@ from .facts import facts
 from .plugins import load_plugins
 from .registry import build
 from .schema import Choice, Config
+from .search_space import check_search
 
 if TYPE_CHECKING:
     from ..data.regimes import Regime
@@ -48,6 +49,7 @@ def build_parts(config: Config) -> Parts:
             with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
     _check_metric(config.finetune.metric)
+    check_search(config)
     parts: dict[str, Any] = {}
     wanted = method_facts(config).fields
     if "corruption" in wanted:

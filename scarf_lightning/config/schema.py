@@ -8,6 +8,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 
 from ..settings import (
     MOST_TRIALS,
+    MOST_TRIES,
     FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
@@ -174,12 +175,14 @@ class Config:
     plan: bool = False
     force: bool = False
     keep_weights: bool = False
+    tune: int = 0
     trials: int = 5
     seed: int = 0
     fit_on: str = "all"
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        at_least(self, "tune", 0, MOST_TRIES)
         at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
         one_of(self, "fit_on", ("all", "train"))

@@ -16,7 +16,6 @@ from ..settings import FitSettings
 from .base import StackModule
 from .lifting import state
 
-
 MUST_BE_FINITE = {"train_loss", "validation_loss", "validation_error"}
 """What shows that a trial has diverged. A metric may be undefined for what a sound network predicts."""
 

@@ -29,8 +29,8 @@ class Fit:
     """What came of one fit of T trials.
 
     **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``, ``steps`` of
-    the optimiser, ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``; ``curves`` has a record
-    an epoch and trial.
+    the optimiser, ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``;
+    ``curves`` has a record an epoch and trial.
     """
 
     weights: Mapping[str, Tensor]

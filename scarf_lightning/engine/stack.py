@@ -152,9 +152,9 @@ class Stack:
         on_device = torch.from_numpy(targets).to(self.hardware.device)
         return Examples(self.on_device(rows), on_device if targets.ndim == 2 else on_device.to(self.hardware.dtype))
 
-    def row_weights(self, class_weight: str) -> NDArray[np.float64] | None:
+    def row_weights(self, settings: FitSettings) -> NDArray[np.float64] | None:
         """Of the labelled training rows, ``(T, n_labelled)``; None where all weigh alike."""
-        if class_weight == "none":
+        if not isinstance(settings, FinetuneSettings) or settings.class_weight == "none":
             return None
         weights = balanced_weights(self.data.labels, self.table.n_classes)
         return np.take_along_axis(weights, self.data.labels, axis=1)

@@ -44,7 +44,7 @@ class Rival(Method):
     """
 
     pretrainable: ClassVar[bool] = False
-    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight",)
+    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
 

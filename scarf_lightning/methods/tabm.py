@@ -87,7 +87,7 @@ class TabM(Rival):
                 rows = order[start:end]
                 loss = self._loss(network, lesson, x[rows], labels[rows], None if weights is None else weights[rows])
                 optimizer.zero_grad()
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
             predicted = lesson.classes[self._probabilities(network, lesson, validation).argmax(axis=1)]
             accuracy = float(np.mean(predicted == truth))

@@ -19,7 +19,12 @@ class XGBoost(Method):
 
     name: ClassVar[str] = "xgboost"
     pretrainable: ClassVar[bool] = False
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
+    search_space: ClassVar[dict[str, Any]] = {
+        "max_depth": ("int", 2, 8),
+        "n_estimators": ("log_int", 50, 1000),
+        "learning_rate": ("log", 0.01, 0.5),
+    }
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
     max_depth: int = 3
@@ -40,16 +45,16 @@ class XGBoost(Method):
             ) from error
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        n_trials = len(stack.data.trials)
+        n_trials, weights = len(stack.data.trials), stack.row_weights(supervision.settings)
         started = [time.perf_counter()]
         probabilities = []
         for position in range(n_trials):
-            probabilities.append(self._predict(stack.of(position)))
+            probabilities.append(self._predict(stack.of(position), None if weights is None else weights[position]))
             started.append(time.perf_counter())
         once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
         return Outcome(np.stack(probabilities), None, once, np.diff(started), never)
 
-    def _predict(self, stack: Stack) -> NDArray[np.float64]:
+    def _predict(self, stack: Stack, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Class probabilities of the test rows of a stack of one, ``(n_test, C)``; 0 for a class without a label."""
         from xgboost import XGBClassifier
 
@@ -61,6 +66,6 @@ class XGBoost(Method):
         seed = stack.streams.seed_of(stack.data.trials[0], Purpose.TREES) % 2**31
         options: dict[str, Any] = vars(self) | {"n_jobs": 1, "random_state": seed}
         classifier = XGBClassifier(**options)
-        classifier.fit(stack.encoded(stack.data.labelled)[0], labels)
+        classifier.fit(stack.encoded(stack.data.labelled)[0], labels, sample_weight=weights)
         probabilities[:, present] = classifier.predict_proba(stack.encoded(stack.data.test)[0])
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))

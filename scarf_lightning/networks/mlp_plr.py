@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,7 @@ class MLPPLR(Network):
 
     name: ClassVar[str] = "mlp_plr"
     starts_as_built: ClassVar[bool] = False
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = 256
     depth: int = 4
     final_relu: bool = True

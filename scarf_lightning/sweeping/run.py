@@ -21,6 +21,7 @@ from ..console.tables import cell_table, describe, shared_axes, summary_table, s
 from ..errors import UsageError
 from ..escaping import escaped
 from ..results import check_folder, give_back
+from ..results.steps import on_few_steps
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
 from .cost import CostModel
@@ -204,6 +205,8 @@ def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
         console.print(f"{describe(each.axes)}{ending}")
         if each.rows:
             console.print(cell_table(each.rows))
+    for sentence in on_few_steps([each.rows for each in surveyed]):
+        console.print(sentence, soft_wrap=True, markup=False)
     results = surveyed[0].cell.results
     if results.exists():
         console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)
