@@ -62,7 +62,7 @@ def with_a_loss() -> list[str]:
 
 
 def goes_together(method: str, pretrain: str, regime: str) -> bool:
-    """Self- and tri-training need unlabelled rows; augmentation and the rivals are never pre-trained; the rest is free."""
+    """Self- and tri-training need unlabelled rows; augmentation and rivals are never pre-trained; the rest is free."""
     if method in ("self_train", "tri_train"):
         return regime in ("semi25", "few")
     if method in ("scarf_augment", *RIVALS):

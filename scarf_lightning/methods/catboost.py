@@ -14,10 +14,8 @@ from .rival import Floats, Lesson, Rival, need
 
 @dataclass
 class CatBoost(Rival):
-    """CatBoostClassifier; categorical columns are given as such. ``learning_rate=None`` lets it choose its own.
-
-    Validation rows are not used.
-    """
+    """CatBoostClassifier; categorical columns are given as such. What is None is left to CatBoost, which chooses its
+    learning rate by rows and iterations as long as ``l2_leaf_reg`` is left to it too. Validation rows are not used."""
 
     name: ClassVar[str] = "catboost"
     search_space: ClassVar[dict[str, Any]] = {
@@ -29,12 +27,13 @@ class CatBoost(Rival):
     iterations: int = 1000
     depth: int = 6
     learning_rate: float | None = None
-    l2_leaf_reg: float = 3.0
+    l2_leaf_reg: float | None = None
 
     def __post_init__(self) -> None:
         at_least(self, "iterations", 1)
         at_least(self, "depth", 1, 16)
-        at_least(self, "l2_leaf_reg", 0)
+        if self.l2_leaf_reg is not None:
+            at_least(self, "l2_leaf_reg", 0)
         if self.learning_rate is not None and not 0 < self.learning_rate <= 1:
             raise ValueError(f"learning_rate must lie in (0, 1], not {self.learning_rate}")
         need("catboost", self.name)

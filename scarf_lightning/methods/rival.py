@@ -1,6 +1,6 @@
 """What the classifiers that train no network of ours share."""
 
-import importlib.util
+import importlib
 import time
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -74,5 +74,9 @@ def need(package: str, method: str) -> None:
     Raises:
         UsageError: it is not.
     """
-    if importlib.util.find_spec(package) is None:
-        raise UsageError(f"method={method} needs the package {package}: install it with `pip install -e .[{package}]`.")
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"method={method} needs the package {package}: install it with `pip install -e .[{package}]`."
+        ) from error
