@@ -76,6 +76,7 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [
         (phase, trial, epoch) for phase in phases for trial in range(TRIALS) for epoch in range(1, EPOCHS + 1)
     ]
+    assert bool(record.notes) == bool(phases), "so few epochs are said to be"
     for curve in record.curves:
         numbers: dict[str, Any] = {key: value for key, value in curve.items() if key != "phase"}
         assert {"train_loss", "validation_loss"} <= set(numbers)
@@ -83,6 +84,9 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     for row in record.rows:
         assert row["finetune_epochs"] == (EPOCHS if "finetune" in phases else None)
         assert row["pretrain_epochs"] == (EPOCHS if "pretrain" in phases else None)
+        for phase, epochs in (("finetune", row["finetune_epochs"]), ("pretrain", row["pretrain_epochs"])):
+            steps = row[f"{phase}_steps"]
+            assert steps is None if epochs is None else steps >= epochs and steps % epochs == 0
         assert row["fits"] >= 1
         assert row["finetune_seconds"] > 0
         assert row["n_train"] + row["n_validation"] + row["n_test"] == len(table.labels)

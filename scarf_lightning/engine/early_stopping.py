@@ -36,6 +36,8 @@ class TrialStopping(pl.Callback):
     Attributes:
         longest_wait: validations without improvement after which a trial stops.
         validate_every: epochs from one validation to the next.
+        unwatched: epochs before the first that is watched.
+        sign: what makes smaller better: -1 where higher is.
         active: positions in the stack of the trials still training.
         best: best metric so far, ``(T,)``, smoothed as the settings say, and negative where higher is better; infinity
             before the first validation that is watched.
@@ -52,7 +54,7 @@ class TrialStopping(pl.Callback):
         self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, unwatched: int = 0
     ) -> None:
         self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
-        self._sign, self._unwatched = -metric.sign if metric else 1, unwatched
+        self.sign, self.unwatched = -metric.sign if metric else 1, unwatched
         exceeded, patience = settings.patience_rule == "exceeded", settings.patience
         self.longest_wait = np.inf if patience is None else patience + exceeded
         self.validate_every = settings.validate_every
@@ -81,9 +83,9 @@ class TrialStopping(pl.Callback):
         finite = np.logical_and.reduce([np.isfinite(metrics[name]) for name in MUST_BE_FINITE & metrics.keys()])
         self.diverged[self.active] = ~finite
         self._record(metrics)
-        improved, is_watched = np.zeros_like(finite), self.epochs[self.active[0]] > self._unwatched
+        improved, is_watched = np.zeros_like(finite), self.epochs[self.active[0]] > self.unwatched
         if is_watched and self.monitor in metrics:
-            improved = self._judge(np.where(finite, self._sign * metrics[self.monitor], np.inf))
+            improved = self._judge(np.where(finite, self.sign * metrics[self.monitor], np.inf))
         self._keep_weights(pl_module, improved if is_watched and self._restore_best else finite)
 
         stops = (self.waited[self.active] >= self.longest_wait) & (self.epochs[self.active] >= self._min_epochs)

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .claims import Claim, claim, folder_time
 from .files import remove_unfinished, write_whole
@@ -41,11 +40,10 @@ from .records import (
     table_of,
 )
 from .set_aside import set_aside
+from .stack_record import Row, StackRecord
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = dict[str, Any]
 
 DESCRIPTION = "cell.json"
 CONFIG = "config.yaml"
@@ -58,36 +56,6 @@ DESCRIBED: Fields = {
     "dataset": str, "dataset_id": int | None, "identity": dict, "columns": list, "classes": list, "overrides": list,
 }  # fmt: skip
 """Fields of a description that readers rely on."""
-
-
-@dataclass(frozen=True)
-class StackRecord:
-    """What is kept of the trials of one stack.
-
-    ``rows`` are a row a trial, ``curves`` a record an epoch and trial, ``preprocessing`` arrays ``(T, M)`` by name,
-    ``environment`` versions and hardware, ``weights`` the parameters ``(T, ...)`` of f and h by name, where asked for,
-    ``tries`` a row a try of a trial that was tuned, ``notes`` what should be known of them.
-    """
-
-    rows: Sequence[Row]
-    curves: Sequence[Row]
-    preprocessing: Mapping[str, NDArray[np.float64]]
-    environment: Mapping[str, Any]
-    weights: Mapping[str, NDArray[Any]] | None = None
-    tries: Sequence[Row] = ()
-    notes: Sequence[str] = ()
-
-    @classmethod
-    def join(cls, records: "Sequence[StackRecord]") -> "StackRecord":
-        """Those of several stacks without weights as one."""
-        return cls(
-            [row for record in records for row in record.rows],
-            [row for record in records for row in record.curves],
-            {name: np.concatenate([each.preprocessing[name] for each in records]) for name in records[0].preprocessing},
-            records[0].environment,
-            tries=[row for record in records for row in record.tries],
-            notes=list(dict.fromkeys(note for record in records for note in record.notes)),
-        )
 
 
 @dataclass
