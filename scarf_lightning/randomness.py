@@ -35,6 +35,8 @@ class Purpose(StrEnum):
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
     TREES = "boosted trees"
+    RIVAL = "another library's classifier"
+    TUNING = "search for options"
 
 
 @dataclass(frozen=True)

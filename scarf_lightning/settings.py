@@ -6,17 +6,20 @@ from typing import Any
 
 MONITORS = ("loss", "error")
 PATIENCE_RULES = ("exceeded", "reached")
+CLASS_WEIGHTS = ("none", "balanced")
 ACCELERATORS = ("auto", "cpu", "cuda")
 DEFAULT_PRECISION = "32-true"
 PRECISIONS = (DEFAULT_PRECISION, "64-true", "bf16-mixed")
 
 MOST_ROWS = 10**9
 MOST_EPOCHS = 10**6
+MOST_STEPS = 10**8
 MOST_PASSES = 10**4
 MOST_UNITS = 10**5
 MOST_LAYERS = 1000
 MOST_THREADS = 4096
 MOST_TRIALS = 10**4
+MOST_TRIES = 10**4
 LARGEST_STEP = 1e12
 """Bounds that nobody who means it comes near: what exceeds them is a slip of the pen, and would end in an overflow or
 never."""
@@ -66,6 +69,9 @@ class FitSettings:
     There is a validation every ``validate_every`` epochs, and patience counts validations. What it watches is the
     moving average ``monitor_smoothing`` x before + (1 - ``monitor_smoothing``) x now, which starts at the first
     validation: 0 watches the monitor itself. No trial stops before ``min_epochs``, unless it diverges.
+
+    Before ``min_steps`` steps of the optimiser no epoch is watched, so none can be the best one or end the training;
+    ``max_epochs`` counts from there. On a small table an epoch is a step or two, and a few epochs are no training.
     """
 
     batch_size: int = 128
@@ -80,6 +86,7 @@ class FitSettings:
     min_epochs: int = 1
     drop_last: bool = False
     restore_best: bool = True
+    min_steps: int = 0
 
     def __post_init__(self) -> None:
         at_least(self, "batch_size", 2, MOST_ROWS)
@@ -93,17 +100,27 @@ class FitSettings:
         at_least(self, "validate_every", 1, self.max_epochs)
         share(self, "monitor_smoothing")
         at_least(self, "min_epochs", 1, self.max_epochs)
+        at_least(self, "min_steps", 0, MOST_STEPS)
 
 
 @dataclass
 class FinetuneSettings(FitSettings):
-    """How the supervised phase is trained, and whether the pre-trained weights of the ``encoder`` stay as they are."""
+    """How the supervised phase is trained, and whether the pre-trained weights of the ``encoder`` stay as they are.
+
+    ``class_weight=balanced`` gives every class the same weight, by the labels that training sees. ``metric`` is one of
+    those of `scarf_lightning.metrics`, watched on the validation rows in the place of the ``monitor``.
+    """
 
     freeze: str = "none"
+    class_weight: str = "none"
+    metric: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of(self, "freeze", ("none", "encoder"))
+        one_of(self, "class_weight", CLASS_WEIGHTS)
+        if self.metric is not None and self.patience is None and not self.restore_best:
+            raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
 
 
 @dataclass

@@ -22,6 +22,8 @@ from scarf_lightning.sweeping.expand import Request, expand
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 SWEEPS = ROOT / "sweeps"
+RIVALS = ("xgboost", "logistic", "random_forest", "catboost", "tabm")
+"""Methods that train no network of ours."""
 GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and folder.name != "hydra")
 
 
@@ -60,10 +62,10 @@ def with_a_loss() -> list[str]:
 
 
 def goes_together(method: str, pretrain: str, regime: str) -> bool:
-    """Self- and tri-training need unlabelled rows; augmentation and XGBoost are never pre-trained; the rest is free."""
+    """Self- and tri-training need unlabelled rows; augmentation and rivals are never pre-trained; the rest is free."""
     if method in ("self_train", "tri_train"):
         return regime in ("semi25", "few")
-    if method in ("scarf_augment", "xgboost"):
+    if method in ("scarf_augment", *RIVALS):
         return pretrain == "none"
     return True
 

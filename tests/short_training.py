@@ -20,6 +20,13 @@ TRIALS, EPOCHS, WIDTH = 2, 2, 8
 SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
 """Options of encoders by which they are made tiny."""
 
+QUICK: dict[str, dict[str, Any]] = {
+    "random_forest": {"n_estimators": 10},
+    "catboost": {"iterations": 10},
+    "tabm": {"k": 4, "d_block": WIDTH, "max_epochs": EPOCHS},
+}
+"""Options of methods by which they take little time."""
+
 
 def hardware_of(config: Config) -> Hardware:
     """What the configuration asks for; the processor, where that is an accelerator which this machine lacks."""
@@ -36,6 +43,7 @@ def short(config: Config) -> Config:
     for part in (config.network.pretrain_head, config.network.head):
         part.width = WIDTH
     config.network.encoder |= {option: value for option, value in SMALL.items() if option in config.network.encoder}
+    config.method |= QUICK.get(config.method["name"], {})
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
     return config
@@ -68,6 +76,7 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     assert sorted((curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves) == [
         (phase, trial, epoch) for phase in phases for trial in range(TRIALS) for epoch in range(1, EPOCHS + 1)
     ]
+    assert bool(record.notes) == bool(phases), "so few epochs are said to be"
     for curve in record.curves:
         numbers: dict[str, Any] = {key: value for key, value in curve.items() if key != "phase"}
         assert {"train_loss", "validation_loss"} <= set(numbers)
@@ -75,6 +84,9 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     for row in record.rows:
         assert row["finetune_epochs"] == (EPOCHS if "finetune" in phases else None)
         assert row["pretrain_epochs"] == (EPOCHS if "pretrain" in phases else None)
+        for phase, epochs in (("finetune", row["finetune_epochs"]), ("pretrain", row["pretrain_epochs"])):
+            steps = row[f"{phase}_steps"]
+            assert steps is None if epochs is None else steps >= epochs and steps % epochs == 0
         assert row["fits"] >= 1
         assert row["finetune_seconds"] > 0
         assert row["n_train"] + row["n_validation"] + row["n_test"] == len(table.labels)

@@ -23,7 +23,7 @@ MAY_USE = {
     "corruption": GROUND,
     "networks": GROUND,
     "pretexts": GROUND | {"corruption", "losses", "networks"},
-    "engine": GROUND | {"data", "corruption", "losses", "networks", "pretexts"},
+    "engine": GROUND | {"metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"config", "metrics", "errors", "settings"},
     "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},

@@ -67,7 +67,9 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
     )
     assert re.fullmatch(rf"{axes} \([0-9a-f]{{16}}\)", lines[0])
     assert lines[-1] == f"Results are in {cwd / 'results'}"
-    table = [re.split(r"\s{2,}", line) for line in lines[1:-1] if not set(line) <= set("─ ")]
+    few = [line for line in lines if "steps of the optimiser, fewer than 100" in line]
+    assert [line.partition(" the median trial made ")[0] for line in few] == ["In pre-training", "In fine-tuning"]
+    table = [re.split(r"\s{2,}", line) for line in lines[1:-3] if not set(line) <= set("─ ")]
     assert [cells[0] for cells in table] == [
         "mean",
         "accuracy",

@@ -1,12 +1,13 @@
 """Which choices go together, and which of a configuration's options a cell does not use."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from fractions import Fraction
 from typing import Any
 
 from ..errors import UsageError
-from ..settings import PretrainSettings
+from ..settings import FinetuneSettings, PretrainSettings
 from .facts import Facts, facts
 from .schema import Choice, Config
 
@@ -15,16 +16,27 @@ SELECTIVE = "rate"
 
 SCIENTIFIC = (
     "regime", "scaling", "encoding", "fit_on", "impute_on", "pretrain", "corruption", "selection", "views", "loss",
-    "method", "cotrain", "finetune", "network", "seed",
+    "method", "cotrain", "finetune", "network", "seed", "tune",
 )  # fmt: skip
 """The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
 dataset: its hash names its content."""
 
+SCORES = ("finetune.metric",)
+"""What a method without networks of ours uses only where its options are searched for."""
+
 ONE_HOT = {"name": "onehot"}
-UNSAID_AT = {"encoding": ONE_HOT, "impute_on": None, "network.name": "mlp", "finetune.freeze": "none"} | {
+UNSAID_AT: dict[str, Any] = {
+    "encoding": ONE_HOT,
+    "impute_on": None,
+    "network.name": "mlp",
+    "finetune.freeze": "none",
+    "finetune.class_weight": "none",
+    "finetune.metric": None,
+    "tune": 0,
+} | {
     f"{phase}.{option}": value
     for phase in ("pretrain", "finetune")
-    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1))
+    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1), ("min_steps", 0))
 }
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
@@ -86,6 +98,11 @@ def check_combination(config: Config) -> None:
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
             )
+    if config.tune and config.keep_weights and "network" in method["uses"]:
+        raise UsageError(
+            "keep_weights=true does not go with tune: each trial has a network of its own shape; keep the weights of "
+            "a cell with the options that tuning chose."
+        )
     regimes = facts("regime", config.plugins)
     if method["needs_unlabelled_rows"] and not may_have_unlabelled_rows(config):
         hiding = ", ".join(sorted(option for option, each in regimes.items() if each.variables["hides_labels"]))
@@ -133,14 +150,22 @@ def unused_options(config: Config) -> set[str]:
     if not any("views" in user for user in users):
         unused.add("views")
     used = method.variables["uses"]
-    unused |= {section for section in ("network", "finetune") if section not in used}
-    if "network" not in used:
-        unused.add("encoding")
+    if config.finetune.metric is not None and "finetune" in used:
+        unused.add("finetune.monitor")
+    unused |= set() if "network" in used else {"network", "encoding"}
+    if "finetune" not in used:
+        unused |= _unused_of_finetune(used if config.tune else [option for option in used if option not in SCORES])
     if "network" in used and "finetune" not in used:
         unused.add("network.head")
     if "network" in used and not is_pretrained(config) and not is_cotrained(config):
         unused.add("network.pretrain_head")
     return unused
+
+
+def _unused_of_finetune(used: Sequence[str]) -> set[str]:
+    """What a method has no part of, of which the options ``finetune.*`` among ``used`` are all that it takes."""
+    options = {f"finetune.{field.name}" for field in fields(FinetuneSettings)}
+    return options - set(used) if options & set(used) else {"finetune"}
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
@@ -206,6 +231,8 @@ def canonical(config: Config) -> dict[str, Any]:
         node, last = _place_of(option, chosen)
         if node is not None and node.get(last) in (value, None):
             node.pop(last, None)
+    if chosen["finetune"] is not None and all(value is None for value in chosen["finetune"].values()):
+        chosen["finetune"] = None
     return chosen
 
 

@@ -10,6 +10,7 @@ from .facts import facts
 from .plugins import load_plugins
 from .registry import build
 from .schema import Choice, Config
+from .search_space import check_search
 
 if TYPE_CHECKING:
     from ..data.encoding import Encoding
@@ -49,6 +50,8 @@ def build_parts(config: Config) -> Parts:
         if config.pretrain.monitor == "error" and not pretext.has_error:
             with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
+    _check_metric(config.finetune.metric)
+    check_search(config)
     parts: dict[str, Any] = {}
     wanted = method_facts(config).fields
     if "corruption" in wanted:
@@ -69,6 +72,15 @@ def build_parts(config: Config) -> Parts:
         method=build("method", config.method, **parts),
         pretext=pretext,
     )
+
+
+def _check_metric(name: str | None) -> None:
+    """Once plugins are loaded, for they may bring metrics."""
+    from ..metrics import metrics
+
+    known = [metric.name for metric in metrics()]
+    if name is not None and name not in known:
+        raise UsageError(f"finetune.metric={name} is unknown; the metrics are: {', '.join(known)}.")
 
 
 def _pretext(

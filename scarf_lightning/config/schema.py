@@ -9,6 +9,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from ..settings import (
     MOST_ROWS,
     MOST_TRIALS,
+    MOST_TRIES,
     FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
@@ -176,6 +177,7 @@ class Config:
     plan: bool = False
     force: bool = False
     keep_weights: bool = False
+    tune: int = 0
     trials: int = 5
     seed: int = 0
     batch_size: int = 128
@@ -185,6 +187,7 @@ class Config:
     plugins: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        at_least(self, "tune", 0, MOST_TRIES)
         at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
         at_least(self, "batch_size", 2, MOST_ROWS)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -62,6 +62,7 @@ class Corruption(ABC):
 class SelectiveCorruption(Corruption):
     """Replaces a share ``rate`` of the features of its space, which ``selection`` chooses, and leaves the others."""
 
+    search_space: ClassVar[dict[str, Any]] = {"rate": ("float", 0.1, 0.9)}
     rate: float = 0.6
 
     def __post_init__(self) -> None:

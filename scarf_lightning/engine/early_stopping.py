@@ -11,9 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..metrics import Metric
 from ..settings import FitSettings
 from .base import StackModule
 from .lifting import state
+
+MUST_BE_FINITE = {"train_loss", "validation_loss", "validation_error"}
+"""What shows that a trial has diverged. A metric may be undefined for what a sound network predicts."""
 
 
 class TrialStopping(pl.Callback):
@@ -25,13 +29,18 @@ class TrialStopping(pl.Callback):
 
     Args:
         trials: the trials' numbers, in the order of the stack.
-        settings: the phase's: what is watched, and for how long; see `FitSettings`. Strictly smaller is better.
+        settings: the phase's: what is watched, and for how long; see `FitSettings`. Strictly better counts.
+        metric: what is watched in the place of the settings' monitor.
+        unwatched: how many first epochs are not watched: none of them is the best one or ends the training.
 
     Attributes:
         longest_wait: validations without improvement after which a trial stops.
         validate_every: epochs from one validation to the next.
+        unwatched: epochs before the first that is watched.
+        sign: what makes smaller better: -1 where higher is.
         active: positions in the stack of the trials still training.
-        best: best metric so far, ``(T,)``, smoothed as the settings say; infinity before the first validation.
+        best: best metric so far, ``(T,)``, smoothed as the settings say, and negative where higher is better; infinity
+            before the first validation that is watched.
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
         epochs: epochs trained, ``(T,)``.
         waited: validations since the best one, ``(T,)``.
@@ -41,8 +50,11 @@ class TrialStopping(pl.Callback):
         weights: the kept parameters and buffers by name, each ``(T, ...)``.
     """
 
-    def __init__(self, trials: Sequence[int], settings: FitSettings) -> None:
-        self.trials, self.monitor = np.array(trials), f"validation_{settings.monitor}"
+    def __init__(
+        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, unwatched: int = 0
+    ) -> None:
+        self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
+        self.sign, self.unwatched = -metric.sign if metric else 1, unwatched
         exceeded, patience = settings.patience_rule == "exceeded", settings.patience
         self.longest_wait = np.inf if patience is None else patience + exceeded
         self.validate_every = settings.validate_every
@@ -68,13 +80,13 @@ class TrialStopping(pl.Callback):
         assert isinstance(pl_module, StackModule)
         metrics = pl_module.end_epoch()
         self.seconds[self.active] += (time.perf_counter() - self._started) / len(self.active)
-        finite = np.logical_and.reduce([np.isfinite(values) for values in metrics.values()])
+        finite = np.logical_and.reduce([np.isfinite(metrics[name]) for name in MUST_BE_FINITE & metrics.keys()])
         self.diverged[self.active] = ~finite
         self._record(metrics)
-        improved = np.zeros_like(finite)
-        if self.monitor in metrics:
-            improved = self._judge(np.where(finite, metrics[self.monitor], np.inf))
-        self._keep_weights(pl_module, improved if self._restore_best else finite)
+        improved, is_watched = np.zeros_like(finite), self.epochs[self.active[0]] > self.unwatched
+        if is_watched and self.monitor in metrics:
+            improved = self._judge(np.where(finite, self.sign * metrics[self.monitor], np.inf))
+        self._keep_weights(pl_module, improved if is_watched and self._restore_best else finite)
 
         stops = (self.waited[self.active] >= self.longest_wait) & (self.epochs[self.active] >= self._min_epochs)
         staying = finite & ~stops

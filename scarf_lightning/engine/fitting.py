@@ -1,5 +1,6 @@
 """One fit of a stack: Lightning's trainer, early stopping of each trial, and what came of it."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import StackDataModule
-from ..settings import FitSettings
+from ..metrics import Metric, metric_named
+from ..settings import FinetuneSettings, FitSettings
 from .base import StackModule
 from .early_stopping import TrialStopping
 from .hardware import Hardware
@@ -26,13 +28,14 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 class Fit:
     """What came of one fit of T trials.
 
-    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``,
-    ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``; ``curves`` has a record
-    an epoch and trial.
+    **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``, ``steps`` of
+    the optimiser, ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``;
+    ``curves`` has a record an epoch and trial.
     """
 
     weights: Mapping[str, Tensor]
     epochs: NDArray[np.int64]
+    steps: NDArray[np.int64]
     best_epochs: NDArray[np.int64]
     seconds: NDArray[np.float64]
     curves: list[dict[str, Any]]
@@ -44,6 +47,7 @@ class Fit:
         return cls(
             {name: torch.cat([fit.weights[name] for fit in fits]) for name in fits[0].weights},
             np.concatenate([fit.epochs for fit in fits]),
+            np.concatenate([fit.steps for fit in fits]),
             np.concatenate([fit.best_epochs for fit in fits]),
             np.concatenate([fit.seconds for fit in fits]),
             [record for fit in fits for record in fit.curves],
@@ -56,6 +60,7 @@ class Fit:
         return Fit(
             {name: weight[chosen] for name, weight in self.weights.items()},
             self.epochs[chosen],
+            self.steps[chosen],
             self.best_epochs[chosen],
             self.seconds[chosen],
             self.curves,
@@ -79,14 +84,17 @@ def fit(
     watch: Watch,
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
-    stopping = TrialStopping(trials, settings)
+    steps_per_epoch = len(datamodule.train_dataloader())
+    unwatched = max(0, math.ceil(settings.min_steps / steps_per_epoch) - 1)
+    stopping = TrialStopping(trials, settings, metric=watched_metric(settings), unwatched=unwatched)
+    max_epochs = unwatched + settings.max_epochs
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
-        max_epochs=settings.max_epochs,
+        max_epochs=max_epochs,
         check_val_every_n_epoch=settings.validate_every,
-        callbacks=[stopping, *watch(phase, stopping, settings.max_epochs)],
+        callbacks=[stopping, *watch(phase, stopping, max_epochs)],
         logger=False,
         enable_checkpointing=False,
         enable_progress_bar=False,
@@ -100,5 +108,17 @@ def fit(
     load_state(module, stopping.weights)
     module.to(hardware.device)
     return Fit(
-        stopping.weights, stopping.epochs, stopping.best_epochs, stopping.seconds, stopping.curves, stopping.diverged
+        stopping.weights,
+        stopping.epochs,
+        stopping.epochs * steps_per_epoch,
+        stopping.best_epochs,
+        stopping.seconds,
+        stopping.curves,
+        stopping.diverged,
     )
+
+
+def watched_metric(settings: FitSettings) -> Metric | None:
+    """The metric that early stopping watches, where it is not the ``monitor``."""
+    name = settings.metric if isinstance(settings, FinetuneSettings) else None
+    return None if name is None else metric_named(name)

@@ -13,6 +13,7 @@ from ..randomness import Purpose, StackedGenerator
 from ..roster import Roster
 from ..settings import FinetuneSettings, FitSettings
 from .encoder import Classifier, Encoder
+from .fitting import watched_metric
 from .lifting import give_streams
 from .pretext_task import PretextTask
 from .rows import CorruptionSource
@@ -44,12 +45,13 @@ class FitSetup:
 
     @property
     def training(self) -> dict[str, Any]:
-        """What every `StackModule` takes: the roster and Adam's options."""
+        """What every `StackModule` takes: the roster and Adam's options; and a `FinetuneModule`: its metric."""
+        metric = watched_metric(self.settings)
         return {
             "roster": self.roster,
             "learning_rate": self.settings.learning_rate,
             "epsilon": self.settings.epsilon,
-        }
+        } | ({"metric": metric} if metric else {})
 
     def random(self, purpose: str) -> StackedGenerator:
         """The trials' streams for a purpose, on the device."""

@@ -9,15 +9,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule
+from ..data.class_weights import balanced_weights
+from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule, batch_bounds
 from ..data.device_table import DeviceTable
 from ..data.table import Table
 from ..data.trials import TrialData
+from ..errors import UsageError
+from ..metrics import metric_named
 from ..networks import Columns, Network, OneHot
 from ..pretexts import Pretext
 from ..randomness import Purpose, Streams
 from ..roster import Roster
-from ..settings import FitSettings, NetworkSettings, PretrainSettings
+from ..settings import FinetuneSettings, FitSettings, NetworkSettings, PretrainSettings
 from .base import StackModule
 from .encoder import Classifier
 from .finetune import FinetuneModule
@@ -100,6 +103,10 @@ class Stack:
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
         return self._fit("pretrain", module, setup, train, validation, settings.batch_size)
 
+    def steps_per_epoch(self, settings: PretrainSettings) -> int:
+        """Steps of the optimiser in an epoch of pre-training."""
+        return len(batch_bounds(self.data.train.shape[1], settings.batch_size, drop_last=settings.drop_last))
+
     def finetune(
         self,
         settings: FitSettings,
@@ -123,6 +130,10 @@ class Stack:
         """
         setup = FitSetup(self, settings, number, pretrained)
         module = make(setup)
+        if isinstance(settings, FinetuneSettings):
+            self._check_metric(settings.metric)
+            if settings.class_weight == "balanced":
+                examples = self._balanced(examples)
         labels = self.on_device(self.table.labels[self.data.validation])
         validation = Examples(self.on_device(self.data.validation), labels)
         return self._fit("finetune", module, setup, examples, validation, EVALUATION_ROWS), module.classifier
@@ -140,6 +151,13 @@ class Stack:
         """Rows ``(T, n)`` with class numbers ``(T, n)`` or probabilities ``(T, n, C)`` as targets, on the device."""
         on_device = torch.from_numpy(targets).to(self.hardware.device)
         return Examples(self.on_device(rows), on_device if targets.ndim == 2 else on_device.to(self.hardware.dtype))
+
+    def row_weights(self, settings: FitSettings) -> NDArray[np.float64] | None:
+        """Of the labelled training rows, ``(T, n_labelled)``; None where all weigh alike."""
+        if not isinstance(settings, FinetuneSettings) or settings.class_weight == "none":
+            return None
+        weights = balanced_weights(self.data.labels, self.table.n_classes)
+        return np.take_along_axis(weights, self.data.labels, axis=1)
 
     def raw(self, rows: NDArray[np.int64]) -> Tensor:
         """``rows`` ``(T, n)`` imputed and scaled, ``(T, n, M)``, on the device."""
@@ -164,6 +182,30 @@ class Stack:
 
     def on_device(self, array: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
+
+    def _balanced(self, examples: Examples) -> Examples:
+        """Examples weighted by their classes, a soft target by those that it names; see `balanced_weights`."""
+        assert examples.targets is not None
+        weights = torch.from_numpy(balanced_weights(self.data.labels, self.table.n_classes)).to(self.hardware.device)
+        if examples.targets.dim() == 2:
+            of_rows = weights.gather(1, examples.targets)
+        else:
+            of_rows = (examples.targets.double() * weights.unsqueeze(1)).sum(dim=-1)
+        if examples.weights is not None:
+            of_rows = of_rows * examples.weights
+        return replace(examples, weights=of_rows.to(self.hardware.dtype))
+
+    def _check_metric(self, name: str | None) -> None:
+        """Refuse to watch a metric that is not defined on the validation rows of a trial."""
+        if name is None:
+            return
+        for trial, labels in zip(self.trials, self.table.labels[self.data.validation], strict=True):
+            guess = np.full((len(labels), self.table.n_classes), 1 / self.table.n_classes)
+            if np.isnan(metric_named(name).function(guess, labels)):
+                raise UsageError(
+                    f"finetune.metric={name} is not defined on the validation rows of trial {trial}, of which there "
+                    f"are {len(labels)} in {len(np.unique(labels))} class; use another metric, or split=stratified."
+                )
 
     def _fetch(self, rows: Tensor) -> Tensor:
         return self.datamodule.table.rows(rows, Roster(len(rows), rows.device))

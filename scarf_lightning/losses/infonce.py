@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -25,6 +25,7 @@ class InfoNCE(ContrastiveLoss):
     """See `infonce`."""
 
     name: ClassVar[str] = "infonce"
+    search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
     temperature: float = 1.0
 
     def __post_init__(self) -> None:

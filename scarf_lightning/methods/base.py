@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,9 +81,10 @@ class Method(ABC):
 
     - ``pretrainable``: whether it may start from a pre-trained f;
     - ``needs_unlabelled_rows``: whether there must be training rows without a label;
-    - ``uses``: which of ``network`` and ``finetune`` have a part in it;
+    - ``uses``: which of ``network`` and ``finetune`` have a part in it, or which options of theirs;
     - ``trains_each_alone``: whether trials of a stack are fitted one after the other, so that none needs the others;
     - ``has_encoder``: whether one encoder comes of it;
+    - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.config.search_space`;
     - ``typical_fits``: how many supervised fits it makes, about, for estimates of time.
 
     A field ``corruption`` or ``selection`` is what that axis of the configuration names.
@@ -95,6 +96,7 @@ class Method(ABC):
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     has_encoder: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 1
+    search_space: ClassVar[dict[str, Any]] = {}
     trains_each_alone: ClassVar[bool] = False
 
     @abstractmethod

@@ -18,7 +18,7 @@ from .base import SingleFitMethod
 
 @dataclass
 class Mixup(SingleFitMethod):
-    """Cross-entropy on mixtures of encoded rows and of their labels."""
+    """Cross-entropy on mixtures of encoded rows, of their labels and of their weights."""
 
     name: ClassVar[str] = "mixup"
     alpha: float = 0.2
@@ -55,7 +55,10 @@ class MixupModule(FinetuneModule):
         hard = batch.targets.dim() == 2
         labels = F.one_hot(batch.targets, logits.shape[-1]) if hard else batch.targets
         mixed = _mix(labels.to(encoded.dtype), share, partner)
-        losses: Tensor = per_trial(self.criterion, logits, mixed, batch.weights)
+        weights = batch.weights
+        if weights is not None:
+            weights = _mix(weights.unsqueeze(-1), share, partner).squeeze(-1)
+        losses: Tensor = per_trial(self.criterion, logits, mixed, weights)
         return losses
 
     def _shares(self, dtype: torch.dtype) -> Tensor:

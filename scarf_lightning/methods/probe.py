@@ -22,8 +22,9 @@ class Probe(Method):
     training rows, standardised; validation rows are not used. Without pre-training f is at its initial weights."""
 
     name: ClassVar[str] = "probe"
-    uses: ClassVar[tuple[str, ...]] = ("network",)
+    uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
     has_encoder: ClassVar[bool] = False
+    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
     classifier: str = "logistic"
     C: float = 1.0
     k: int = 5

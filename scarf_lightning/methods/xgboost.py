@@ -34,7 +34,12 @@ class XGBoost(Method):
 
     name: ClassVar[str] = "xgboost"
     pretrainable: ClassVar[bool] = False
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
+    search_space: ClassVar[dict[str, Any]] = {
+        "max_depth": ("int", 2, 8),
+        "n_estimators": ("log_int", 50, 1000),
+        "learning_rate": ("log", 0.01, 0.5),
+    }
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
     max_depth: int = 3
@@ -63,16 +68,16 @@ class XGBoost(Method):
             ) from error
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        n_trials = len(stack.data.trials)
+        n_trials, weights = len(stack.data.trials), stack.row_weights(supervision.settings)
         started = [time.perf_counter()]
         probabilities = []
         for position in range(n_trials):
-            probabilities.append(self._predict(stack.of(position)))
+            probabilities.append(self._predict(stack.of(position), None if weights is None else weights[position]))
             started.append(time.perf_counter())
         once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
         return Outcome(np.stack(probabilities), None, once, np.diff(started), never)
 
-    def _predict(self, stack: Stack) -> NDArray[np.float64]:
+    def _predict(self, stack: Stack, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Class probabilities of the test rows of a stack of one, ``(n_test, C)``; 0 for a class without a label."""
         from xgboost import XGBClassifier
 
@@ -86,14 +91,15 @@ class XGBoost(Method):
             name: value for name, value in vars(self).items() if name not in ("encoding", "order")
         }
         classifier = XGBClassifier(**options, n_jobs=1, random_state=seed)
-        classifier.fit(self._features(stack, stack.data.labelled), labels)
+        classifier.fit(self._features(stack, stack.data.labelled), labels, sample_weight=weights)
         probabilities[:, present] = classifier.predict_proba(self._features(stack, stack.data.test))
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
     def _features(self, stack: Stack, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
         if self.encoding == "onehot":
-            return stack.encoded(rows)[0]
+            encoded: NDArray[np.float64] = stack.encoded(rows)[0]
+            return encoded
         features: NDArray[np.float64] = stack.raw(rows)[0].double().cpu().numpy()
         encoding = Ordinal(self.order)
         for m, column in enumerate(stack.table.columns):

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -19,6 +19,7 @@ class Network(ABC):
 
     name: ClassVar[str]
     starts_as_built: ClassVar[bool] = True
+    search_space: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:

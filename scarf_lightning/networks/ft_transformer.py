@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -138,6 +138,7 @@ class FTTransformer(Network):
     """
 
     name: ClassVar[str] = "ft_transformer"
+    search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
     width: int = 64
     depth: int = 2
     heads: int = 8

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -57,6 +57,7 @@ class MLP(Network):
 
     name: ClassVar[str] = "mlp"
     starts_as_built: ClassVar[bool] = False
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = 256
     depth: int = 4
     final_relu: bool = True

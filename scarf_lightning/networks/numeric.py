@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -66,6 +66,7 @@ class MLPOnEmbeddings(Network):
     """
 
     starts_as_built: ClassVar[bool] = False
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = 256
     depth: int = 4
     final_relu: bool = True

@@ -1,7 +1,7 @@
 """ResNet for tables (Gorishniy et al. 2021, section 3.2, https://arxiv.org/abs/2106.11959)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
@@ -40,6 +40,7 @@ class ResNet(Network):
     """
 
     name: ClassVar[str] = "resnet"
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
     width: int = 192
     depth: int = 2
     hidden_factor: float = 2.0

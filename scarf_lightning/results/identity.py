@@ -11,6 +11,9 @@ from ..settings import DEFAULT_PRECISION
 SCIENCE_VERSION = 1
 """Raised by every change that alters the numbers a cell gives; results of another version are other results."""
 
+OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune")
+"""What a cell's pre-training does not depend on."""
+
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
     """The canonical fields of a cell on the data of this hash.
@@ -28,7 +31,7 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     Precision is always one of them.
     """
     alone = canonical(replace(config, method={"name": "control"}))  # a method may use what its pre-training does not
-    fields = {name: value for name, value in alone.items() if name not in ("regime", "method", "cotrain", "finetune")}
+    fields = {name: value for name, value in alone.items() if name not in OF_NO_PRETRAINING}
     fields["network"] = {name: value for name, value in alone["network"].items() if name != "head"}
     return _numbered(config, data_hash, {"precision": config.trainer.precision} | fields)
 

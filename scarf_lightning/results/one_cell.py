@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
 from .records import WEIGHTS, DamagedRecordError, read_file
-from .store import CONFIG, PREPROCESSING, Row, Stored, stack_curves, stack_environment
+from .stack_record import Row
+from .store import CONFIG, PREPROCESSING, Stored, stack_curves, stack_environment, stack_tries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +35,9 @@ class StoredCell:
         trials: a row a trial: the metrics, epochs, seconds and split sizes of `load`.
         curves: a row an epoch and trial: ``phase`` (``pretrain``, ``finetune``), ``trial, epoch`` (from 1), and the
             losses and errors, NaN where a phase has none.
+        tries: of a cell that was tuned, a row a try and trial: ``trial, try`` (from 0, the cell's own options),
+            whether it was ``chosen``, its ``score`` on the validation rows by the ``metric``, ``seconds``, and a column
+            an option.
     """
 
     fingerprint: str
@@ -41,6 +45,7 @@ class StoredCell:
     description: dict[str, Any]
     trials: "pd.DataFrame"
     curves: "pd.DataFrame"
+    tries: "pd.DataFrame"
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,9 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     stored, description = _described(cell)
     unread: dict[Path, str] = {}
     curves = read_curves(stored, unread)
+    tries = _read_tries(stored, unread)
     for stack, reason in unread.items():
-        warnings.warn(f"{stack} has no curves: {reason}.", stacklevel=2)
+        warnings.warn(f"{stack} has no curves or tries: {reason}.", stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
     try:
         config = read_file(cell, description, CONFIG, lambda content: dict(yaml.safe_load(content)))
@@ -76,6 +82,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
         description=description,
         trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
         curves=curves,
+        tries=tries,
     )
 
 
@@ -86,6 +93,13 @@ def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
     frames = [frame for frame in _of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
     curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
     return curves.drop_duplicates(list(CURVE), ignore_index=True)
+
+
+def _read_tries(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    frames = [frame for frame in _of_stacks(stored, stack_tries, damaged) if len(frame)]
+    return pd.concat(frames).drop_duplicates(["trial", "try"], ignore_index=True) if frames else pd.DataFrame()
 
 
 def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:

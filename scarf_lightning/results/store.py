@@ -6,6 +6,7 @@
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
+                                        tries.parquet      with `tune`: a row a try of a trial
                                         weights.safetensors with `keep_weights`: the fine-tuned networks
                                         environment.json   versions and hardware
 
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .claims import Claim, claim, folder_time
 from .files import remove_unfinished, write_whole
@@ -40,37 +40,22 @@ from .records import (
     table_of,
 )
 from .set_aside import set_aside
+from .stack_record import Row, StackRecord
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = dict[str, Any]
 
 DESCRIPTION = "cell.json"
 CONFIG = "config.yaml"
 CONTENTS = "trials.json"
 CURVES = "curves.parquet"
+TRIES = "tries.parquet"
 PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
 DESCRIBED: Fields = {
     "dataset": str, "dataset_id": int | None, "identity": dict, "columns": list, "classes": list, "overrides": list,
 }  # fmt: skip
 """Fields of a description that readers rely on."""
-
-
-@dataclass(frozen=True)
-class StackRecord:
-    """What is kept of the trials of one stack.
-
-    ``rows`` are a row a trial, ``curves`` a record an epoch and trial, ``preprocessing`` arrays ``(T, M)`` by name,
-    ``environment`` versions and hardware, ``weights`` the parameters ``(T, ...)`` of f and h by name, where asked for.
-    """
-
-    rows: Sequence[Row]
-    curves: Sequence[Row]
-    preprocessing: Mapping[str, NDArray[np.float64]]
-    environment: Mapping[str, Any]
-    weights: Mapping[str, NDArray[Any]] | None = None
 
 
 @dataclass
@@ -188,11 +173,14 @@ class CellStore:
         name = f"{trials[0]:04d}-{trials[-1]:04d}-{np.random.default_rng().integers(16**8):08x}"
         rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
         place = self.folder / "stacks" / name
-        with new_record(place, CONTENTS, self.fingerprint, {"trials": rows}, claim) as folder:
+        values = {"trials": rows} | ({"notes": list(record.notes)} if record.notes else {})
+        with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
             columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
             pd.DataFrame(list(record.curves), columns=columns).to_parquet(
                 folder / CURVES, compression="zstd", index=False
             )
+            if record.tries:
+                pd.DataFrame(list(record.tries)).to_parquet(folder / TRIES, compression="zstd", index=False)
             for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
                 if arrays is not None:
                     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
@@ -241,6 +229,19 @@ def stack_curves(stack: Path, table: Row) -> "pd.DataFrame":
     import pandas as pd
 
     return read_file(stack, table, CURVES, lambda content: pd.read_parquet(BytesIO(content)))
+
+
+def stack_tries(stack: Path, table: Row) -> "pd.DataFrame":
+    """A row a try of each trial of a stack; none where it was not tuned.
+
+    Raises:
+        DamagedRecordError: see `read_file`.
+    """
+    import pandas as pd
+
+    if TRIES not in table["files"]:
+        return pd.DataFrame()
+    return read_file(stack, table, TRIES, lambda content: pd.read_parquet(BytesIO(content)))
 
 
 def stack_environment(stack: Path, table: Row) -> Row:

@@ -91,7 +91,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
             reading=table.report(on_selections),
         )
         missing = store.missing(range(config.trials))
-        together = 1 if parts.splitting.is_ragged else config.trainer.trials_per_stack
+        together = 1 if parts.splitting.is_ragged or config.tune else config.trainer.trials_per_stack
         for company in hardware.stacks(missing, together):
             stack = [trial for trial in company if trial in missing]
             shown = console if cell.is_alone else None

@@ -43,8 +43,8 @@ class Phase:
     @property
     def rule(self) -> float:
         """Seconds a trial by the rule of thumb."""
-        scale = PRETRAIN_SECONDS if self.name == "pretrain" else FINETUNE_SECONDS * self.fits
-        return scale * (0.05 + self.n_rows / 1000) * (1 + self.n_columns / 1000)
+        scale = PRETRAIN_SECONDS if self.name == "pretrain" else FINETUNE_SECONDS
+        return scale * self.fits * (0.05 + self.n_rows / 1000) * (1 + self.n_columns / 1000)
 
 
 class CostModel:
@@ -84,12 +84,14 @@ class CostModel:
 def supervised(cell: Cell) -> Phase:
     """The supervised phase of a cell."""
     fits = method_facts(cell.config).variables["typical_fits"]
-    return Phase("finetune", cell.config.method["name"], *size(cell), fits)
+    return Phase("finetune", cell.config.method["name"], *size(cell), fits * max(1, cell.config.tune))
 
 
 def pretraining(cell: Cell) -> Phase | None:
     """The pre-training of a cell, if it has one."""
-    return Phase("pretrain", cell.config.pretrain.name, *size(cell)) if is_pretrained(cell.config) else None
+    if not is_pretrained(cell.config):
+        return None
+    return Phase("pretrain", cell.config.pretrain.name, *size(cell), max(1, cell.config.tune))
 
 
 def size(cell: Cell) -> tuple[int, int]:

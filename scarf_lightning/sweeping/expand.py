@@ -23,8 +23,8 @@ OF_OUR_SWEEPER = ("sweeps", "plan", "chunk.minutes", "chunk.max_jobs")
 
 @dataclass(frozen=True)
 class Request:
-    """What a command line asks for: cells, the sweep file that they come from, if one does, and why some of its cells
-    are left out where the command line replaces an axis of it."""
+    """What a command line asks for: cells, the sweep file that they come from, if one does, and why some cells are left
+    out."""
 
     cells: list[Cell]
     sweep: SweepFile | None = None
@@ -34,8 +34,10 @@ class Request:
 def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, sweeps: Path) -> Request:
     """Every combination of the swept overrides, each composed and checked.
 
-    With ``sweeps=NAME`` the union of that file's blocks; what the command line says of an axis replaces it in each. So
-    ``regime=full`` narrows a sweep of three regimes; the methods that need another one are then left out, and named.
+    A product may hold cells that cannot be, as ``pretrain=none,scarf method=control,xgboost`` does: they are left out,
+    and named, unless there is no other. With ``sweeps=NAME`` the union of that file's blocks; what the command line
+    says of an axis replaces it in each. So ``regime=full`` narrows a sweep of three regimes. A file by itself must name
+    none that cannot be.
 
     Args:
         arguments: overrides.
@@ -72,8 +74,8 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
             illegal.append((f"{named}{error}", str(error)))
         else:
             cells.append(Cell(overrides, config))
-    narrows = sweep is not None and len(given) > 1 and len(cells) > 0
-    problems += [] if narrows else [sentence for sentence, _ in illegal]
+    is_narrowed = sweep is None or len(given) > 1
+    problems += [] if cells and is_narrowed else [sentence for sentence, _ in illegal]
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     if not problems:
         problems = _refuse_unused(axes, cells)

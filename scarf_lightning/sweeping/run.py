@@ -15,6 +15,7 @@ from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
 from ..errors import UnfinishedError, UsageError
 from ..results import check_folder
+from ..results.steps import on_few_steps
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks
 from .cost import CostModel
@@ -177,6 +178,8 @@ def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
         console.print(f"{describe(each.axes)}{ending}")
         if each.rows:
             console.print(cell_table(each.rows))
+    for sentence in on_few_steps([each.rows for each in surveyed]):
+        console.print(sentence, soft_wrap=True, markup=False)
     results = surveyed[0].cell.results
     if results.exists():
         console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)

@@ -11,7 +11,7 @@ from ..engine.hardware import Hardware
 from ..rounding import VARIABLE
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
-OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu")
+OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "catboost", "tabm", "optuna")
 
 
 def environment(hardware: Hardware, threads: int, trials_per_stack: int) -> dict[str, Any]:

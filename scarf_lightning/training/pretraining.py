@@ -12,7 +12,9 @@ Train = Callable[[Sequence[int]], Fit]
 """Pre-trains these trials at once."""
 
 
-def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, together: bool = False) -> Fit:
+def pretrain(
+    trials: Sequence[int], store: PretrainingStore, train: Train, *, steps_per_epoch: int, together: bool = False
+) -> Fit:
     """The pre-training of ``trials``, in their order, each trained once for all cells that start from it.
 
     Args:
@@ -20,6 +22,7 @@ def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, to
         store: where they are kept; a process that finds another at work on them waits for it. A trial that diverged is
             not kept.
         train: trains what is missing.
+        steps_per_epoch: of the optimiser.
         together: train all of them where one is missing, as company; what was kept is taken nevertheless.
     """
     if not store.keeps:
@@ -39,7 +42,7 @@ def pretrain(trials: Sequence[int], store: PretrainingStore, train: Train, *, to
                 trained = [each for each in _by_trial(fit, chosen) if each.trial in missing]
                 store.add([each for each in trained if each.trial not in diverged], claim)
                 kept |= {each.trial: each for each in trained}
-    return Fit.join([_as_fit(kept[trial], trial in diverged) for trial in trials])
+    return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
 
 
 def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
@@ -57,10 +60,11 @@ def _by_trial(fit: Fit, trials: Sequence[int]) -> list[PretrainedTrial]:
     ]
 
 
-def _as_fit(kept: PretrainedTrial, diverged: bool) -> Fit:
+def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
     return Fit(
         {name: torch.from_numpy(weight)[None] for name, weight in kept.weights.items()},
         np.array([kept.epochs]),
+        np.array([kept.epochs * steps_per_epoch]),
         np.array([kept.best_epoch]),
         np.array([kept.seconds]),
         list(kept.curve),

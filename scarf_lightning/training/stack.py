@@ -1,27 +1,29 @@
 """One stack of one cell, from its data to what the store keeps."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pytorch_lightning import Callback
+from numpy.typing import NDArray
 from rich.console import Console
 
-from ..config import Config, Parts
-from ..console.progress import StackProgress
+from ..config import Config, Parts, build_parts
 from ..data.table import Table
-from ..data.trials import prepare_trials
-from ..engine.early_stopping import TrialStopping
 from ..engine.exactness import Promise
 from ..engine.fitting import Fit
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
-from ..methods import Outcome, Supervision
+from ..methods import Outcome
 from ..metrics import classification_metrics, metrics
-from ..randomness import Streams
+from ..randomness import Purpose, Streams
 from ..results import PretrainingStore, StackRecord
+from ..results.steps import on_few_steps
 from .environment import environment
-from .pretraining import pretrain
+from .phases import Trained, train_phases
+from .tuning import tune, tuning_metric
 
 
 def train_stack(
@@ -35,7 +37,7 @@ def train_stack(
     *,
     company: Sequence[int] | None = None,
 ) -> StackRecord:
-    """Pre-train where the cell says so, train the method, measure on the test rows.
+    """Pre-train where the cell says so, train the method, measure on the test rows; with ``tune``, in every try.
 
     Args:
         config: the cell's configuration.
@@ -45,49 +47,75 @@ def train_stack(
         pretrained: where pre-trainings are kept.
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
-        company: the trials to train at once, these among them; None for these alone.
+        company: the trials to train at once, these among them; None for these alone. A tuned trial is always alone.
     """
-    together, encoded = list(trials if company is None else company), parts.encoding.encode(table)
+    if config.tune:
+        tuned = [_tune_trial(config, parts, table, trial, pretrained, hardware, console) for trial in trials]
+        return StackRecord.join(tuned)
+    trained = train_phases(config, parts, table, trials, pretrained, hardware, console, company=company)
+    return _record(config, trained, trials)
 
-    def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
-        return [StackProgress(phase, stopping, max_epochs, console)] if console else []
 
-    def stack_of(chosen: Sequence[int]) -> Stack:
-        streams = Streams(config.seed, table.hash)
-        data = prepare_trials(
-            encoded,
-            chosen,
-            streams,
-            regime=parts.regime,
-            scaling=parts.scaling,
-            fit_on=config.fit_on,
-            impute_on=config.impute_on,
-            splitting=parts.splitting,
-        )
-        return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)
+def _tune_trial(
+    config: Config,
+    parts: Parts,
+    table: Table,
+    trial: int,
+    pretrained: PretrainingStore,
+    hardware: Hardware,
+    console: Console | None,
+) -> StackRecord:
+    """The record of the best try of one trial, with the effort of all of them."""
+    metric = tuning_metric(config)
 
-    stack, pretext, pretraining = stack_of(together), parts.pretext, None
-    if pretext is not None:
-        pretraining = pretrain(
-            together,
-            pretrained,
-            lambda missing: (stack if missing == together else stack_of(missing)).pretrain(config.pretrain, pretext),
-            together=hardware.promise is Promise.FIXED,
-        )
-    if parts.method.trains_each_alone and list(trials) != together:
-        pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
-        stack = stack_of(trials)
-    encoder = pretraining.part("encoder") if pretraining else None
-    outcome = parts.method.run(stack, Supervision(config.finetune, encoder))
+    def train(tried: Config) -> tuple[StackRecord, float]:
+        own = tried is config
+        kept = pretrained if own and hardware.promise is Promise.EXACT else PretrainingStore(Path(), {}, max_gb=0)
+        made = parts if own else build_parts(tried)
+        both = train_phases(tried, made, table, [trial], kept, hardware, console, predicts_validation=True)
+        trained, on_validation = _apart(both)
+        record = _record(tried, trained, [trial])
+        labels = table.labels[trained.stack.data.validation[0]]
+        diverged = record.rows[0]["diverged"] is not None
+        return record, math.nan if diverged else metric.function(on_validation[0], labels)
+
+    tries, best = tune(config, Streams(config.seed, table.hash).seed_of(trial, Purpose.TUNING) % 2**32, train)
+    rows = [each.came.rows[0] for each in tries]
+    effort = {"fits": sum(row["fits"] for row in rows)}
+    for phase in ("pretrain_seconds", "finetune_seconds"):
+        effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
+    history = [
+        {"trial": trial, "try": number, "chosen": number == best, "metric": metric.name, "score": each.score}
+        | {"seconds": (row["pretrain_seconds"] or 0) + row["finetune_seconds"]}
+        | dict(each.options)
+        for number, (each, row) in enumerate(zip(tries, rows, strict=True))
+    ]
+    return replace(tries[best].came, rows=[rows[best] | effort], tries=history)
+
+
+def _apart(both: Trained) -> tuple[Trained, NDArray[np.float64]]:
+    """What was trained with its test rows alone, and the probabilities of the validation rows before them."""
+    data, probabilities = both.stack.data, both.outcome.probabilities
+    n = data.validation.shape[1]
+    stack = replace(both.stack, data=replace(data, test=data.test[:, n:]))
+    return replace(both, stack=stack, outcome=replace(both.outcome, probabilities=probabilities[:, n:])), (
+        probabilities[:, :n]
+    )
+
+
+def _record(config: Config, trained: Trained, trials: Sequence[int]) -> StackRecord:
+    stack, outcome = trained.stack, trained.outcome
     kept = [stack.data.trials.index(trial) for trial in trials]
-    rows = _rows(stack, pretraining, outcome, config)
+    rows = _rows(stack, trained.pretraining, outcome, config)
     weights = _weights(outcome.fit) if config.keep_weights else None
+    wanted = [rows[position] for position in kept]
     return StackRecord(
-        rows=[rows[position] for position in kept],
-        curves=[record for record in _curves(pretraining, outcome.fit) if record["trial"] in trials],
+        rows=wanted,
+        curves=[record for record in _curves(trained.pretraining, outcome.fit) if record["trial"] in trials],
         preprocessing={name: getattr(stack.data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
-        environment=environment(hardware, config.trainer.threads, len(together)),
+        environment=environment(stack.hardware, config.trainer.threads, trained.together),
         weights=weights and {name: weight[kept] for name, weight in weights.items()},
+        notes=on_few_steps([wanted]),
     )
 
 
@@ -139,9 +167,10 @@ def _weights(finetuning: Fit | None) -> dict[str, Any] | None:
 
 def _effort(phase: str, fit: Fit | None, position: int) -> dict[str, Any]:
     if fit is None:
-        return {f"{phase}_epochs": None, f"{phase}_best_epoch": None, f"{phase}_seconds": None}
+        return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
     return {
         f"{phase}_epochs": fit.epochs[position],
+        f"{phase}_steps": fit.steps[position],
         f"{phase}_best_epoch": fit.best_epochs[position],
         f"{phase}_seconds": fit.seconds[position],
     }

@@ -10,8 +10,8 @@ from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.settings import PretrainSettings
-from tests.composing import cells_of, config_of, goes_together, names, serves, with_a_loss
+from scarf_lightning.settings import FinetuneSettings, PretrainSettings
+from tests.composing import RIVALS, cells_of, config_of, goes_together, names, serves, with_a_loss
 
 NOT_SCIENTIFIC = {
     "dataset",
@@ -28,6 +28,8 @@ NOT_SCIENTIFIC = {
     "plugins",
 }
 """What names the data, hardware and places, or is of a whole run; and the plugins, whose source is in the identity."""
+OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
+"""What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
 
 MARGINAL = {"name": "marginal", "rate": 0.6}
@@ -261,8 +263,15 @@ class TestUnused:
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             (
                 "method=xgboost",
-                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "finetune", "network"},
+                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network"} | OF_FINETUNE,
             ),
+            (
+                "method=logistic tune=2",
+                OF_PRETRAIN
+                | {"corruption", "selection", "views", "loss", "cotrain", "network"}
+                | OF_FINETUNE - {"finetune.metric"},
+            ),
+            ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
             ("method=probe", {"cotrain", "finetune", "network.head"}),
             (
                 "method=probe pretrain=none",
@@ -341,10 +350,12 @@ class TestCanonical:
         for option in unused - {"pretrain.options"} - set(UNSAID_AT):
             group, _, last = option.rpartition(".")
             (select(expected, group) if group else expected)[last] = None
+        if "finetune.learning_rate" in unused:  # all that such a method uses of it is unsaid
+            expected["finetune"] = None
         assert fields_of_cell == expected
         for axis in ("regime", "scaling", "method", "seed", "fit_on"):
             assert fields_of_cell[axis] == asdict(config)[axis]
-        assert (fields_of_cell["finetune"] is None) == (method in ("xgboost", "probe"))
+        assert (fields_of_cell["finetune"] is None) == (method in (*RIVALS, "probe"))
 
     def test_of_a_pretraining_that_is_none_the_name_is_left(self) -> None:
         fields_of_cell = canonical(config_of("pretrain=none"))
@@ -416,7 +427,7 @@ class TestWhatGoesTogether:
         assert refusal(lambda: check_combination(config)) == sentence
         assert refusal(lambda: build_parts(config)) == sentence
 
-    @pytest.mark.parametrize("method", ["scarf_augment", "xgboost"])
+    @pytest.mark.parametrize("method", ["scarf_augment", *RIVALS])
     def test_what_is_never_pretrained_brings_that_with_it(self, method: str) -> None:
         (cell,) = cells_of(f"method={method}")
 

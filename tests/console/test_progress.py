@@ -8,7 +8,8 @@ from rich.console import Console
 
 from scarf_lightning.console.progress import StackProgress, expected_epochs_left
 from scarf_lightning.engine.early_stopping import TrialStopping
-from scarf_lightning.settings import FitSettings
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.settings import FinetuneSettings, FitSettings
 
 TRAINER: Any = None
 MODULE: Any = None
@@ -80,6 +81,17 @@ def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pyt
     assert "pretrain" in text
     assert "2 of 4 trials training, epoch 30, best loss 0.2500" in text
     assert "~1:16 left" in text  # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each
+
+
+def test_a_metric_is_shown_in_its_own_direction_and_only_once_it_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"), unwatched=9)
+    stopping.best = np.array([-0.75])
+    for epoch, said in ((9, "epoch 9, watched from epoch 10"), (10, "epoch 10, best auroc 0.7500")):
+        stopping.epochs = np.array([epoch])
+        assert said in shown(stopping, terminal=True, monkeypatch=monkeypatch)
+
+    stopping.epochs = np.array([3])
+    assert expected_epochs_left(stopping, 100) == 6 + 4
 
 
 def test_the_line_is_gone_when_the_phase_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Method, Outcome, Supervision
 from scarf_lightning.settings import FitSettings, PretrainSettings
+from tests.composing import RIVALS
 from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
 
@@ -21,6 +22,9 @@ METHODS: dict[str, Any] = options("method")
 PARTS: dict[str, dict[str, Any]] = {
     "cotrain": {"pretext": task(), "weight": 0.1},
     "scarf_augment": {"corruption": Marginal(), "selection": Exact()},
+    "random_forest": {"n_estimators": 10},
+    "catboost": {"iterations": 10},
+    "tabm": {"k": 4, "d_block": 8, "max_epochs": 3},
 }
 
 
@@ -39,7 +43,7 @@ def run(name: str, stack: Stack) -> Outcome:
 
 
 def test_those_that_are_never_pretrained() -> None:
-    assert {name for name, method in METHODS.items() if not method.pretrainable} == {"scarf_augment", "xgboost"}
+    assert {name for name, method in METHODS.items() if not method.pretrainable} == {"scarf_augment", *RIVALS}
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -87,7 +91,7 @@ def test_all_fits_are_counted_and_see_training_rows_only(
 
     monkeypatch.setattr(Stack, "finetune", spied)
     outcome = run(name, stack)
-    assert outcome.fits.tolist() == ([1, 1] if name in ("probe", "xgboost") else [fits[0], fits[1]])
+    assert outcome.fits.tolist() == ([1, 1] if name in ("probe", *RIVALS) else [fits[0], fits[1]])
     if name not in ("self_train", "tri_train"):  # in which it depends on the data
         assert outcome.fits.tolist() == [METHODS[name].typical_fits] * 2
     assert len(set(numbers)) == len(numbers), "every fit has its own streams"

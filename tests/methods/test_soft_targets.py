@@ -65,15 +65,18 @@ class TestMixup:
         classifier = fresh_classifier(stack).double()
         return MixupModule(classifier, random, alpha=alpha, roster=roster, learning_rate=1e-3, epsilon=1e-7)
 
-    @pytest.mark.parametrize("soft", [False, True])
-    def test_loss_is_that_of_mixed_rows_and_labels(self, patients: Table, make_stack: MakeStack, soft: bool) -> None:
+    @pytest.mark.parametrize(("soft", "weighted"), [(False, False), (True, False), (False, True)])
+    def test_loss_is_that_of_mixed_rows_labels_and_weights(
+        self, patients: Table, make_stack: MakeStack, soft: bool, weighted: bool
+    ) -> None:
         stack = make_stack(patients, [0, 1], precision="64-true")
         raw = stack.raw(stack.data.labelled[:, :20])
         targets: Tensor = torch.from_numpy(stack.data.labels[:, :20])
         if soft:
             targets = 0.8 * F.one_hot(targets, 3).double() + 0.2 / 3
         module = self.module(stack)
-        loss = module.losses(Batch(raw, targets, None))
+        weights = torch.linspace(0.5, 3, 20).double().expand(2, -1) if weighted else None
+        loss = module.losses(Batch(raw, targets, weights))
         for t, seed in enumerate((7, 8)):
             generator = torch.Generator().manual_seed(seed)
             share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
@@ -83,7 +86,9 @@ class TestMixup:
             mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
             both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
             logits = module.classifier.of_encoded(both)[t]
-            assert loss[t].item() == pytest.approx(F.cross_entropy(logits, mixed_y).item(), rel=1e-9)
+            of_rows = F.cross_entropy(logits, mixed_y, reduction="none").detach().numpy()
+            mixed = None if weights is None else (share * weights[t] + (1 - share) * weights[t][partner]).numpy()
+            assert loss[t].item() == pytest.approx(np.average(of_rows, weights=mixed), rel=1e-9)
 
     def test_shares_follow_the_beta_distribution(self, patients: Table, make_stack: MakeStack) -> None:
         module = self.module(make_stack(patients, [0, 1]))

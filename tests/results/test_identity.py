@@ -42,14 +42,15 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-NOT_EVERY_EPOCH: dict[str, Any] = {"validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5}
+UNSAID: dict[str, Any] = {"validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5, "min_steps": 7}
 EVERYTHING = some_config(
     method={"name": "cotrain"},
     split={"name": "stratified"},
     encoding={"name": "ordinal", "order": "declared"},
     impute_on="train",
-    pretrain=PretrainSettings(**NOT_EVERY_EPOCH),
-    finetune=FinetuneSettings(**NOT_EVERY_EPOCH),
+    pretrain=PretrainSettings(**UNSAID),
+    finetune=FinetuneSettings(**UNSAID, class_weight="balanced"),
+    tune=3,
 )
 """A pre-trained and co-trained cell, which uses every option, those too that are unsaid at their defaults."""
 

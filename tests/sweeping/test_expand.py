@@ -284,8 +284,21 @@ def test_augmentation_after_a_pretraining_is_refused() -> None:
     reason = "method=scarf_augment does not go with pretrain=scarf: it is never pre-trained; use none."
 
     assert refusal("method=scarf_augment", "pretrain=scarf") == [reason]
-    assert refusal("method=control,scarf_augment", "pretrain=scarf,none") == [
-        f"method=scarf_augment pretrain=scarf: {reason}"
+
+
+def test_of_a_product_the_cells_that_cannot_be_are_left_out_by_name() -> None:
+    request = request_of("method=control,xgboost", "pretrain=none,scarf")
+
+    chosen = [(cell.config.method["name"], cell.config.pretrain.name) for cell in request.cells]
+    assert chosen == [("control", "none"), ("control", "scarf"), ("xgboost", "none")]
+    assert request.left_out == ("method=xgboost does not go with pretrain=scarf: it is never pre-trained; use none.",)
+
+
+def test_a_product_of_which_no_cell_can_be_is_refused() -> None:
+    assert refusal("method=xgboost,logistic", "pretrain=scarf") == [
+        f"method={method} pretrain=scarf: method={method} does not go with pretrain=scarf: it is never pre-trained; "
+        "use none."
+        for method in ("xgboost", "logistic")
     ]
 
 

@@ -164,6 +164,7 @@ def some_fit(trials: Sequence[int], diverged: Sequence[int] = ()) -> Fit:
     return Fit(
         {"encoder.0.weight": torch.tensor(numbers, dtype=torch.float32)[:, None, None].expand(-1, 2, 3)},
         numbers + 1,
+        3 * (numbers + 1),
         numbers,
         numbers / 3,
         [{"trial": int(trial), "epoch": epoch} for epoch in (1, 2) for trial in trials],
@@ -183,8 +184,8 @@ class TestPretrain:
             asked.append(list(trials))
             return some_fit(trials)
 
-        pretrain([3, 1], store, train)
-        fit = pretrain([1, 4, 3, 0], store, train)
+        pretrain([3, 1], store, train, steps_per_epoch=3)
+        fit = pretrain([1, 4, 3, 0], store, train, steps_per_epoch=3)
 
         assert asked == [[3, 1], [4, 0]]
         expected = some_fit([1, 4, 3, 0])
@@ -201,7 +202,7 @@ class TestPretrain:
         def claim_late(self: PretrainingStore) -> Any:
             if self.missing([0, 1]):
                 monkeypatch.setattr(PretrainingStore, "claim", claim)
-                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit)
+                pretrain([0, 1], PretrainingStore(self.results, self.identity, 1), some_fit, steps_per_epoch=3)
             return claim(self)
 
         monkeypatch.setattr(PretrainingStore, "claim", claim_late)
@@ -209,27 +210,27 @@ class TestPretrain:
         def never(_: Sequence[int]) -> Fit:
             raise AssertionError("trained twice")
 
-        assert len(pretrain([0, 1], store, never).epochs) == 2
+        assert len(pretrain([0, 1], store, never, steps_per_epoch=3).epochs) == 2
 
     def test_a_trial_that_diverged_is_told_and_not_kept(self, store: PretrainingStore) -> None:
-        fit = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
+        fit = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]), steps_per_epoch=3)
 
         assert fit.diverged.tolist() == [False, True, False]
         assert store.missing([0, 1, 2]) == [1]
-        again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]))
+        again = pretrain([0, 1, 2], store, lambda trials: some_fit(trials, diverged=[1]), steps_per_epoch=3)
         assert again.diverged.tolist() == [False, True, False]
 
     def test_together_all_are_trained_where_one_is_missing_and_what_is_kept_is_taken(
         self, store: PretrainingStore
     ) -> None:
-        pretrain([1, 2], store, some_fit)
+        pretrain([1, 2], store, some_fit, steps_per_epoch=3)
         asked: list[list[int]] = []
 
         def other(trials: Sequence[int]) -> Fit:
             asked.append(list(trials))
             return some_fit([trial + 10 for trial in trials])
 
-        fit = pretrain([0, 1, 2, 3], store, other, together=True)
+        fit = pretrain([0, 1, 2, 3], store, other, together=True, steps_per_epoch=3)
 
         assert asked == [[0, 1, 2, 3]]
         assert fit.weights["encoder.0.weight"][:, 0, 0].tolist() == [10, 1, 2, 13]
@@ -240,7 +241,7 @@ class TestPretrain:
             raise FloatingPointError("diverged")
 
         with pytest.raises(FloatingPointError):
-            pretrain([0], store, fail)
+            pretrain([0], store, fail, steps_per_epoch=3)
 
         assert store.missing([0]) == [0]
         assert not (store.folder / "claim").exists()

@@ -1,0 +1,119 @@
+"""TabM: one network that imitates an ensemble (Gorishniy et al. 2025, https://arxiv.org/abs/2410.24210)."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..data.datamodule import EVALUATION_ROWS, batch_bounds
+from ..losses.cross_entropy import cross_entropy
+from ..settings import LARGEST_STEP, MOST_EPOCHS, MOST_ROWS, MOST_UNITS, at_least, positive, share
+from .rival import Floats, Lesson, Rival, need
+
+
+@dataclass
+class TabM(Rival):
+    """The authors' package, trained as they train it: AdamW on the mean cross-entropy of the k predictions, whose
+    probabilities are averaged; early stopping on the accuracy of the validation rows, the first best epoch kept."""
+
+    name: ClassVar[str] = "tabm"
+    search_space: ClassVar[dict[str, Any]] = {
+        "learning_rate": ("log", 1e-4, 5e-3),
+        "n_blocks": ("int", 1, 4),
+        "d_block": ("one_of", 64, 128, 256, 512),
+        "dropout": ("float", 0.0, 0.5),
+    }
+    k: int = 32
+    n_blocks: int = 3
+    d_block: int = 512
+    dropout: float = 0.1
+    learning_rate: float = 2e-3
+    weight_decay: float = 3e-4
+    batch_size: int = 256
+    max_epochs: int = 1000
+    patience: int = 16
+
+    def __post_init__(self) -> None:
+        for option in ("k", "n_blocks", "d_block"):
+            at_least(self, option, 1, MOST_UNITS)
+        share(self, "dropout")
+        positive(self, "learning_rate", LARGEST_STEP)
+        at_least(self, "weight_decay", 0)
+        at_least(self, "batch_size", 2, MOST_ROWS)
+        at_least(self, "max_epochs", 1, MOST_EPOCHS)
+        at_least(self, "patience", 0, MOST_EPOCHS)
+        need("tabm", self.name)
+
+    def predict(self, lesson: Lesson) -> Floats:
+        stack = lesson.stack
+        device = stack.hardware.device
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):  # its layers draw from torch's own
+            torch.manual_seed(lesson.seed)
+            network = self._network(lesson)
+            self._train(network, lesson)
+        return self._probabilities(network, lesson, stack.raw(stack.data.test)[0])
+
+    def _network(self, lesson: Lesson) -> nn.Module:
+        import tabm
+
+        is_categorical = lesson.stack.table.is_categorical
+        network: nn.Module = tabm.TabM.make(
+            n_num_features=int((~is_categorical).sum()),
+            cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
+            d_out=len(lesson.classes),
+            k=self.k,
+            n_blocks=self.n_blocks,
+            d_block=self.d_block,
+            dropout=self.dropout,
+        )
+        return network.to(lesson.stack.hardware.device, lesson.stack.hardware.dtype)
+
+    def _train(self, network: nn.Module, lesson: Lesson) -> None:
+        """Leave the network at the weights of its first best epoch."""
+        stack, data = lesson.stack, lesson.stack.data
+        x, device = stack.raw(data.labelled)[0], stack.hardware.device
+        labels = torch.from_numpy(lesson.labels).to(device)
+        weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
+        validation, truth = stack.raw(data.validation)[0], stack.table.labels[data.validation[0]]
+        optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
+        best, waited, kept = -1.0, 0, network.state_dict()
+        for _ in range(self.max_epochs):
+            network.train()
+            order = torch.randperm(len(x)).to(device)
+            for start, end in batch_bounds(len(x), self.batch_size):
+                rows = order[start:end]
+                loss = self._loss(network, lesson, x[rows], labels[rows], None if weights is None else weights[rows])
+                optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            predicted = lesson.classes[self._probabilities(network, lesson, validation).argmax(axis=1)]
+            accuracy = float(np.mean(predicted == truth))
+            waited += 1
+            if accuracy > best:
+                best, waited, kept = accuracy, 0, deepcopy(network.state_dict())
+            if waited > self.patience:
+                break
+        network.load_state_dict(kept)
+
+    def _loss(self, network: nn.Module, lesson: Lesson, x: Tensor, labels: Tensor, weights: Tensor | None) -> Tensor:
+        logits = _forward(network, lesson, x)
+        repeated = None if weights is None else weights.repeat_interleave(self.k)
+        return cross_entropy(logits.flatten(0, 1), labels.repeat_interleave(self.k), repeated)
+
+    @torch.no_grad()
+    def _probabilities(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
+        network.eval()
+        chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
+        probabilities: Floats = torch.cat(chunks).double().softmax(dim=-1).mean(dim=1).cpu().numpy()
+        return probabilities
+
+
+def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
+    """Logits ``(N, k, n_present)`` of raw rows ``(N, M)``."""
+    is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
+    numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()
+    logits: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
+    return logits

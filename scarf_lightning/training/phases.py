@@ -1,0 +1,94 @@
+"""The two phases of a stack of trials, from its data to the method's outcome."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from pytorch_lightning import Callback
+from rich.console import Console
+
+from ..config import Config, Parts
+from ..console.progress import StackProgress
+from ..data.table import Table
+from ..data.trials import prepare_trials
+from ..engine.early_stopping import TrialStopping
+from ..engine.exactness import Promise
+from ..engine.fitting import Fit
+from ..engine.hardware import Hardware
+from ..engine.stack import Stack
+from ..methods import Outcome, Supervision
+from ..randomness import Streams
+from ..results import PretrainingStore
+from .pretraining import pretrain
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A stack of trials, and what came of its phases; ``together`` is how many were pre-trained at once."""
+
+    stack: Stack
+    pretraining: Fit | None
+    outcome: Outcome
+    together: int
+
+
+def train_phases(
+    config: Config,
+    parts: Parts,
+    table: Table,
+    trials: Sequence[int],
+    pretrained: PretrainingStore,
+    hardware: Hardware,
+    console: Console | None,
+    *,
+    company: Sequence[int] | None = None,
+    predicts_validation: bool = False,
+) -> Trained:
+    """Pre-train where the cell says so, and run the method.
+
+    Args:
+        config: the cell's configuration.
+        parts: what it names.
+        table: its data.
+        trials: those that are asked for.
+        pretrained: where pre-trainings are kept.
+        hardware: what to train on.
+        console: where progress is shown, if it is a terminal; None shows none.
+        company: the trials to train at once, these among them; None for these alone.
+        predicts_validation: whether the validation rows are predicted too, before the test rows.
+    """
+    together, encoded = list(trials if company is None else company), parts.encoding.encode(table)
+
+    def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
+        return [StackProgress(phase, stopping, max_epochs, console)] if console else []
+
+    def stack_of(chosen: Sequence[int]) -> Stack:
+        streams = Streams(config.seed, table.hash)
+        data = prepare_trials(
+            encoded,
+            chosen,
+            streams,
+            regime=parts.regime,
+            scaling=parts.scaling,
+            fit_on=config.fit_on,
+            impute_on=config.impute_on,
+            splitting=parts.splitting,
+        )
+        if predicts_validation:
+            data = replace(data, test=np.concatenate([data.validation, data.test], axis=1))
+        return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)
+
+    stack, pretext, pretraining = stack_of(together), parts.pretext, None
+    if pretext is not None:
+        pretraining = pretrain(
+            together,
+            pretrained,
+            lambda missing: (stack if missing == together else stack_of(missing)).pretrain(config.pretrain, pretext),
+            steps_per_epoch=stack.steps_per_epoch(config.pretrain),
+            together=hardware.promise is Promise.FIXED,
+        )
+    if parts.method.trains_each_alone and list(trials) != together:
+        pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
+        stack = stack_of(trials)
+    encoder = pretraining.part("encoder") if pretraining else None
+    return Trained(stack, pretraining, parts.method.run(stack, Supervision(config.finetune, encoder)), len(together))

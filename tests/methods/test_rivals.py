@@ -1,0 +1,223 @@
+"""Each rival against its library, used by itself on the same rows."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from catboost import CatBoostClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.class_weight import compute_sample_weight
+
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.errors import UsageError
+from scarf_lightning.methods import Method, Supervision
+from scarf_lightning.methods.catboost import CatBoost
+from scarf_lightning.methods.logistic import Logistic
+from scarf_lightning.methods.random_forest import RandomForest
+from scarf_lightning.methods.tabm import TabM
+from scarf_lightning.methods.xgboost import XGBoost
+from scarf_lightning.randomness import Purpose
+from scarf_lightning.settings import FinetuneSettings
+from tests.stacks import MakeStack
+
+PLAIN = Supervision(FinetuneSettings())
+BALANCED = Supervision(FinetuneSettings(class_weight="balanced"))
+SMALL_TABM = TabM(k=3, n_blocks=1, d_block=8, max_epochs=5, batch_size=46)
+
+
+def unbalanced(stack: Stack) -> Stack:
+    """Half of the labels of the first class are the second one's."""
+    labels = stack.data.labels.copy()
+    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
+    return replace(stack, data=replace(stack.data, labels=labels))
+
+
+def seed_of(stack: Stack, trial: int) -> int:
+    return stack.streams.seed_of(trial, Purpose.RIVAL) % 2**31
+
+
+def weights_of(stack: Stack, supervision: Supervision, t: int) -> Any:
+    is_balanced = supervision.settings.class_weight == "balanced"  # type: ignore[attr-defined]
+    return compute_sample_weight("balanced", stack.data.labels[t]) if is_balanced else None
+
+
+@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+@pytest.mark.parametrize(
+    ("method", "library"),
+    [
+        (Logistic(C=0.3), lambda seed: LogisticRegression(C=0.3, max_iter=10_000)),
+        (
+            RandomForest(n_estimators=20, max_features="half", max_depth=4),
+            lambda seed: RandomForestClassifier(20, max_features=0.5, max_depth=4, random_state=seed),
+        ),
+    ],
+    ids=["logistic", "random_forest"],
+)
+def test_scikit_learns_on_encoded_labelled_rows(
+    patients: Table,
+    make_stack: MakeStack,
+    method: Method,
+    library: Callable[[int], Any],
+    supervision: Supervision,
+) -> None:
+    stack = unbalanced(make_stack(patients, [0, 3]))
+    outcome = method.run(stack, supervision)
+    for t, trial in enumerate((0, 3)):
+        direct = library(seed_of(stack, trial))
+        x, weights = stack.encoded(stack.data.labelled)[t], weights_of(stack, supervision, t)
+        direct.fit(x, stack.data.labels[t], sample_weight=weights)
+        expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
+        np.testing.assert_allclose(outcome.probabilities[t], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+def test_catboost_knows_which_columns_are_categories(
+    patients: Table, make_stack: MakeStack, supervision: Supervision
+) -> None:
+    stack = unbalanced(make_stack(patients, [2]))
+    outcome = CatBoost(iterations=15, depth=3).run(stack, supervision)
+
+    frames = []
+    for rows in (stack.data.labelled[0], stack.data.test[0]):
+        values = pd.DataFrame(stack.data.preprocessing.apply(patients.values[rows], 0).astype("float32"))
+        frames.append(values.astype({6: int, 7: int}))
+    direct = CatBoostClassifier(
+        iterations=15, depth=3, cat_features=[6, 7], random_seed=seed_of(stack, 2), thread_count=1, verbose=False,
+        allow_writing_files=False,
+    )  # fmt: skip
+    direct.fit(frames[0], stack.data.labels[0], sample_weight=weights_of(stack, supervision, 0))
+    np.testing.assert_allclose(outcome.probabilities[0], direct.predict_proba(frames[1]), atol=1e-6)
+
+
+def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make_stack: MakeStack) -> None:
+    frame = pd.DataFrame({"same": np.ones(60)})
+    target = pd.Series(["a", "b", "b"] * 20, name="class")
+    table = Table.from_frame(frame, target, categorical=[False], name="flat", source="made up")
+    stack = make_stack(table, [0])
+
+    probabilities = CatBoost(iterations=5).run(stack, PLAIN).probabilities[0]
+
+    shares = np.bincount(stack.data.labels[0]) / len(stack.data.labels[0])
+    np.testing.assert_allclose(probabilities, np.tile(shares, (len(probabilities), 1)))
+
+
+@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+def test_tabm_is_the_authors_network_trained_as_they_train_it(
+    patients: Table, make_stack: MakeStack, supervision: Supervision
+) -> None:
+    """Their README's loop, in a few plain lines, on the rows of one trial."""
+    import tabm
+
+    stack = unbalanced(make_stack(patients, [1]))
+    outcome = SMALL_TABM.run(stack, supervision)
+
+    def inputs(rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        values = torch.from_numpy(stack.data.preprocessing.apply(patients.values[rows], 0)).float()
+        return values[:, :6], values[:, 6:].long()
+
+    numbers, codes = inputs(stack.data.labelled[0])
+    labels = torch.from_numpy(stack.data.labels[0])
+    weights = weights_of(stack, supervision, 0)
+    validation, truth = inputs(stack.data.validation[0]), patients.labels[stack.data.validation[0]]
+    torch.manual_seed(seed_of(stack, 1))
+    network = tabm.TabM.make(
+        n_num_features=6, cat_cardinalities=[4, 2], d_out=3, k=3, n_blocks=1, d_block=8, dropout=0.1
+    )
+    optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=3e-4)
+    best, kept = -1.0, {}
+    for _ in range(5):
+        network.train()
+        order = torch.randperm(139)
+        for batch in (order[:46], order[46:92], order[92:]):  # a last batch of one row joins the one before it
+            logits = network(numbers[batch], codes[batch])
+            losses = torch.stack(
+                [torch.nn.functional.cross_entropy(logits[:, i], labels[batch], reduction="none") for i in range(3)], 1
+            ).mean(1)
+            of_batch = torch.ones(len(batch)) if weights is None else torch.from_numpy(weights)[batch].float()
+            optimizer.zero_grad()
+            ((losses * of_batch).sum() / of_batch.sum()).backward()
+            optimizer.step()
+        network.eval()
+        accuracy = float(np.mean(network(*validation).softmax(-1).mean(1).argmax(1).numpy() == truth))
+        if accuracy > best:
+            best, kept = accuracy, {name: value.clone() for name, value in network.state_dict().items()}
+    network.load_state_dict(kept)
+    with torch.no_grad():
+        expected = network(*inputs(stack.data.test[0])).softmax(-1).mean(1)
+    np.testing.assert_allclose(outcome.probabilities[0], expected, atol=1e-5)
+
+
+def test_tabm_leaves_torchs_own_stream_alone(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    SMALL_TABM.run(stack, PLAIN)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_xgboost_weighs_classes_too(patients: Table, make_stack: MakeStack) -> None:
+    from xgboost import XGBClassifier
+
+    stack = unbalanced(make_stack(patients, [0]))
+    seed = stack.streams.seed_of(0, Purpose.TREES) % 2**31
+    direct = XGBClassifier(max_depth=3, n_estimators=10, learning_rate=0.1, n_jobs=1, random_state=seed)
+    direct.fit(
+        stack.encoded(stack.data.labelled)[0], stack.data.labels[0], sample_weight=weights_of(stack, BALANCED, 0)
+    )
+    expected = direct.predict_proba(stack.encoded(stack.data.test)[0])
+    np.testing.assert_allclose(XGBoost(n_estimators=10).run(stack, BALANCED).probabilities[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "method", [Logistic(), RandomForest(n_estimators=5), CatBoost(iterations=5), SMALL_TABM], ids=lambda m: m.name
+)
+def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(
+    patients: Table, make_stack: MakeStack, method: Method
+) -> None:
+    stack = make_stack(patients, [0])
+    two, one = np.where(stack.data.labels == 1, 2, stack.data.labels), np.full_like(stack.data.labels, 2)
+
+    of_two, of_one = (
+        method.run(replace(stack, data=replace(stack.data, labels=labels)), PLAIN).probabilities[0]
+        for labels in (two, one)
+    )
+
+    assert (of_two[:, 1] == 0).all()
+    assert (of_two[:, [0, 2]] > 0).any(axis=0).all()
+    np.testing.assert_allclose(of_two.sum(axis=1), 1, atol=1e-6)
+    assert (of_one == [0, 0, 1]).all()
+
+
+@pytest.mark.parametrize(("kind", "package"), [(CatBoost, "catboost"), (TabM, "tabm")])
+def test_without_the_package_a_sentence_names_the_extra(
+    kind: type[Method], package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    message = rf"method={package} needs the package {package}: install it with .*\[{package}\]"
+    with pytest.raises(UsageError, match=message):
+        kind()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (Logistic, {"C": 0.0}),
+        (RandomForest, {"max_features": "some"}),
+        (RandomForest, {"n_estimators": 0}),
+        (RandomForest, {"max_depth": 0}),
+        (CatBoost, {"depth": 17}),
+        (CatBoost, {"learning_rate": 0.0}),
+        (TabM, {"k": 0}),
+        (TabM, {"dropout": 1.0}),
+    ],
+)
+def test_options_out_of_range(kind: type[Method], options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        kind(**options)

@@ -1,0 +1,185 @@
+"""The search for options: by trial, on the validation rows, the same every time."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+
+from scarf_lightning.config import Config, build_parts, canonical, check_combination
+from scarf_lightning.config.facts import facts
+from scarf_lightning.config.search_space import search_space, with_options
+from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import CellStore, StackRecord, fingerprint, identity, load_cell, pretraining_identity
+from scarf_lightning.training import train_stack
+from scarf_lightning.training.tuning import tune
+from tests.cells import DATA_HASH, OF_WDBC
+from tests.composing import config_of, names
+from tests.short_training import hardware_of, no_cache, short, trained
+
+
+@pytest.fixture(scope="module")
+def wdbc() -> Table:
+    return WdbcSource().load()
+
+
+def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: int = 3) -> StackRecord:
+    config = short(config_of(*overrides, f"tune={n}"))
+    return train_stack(
+        config, build_parts(config), table, trials, no_cache(config, table), hardware_of(config), console=None
+    )
+
+
+TIMES = ("seconds", "pretrain_seconds", "finetune_seconds")
+
+
+def but_times(rows: Any) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name not in TIMES} for row in rows]
+
+
+NETWORK = ("pretrain=scarf", "regime=few")
+
+
+@pytest.mark.parametrize("overrides", [("method=logistic",), NETWORK], ids=["logistic", "network"])
+def test_a_trial_is_tuned_alike_every_time_and_in_any_company(overrides: tuple[str, ...], wdbc: Table) -> None:
+    both, again, alone = (
+        tuned(wdbc, *overrides),
+        tuned(wdbc, *overrides),
+        tuned(wdbc, *overrides, trials=(1,)),
+    )
+
+    assert but_times(both.rows) == but_times(again.rows)
+    assert but_times(both.tries) == but_times(again.tries)
+    assert but_times(both.rows[1:]) == but_times(alone.rows)
+    assert but_times(both.tries[3:]) == but_times(alone.tries)
+
+
+def test_the_first_try_is_the_cells_own_and_what_is_chosen_trains_to_the_same_numbers(wdbc: Table) -> None:
+    config = config_of("method=logistic", "tune=4")
+    record = tuned(wdbc, "method=logistic", trials=(0,), n=4)
+
+    assert [each["try"] for each in record.tries] == [0, 1, 2, 3]
+    assert record.tries[0]["method.C"] == 1.0
+    scores = [each["score"] for each in record.tries]
+    (chosen,) = (each for each in record.tries if each["chosen"])
+    assert chosen["try"] == scores.index(max(scores)), "the first of the best"
+    by_hand = trained(with_options(replace(config, tune=0), {"method.C": chosen["method.C"]}), wdbc, trials=(0,))
+    for metric in ("accuracy", "log_loss", "auroc"):
+        assert record.rows[0][metric] == pytest.approx(by_hand.rows[0][metric], abs=1e-9)
+    assert record.rows[0]["fits"] == 4
+
+
+def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import log_loss
+
+    from scarf_lightning.data.trials import prepare_trials
+    from scarf_lightning.randomness import Streams
+
+    config = config_of("method=logistic")
+    parts = build_parts(config)
+    data = prepare_trials(wdbc, [0], Streams(0, wdbc.hash), regime=parts.regime, scaling=parts.scaling, fit_on="all")
+    record = tuned(wdbc, "method=logistic", "finetune.metric=log_loss", trials=(0,))
+
+    rows = [data.preprocessing.apply(wdbc.values[of[0]], 0) for of in (data.train, data.validation)]
+    labels = [wdbc.labels[of[0]] for of in (data.train, data.validation)]
+    for each in record.tries:
+        direct = LogisticRegression(C=each["method.C"], max_iter=10_000).fit(rows[0], labels[0])
+        assert each["metric"] == "log_loss"
+        assert each["score"] == pytest.approx(log_loss(labels[1], direct.predict_proba(rows[1])), abs=1e-4)
+    assert [each["chosen"] for each in record.tries].index(True) == np.argmin([each["score"] for each in record.tries])
+
+
+def test_what_networks_are_tuned_by() -> None:
+    assert set(search_space(config_of("pretrain=scarf"))) == {
+        "pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "corruption.rate",
+        "loss.temperature",
+    }  # fmt: skip
+    assert set(search_space(config_of("pretrain=none"))) == {"finetune.learning_rate", "network.encoder.width"}
+
+
+@pytest.mark.parametrize("method", names("method"))
+def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
+    few = ["regime=few"] if facts("method")[method].variables["needs_unlabelled_rows"] else []
+    config = config_of(f"method={method}", *few)
+    space = search_space(config)
+
+    assert space
+    for name, (kind, *values) in space.items():
+        for value in values:
+            changed = with_options(config, {name: value})
+            build_parts(changed)
+            assert kind in ("float", "int", "log", "log_int", "one_of")
+
+
+def scored(config: Config, scores: list[float]) -> tuple[list[Any], int]:
+    given = iter(scores)
+    return tune(config, 7, lambda tried: (tried.method["C"], next(given)))
+
+
+def test_a_try_that_diverged_is_never_chosen_while_another_is_there() -> None:
+    config = config_of("method=logistic", "tune=3")
+
+    tries, best = scored(config, [float("nan"), 0.2, 0.9])
+    assert best == 2
+    assert [each.came for each in tries] == [each.options["method.C"] for each in tries]
+    assert scored(config, [float("nan")] * 3)[1] == 0
+    assert scored(config, [0.5] * 3)[1] == 0
+
+
+def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
+    config = config_of("method=logistic", "tune=15")
+    score = {}
+
+    def train(tried: Config) -> tuple[None, float]:
+        score[len(score)] = -abs(np.log10(tried.method["C"]) - 2)
+        return None, score[len(score) - 1]
+
+    tries, _ = tune(config, 11, train)
+
+    ranges = {"method.C": optuna.distributions.FloatDistribution(1e-4, 1e4, log=True)}
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=11))
+    study.add_trial(optuna.trial.create_trial(value=-2.0, params={"method.C": 1.0}, distributions=ranges))
+    for each in tries[1:]:
+        asked = study.ask(ranges)
+        assert asked.params["method.C"] == each.options["method.C"]
+        study.tell(asked, -abs(np.log10(asked.params["method.C"]) - 2))
+
+
+def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
+    plain, few, more = (config_of("pretrain=scarf", f"tune={n}") for n in (0, 5, 6))
+
+    assert "tune" not in canonical(plain)
+    assert len({fingerprint(identity(config, DATA_HASH)) for config in (plain, few, more)}) == 3
+    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in (plain, few, more)}) == 1
+
+
+def test_the_history_is_kept_with_its_hash(wdbc: Table, tmp_path: Path) -> None:
+    config = config_of("method=logistic", "tune=3")
+    store = CellStore(tmp_path, identity(config, wdbc.hash))
+    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **OF_WDBC)
+    record = tuned(wdbc, "method=logistic")
+    store.add(record)
+
+    kept = load_cell(store.fingerprint, tmp_path).tries
+    assert kept.to_dict("records") == list(record.tries)
+
+    (file,) = store.folder.glob("stacks/*/tries.parquet")
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    assert store.missing([0, 1]) == [0, 1], "a damaged history is a damaged record"
+
+
+def test_the_weights_of_tuned_networks_are_not_kept() -> None:
+    with pytest.raises(UsageError, match="keep_weights=true does not go with tune"):
+        check_combination(config_of("tune=2", "keep_weights=true"))
+
+
+def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(UsageError, match=r"tune=N needs the package optuna: install it with .*\[tune\]"):
+        build_parts(config_of("tune=2"))
