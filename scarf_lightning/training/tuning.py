@@ -2,6 +2,7 @@
 
 import logging
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -48,6 +49,9 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
     from optuna.trial import TrialState
 
     optuna.logging.set_verbosity(logging.WARNING)  # a line a try is no use
+    # Optuna 2.10 warns of what later versions have settled.
+    warnings.filterwarnings("ignore", module="optuna")
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     metric, space = tuning_metric(config), search_space(config)
     study = optuna.create_study(
         direction="maximize" if metric.higher_is_better else "minimize", sampler=optuna.samplers.TPESampler(seed=seed)

@@ -142,13 +142,15 @@ def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
 
     tries, _ = tune(config, 11, train)
 
-    ranges = {"method.C": optuna.distributions.FloatDistribution(1e-4, 1e4, log=True)}
+    def objective(trial: optuna.Trial) -> float:
+        asked.append(trial.suggest_float("method.C", 1e-4, 1e4, log=True))
+        return float(-abs(np.log10(asked[-1]) - 2))
+
+    asked: list[float] = []
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=11))
-    study.add_trial(optuna.trial.create_trial(value=-2.0, params={"method.C": 1.0}, distributions=ranges))
-    for each in tries[1:]:
-        asked = study.ask(ranges)
-        assert asked.params["method.C"] == each.options["method.C"]
-        study.tell(asked, -abs(np.log10(asked.params["method.C"]) - 2))
+    study.enqueue_trial({"method.C": 1.0})
+    study.optimize(objective, n_trials=15)
+    assert asked == [each.options["method.C"] for each in tries]
 
 
 def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
