@@ -4,6 +4,7 @@ import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -12,6 +13,12 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scarf_lightning.sweeping.expand import Request
+    from scarf_lightning.sweeping.survey import Surveyed
 
 EXTRAS = {
     "joblib": ("hydra_joblib_launcher", "joblib"),
@@ -73,9 +80,16 @@ class ScarfSweeper(Sweeper):
         assert self.config is not None
         assert self._launcher is not None
         request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
-        status = run(request, self._launcher, self._launcher_name)
+        status = run(request, self._launcher, self._launcher_name, conclude)
         if status:
             sys.exit(status)
+
+
+def conclude(request: "Request", surveyed: "Sequence[Surveyed]") -> list[str]:
+    """What the end of a run says; pandas is imported only then."""
+    from scarf_lightning.report.ending import answer_of_run
+
+    return answer_of_run(request, surveyed)
 
 
 def _sweeps_folder(config: DictConfig) -> Path:

@@ -3,7 +3,7 @@
 from .claims import LostClaimError, folder_time, give_back, is_claimed
 from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
-from .files import check_folder
+from .files import check_folder, write_whole
 from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, described_cells, load
 from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
@@ -42,4 +42,5 @@ __all__ = [
     "read_curves",
     "read_environments",
     "read_failure",
+    "write_whole",
 ]

@@ -17,10 +17,19 @@ from rich.table import Table
 
 from ..console.reading import reading_report
 from ..console.screen import screen
-from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
+from ..console.tables import (
+    Row,
+    cell_table,
+    describe,
+    full_table,
+    shared_axes,
+    shared_trials,
+    summary_table,
+    sweep_table,
+)
 from ..errors import UsageError
 from ..escaping import escaped
-from ..results import check_folder, give_back
+from ..results import check_folder, give_back, write_whole
 from .cell import Cell, distinct
 from .chunks import Chunk, make_chunks, written
 from .cost import CostModel
@@ -31,19 +40,23 @@ from .survey import State, Surveyed, survey
 
 LONGEST_TABLE = 200
 """Cells that are shown a line each; of more, a line for each setting, over the datasets."""
+TABLES = "tables"
+"""The folder, in that of the results, of the tables that runs end with."""
+Conclude = Callable[[Request, Sequence[Surveyed]], Sequence[str]]
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
 """How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(request: Request, launcher: Launcher, name: str) -> int:
+def run(request: Request, launcher: Launcher, name: str, conclude: Conclude | None = None) -> int:
     """Train what is not finished, print what came out, and return the exit status.
 
     Args:
         request: the cells.
         launcher: what starts jobs.
         name: of the launcher.
+        conclude: what several cells amount to, in sentences.
     """
     for reason in request.left_out:
         screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
@@ -72,7 +85,7 @@ def run(request: Request, launcher: Launcher, name: str) -> int:
         with nullcontext() if cells[0].is_alone else progress.shown():
             problems = _train([each.cell for each in waiting], launcher, deal)
     after = survey(cells) if waiting else before
-    _show(after, n_skipped=len(cells) - len(waiting))
+    _show(after, request, conclude, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
     for problem in problems:
@@ -189,14 +202,19 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
             console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True, markup=False)
 
 
-def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
+def _show(surveyed: Sequence[Surveyed], request: Request, conclude: Conclude | None, *, n_skipped: int) -> None:
     console = screen()
     shown = [(each.axes, each.rows) for each in surveyed]
     if len(shown) > 1:
-        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}")
-        console.print(sweep_table(shown) if len(shown) <= LONGEST_TABLE else summary_table(shown))
+        trials = shared_trials(shown)
+        each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
+        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}{each_has}")
+        console.print(sweep_table(shown, console.width) if len(shown) <= LONGEST_TABLE else summary_table(shown))
+        for sentence in conclude(request, surveyed) if conclude else ():
+            console.print(sentence, soft_wrap=True)
         if n_skipped:
             console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
+        console.print(_keep_table(shown, surveyed[0].cell), soft_wrap=True)
     else:
         (each,) = surveyed
         store = each.cell.store()
@@ -207,3 +225,14 @@ def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
     results = surveyed[0].cell.results
     if results.exists():
         console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)
+
+
+def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:
+    """Write the table with all its columns beside the results, and say where."""
+    name = Path(cell.config.sweeps).stem if cell.config.sweeps else "last_run"
+    file = cell.results.absolute() / TABLES / f"{name}.csv"
+    try:
+        write_whole(file, full_table(shown))
+    except OSError as error:
+        return f"The full table could not be written: {error}."
+    return f"The full table, with every metric, is {file}"

@@ -31,8 +31,6 @@ DATASETS = (2, 6, 18, 69)
 SPREAD = 0.02
 """Standard deviation of the differences of trials in *normal*, and the scale of those of datasets."""
 ROWS = 569
-BOUNDS = (0.3, 0.6, 0.9 - 1e-9, 1.0)
-"""Of predicted chances; from 0.9 on it is said that the trials settle it."""
 CORRELATION = TEST_TO_TRAIN / (1 + TEST_TO_TRAIN)
 
 
@@ -98,21 +96,23 @@ def main() -> None:
         (one_dataset, "trials", TRIALS, draws),
         (many_datasets, "datasets", DATASETS, draws // 4),
     ):
-        predicted: dict[float, list[bool]] = {}
+        asked: list[bool] = []
+        unlikely: list[float] = []
         for world, n, truth in product(WORLDS, sizes, TRUTHS):
             found = [simulate(random, world, truth, n) for _ in range(n_draws)]
             answers = Counter(verdict.answer for verdict, _, _ in found)
-            for verdict, later, _ in found:
-                if later is not None:
-                    settled = later.answer != "cannot tell yet"
-                    predicted.setdefault(min(bound for bound in BOUNDS if verdict.chance <= bound), []).append(settled)
+            asked += [later.answer != "cannot tell yet" for _, later, _ in found if later is not None]
+            unlikely += [v.chance for v, _, _ in found if v.more is None and not np.isnan(v.chance)]
             shares = "  ".join(f"{100 * answers[answer] / n_draws:{len(answer)}.1f}" for answer in ANSWERS)
             decided = 100 * np.mean([each for _, _, each in found])
             name = f"{world}, {n} {what}, +{100 * truth:g} points"
             print(f"{name:34}{shares}  {decided:13.1f}", flush=True)
-        for bound in sorted(predicted):
-            n_asked, share = len(predicted[bound]), 100 * np.mean(predicted[bound])
-            print(f"More {what}, chance predicted up to {bound:g}: {n_asked} times, settled {share:.1f} %", flush=True)
+        settled = f", which settled {100 * np.mean(asked):.1f} %" if asked else ""
+        print(
+            f"More {what} asked for: {len(asked)} times{settled}; not asked for, as too unlikely to settle it: "
+            f"{len(unlikely)} times, with a chance of {100 * np.mean(unlikely):.0f} % on average",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
