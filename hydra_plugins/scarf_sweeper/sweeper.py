@@ -73,13 +73,17 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> None:
-        from scarf_lightning.sweeping.expand import expand
+        from scarf_lightning.console.screen import doing
+
+        with doing("Importing the configuration"):
+            from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
-        request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
+        with doing("Reading the configuration"):
+            request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
         status = run(request, self._launcher, self._launcher_name, conclude)
         if status:
             sys.exit(status)

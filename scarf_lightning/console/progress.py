@@ -40,7 +40,7 @@ class StackProgress(pl.Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         stopping, epoch = self._stopping, int(self._stopping.epochs.max())
-        training = f"{len(stopping.active)} of {len(stopping.trials)} trials training"
+        training = f"{len(stopping.active)} of {len(stopping.trials)} trials"
         best = f"best {stopping.monitor.removeprefix('validation_')} {stopping.best.mean():.4f}"
         state = f"{training}, epoch {epoch}, {best}"
         self._progress.update(self._task, state=state, left=self._time_left(epoch))

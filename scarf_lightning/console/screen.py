@@ -1,5 +1,6 @@
 """The consoles that everything is printed on."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +19,12 @@ class Screen(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(escaped(text), **options)
+
+
+def doing(what: str) -> AbstractContextManager[object]:
+    """Say on a terminal what is being done, for as long as it takes; a file or a pipe is told nothing."""
+    console = screen(stderr=True)
+    return console.status(f"{what} ...") if console.is_terminal else nullcontext()
 
 
 def screen(*, stderr: bool = False) -> Console:

@@ -55,6 +55,14 @@ def cell_table(rows: Sequence[Row]) -> Table:
     return table
 
 
+def result_in_words(rows: Sequence[Row]) -> str:
+    """What came out of a cell: ``accuracy 0.9614 (0.9388 to 0.9840)``."""
+    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    if not mean:
+        return "all trials diverged"
+    return f"{CHOSEN.label} {mean}" + (f" ({interval})" if interval else "")
+
+
 def n_diverged(rows: Sequence[Row]) -> int:
     """How many trials diverged."""
     return sum(row.get("diverged") is not None for row in rows)

@@ -16,7 +16,7 @@ from hydra.plugins.launcher import Launcher
 from rich.table import Table
 
 from ..console.reading import reading_report
-from ..console.screen import screen
+from ..console.screen import doing, screen
 from ..console.tables import (
     Row,
     cell_table,
@@ -76,9 +76,11 @@ def run(request: Request, launcher: Launcher, name: str, conclude: Conclude | No
     waiting = [each for each in before if each.state is not State.FINISHED]
     problems: list[str] = []
     if waiting:
-        _check_parts([each.cell for each in waiting])
         for results in {each.cell.results for each in waiting}:
             check_folder(results, writable=True)
+        n_done = len(cells) - len(waiting)
+        with doing(f"{len(waiting)} of {len(cells)} cells to train, {n_done} finished; importing torch and Lightning"):
+            _check_parts([each.cell for each in waiting])
         model = CostModel(before)
         deal = partial(make_chunks, settings=options.chunk, model=model, launcher=name)
         progress = SweepProgress(before, model, screen(stderr=True))
@@ -170,8 +172,12 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     problems = []
     for cell in cells:
         try:
-            build_parts(cell.config)
             cell.source.check()
+        except UsageError as error:
+            problems.append(str(error))
+    for cell in cells if not problems else ():  # torch is not imported to say that a file is missing
+        try:
+            build_parts(cell.config)
         except UsageError as error:
             problems.append(str(error))
     if problems:
