@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from hydra import initialize_config_dir
@@ -102,10 +102,16 @@ def main(arguments: Sequence[str]) -> int:
     problems = []
     for place in dict.fromkeys(cell.parent for cell in results.folders.values()):
         cells = [cell.name for cell in results.folders.values() if cell.parent == place]
-        problems += upload_sweep(place, cells, subject.name, index.parent, logger)
+        made = {"command": shlex.join(["python", "report.py", *arguments])} | asdict(options)
+        problems += upload_sweep(place, cells, subject.name, index.parent, logger, made, say)
     for problem in problems:
         sys.stderr.write(f"{escaped(problem)}\n")
     return 1 if problems else 0
+
+
+def say(sentence: str) -> None:
+    """How far the upload is; results stand on the other channel."""
+    sys.stderr.write(f"{escaped(sentence)}\n")
 
 
 def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Subject:

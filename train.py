@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scarf_lightning.data.sources import LastTable
     from scarf_lightning.loggers import CellView
     from scarf_lightning.sweeping.cell import Cell
+    from scarf_lightning.training.telling import Tell
 
 
 @hydra.main(config_path="conf", config_name="train", version_base="1.3")
@@ -106,12 +108,25 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
         )
         missing = store.missing(range(config.trials))
         together = 1 if parts.splitting.is_ragged else config.trainer.trials_per_stack
-        for company in hardware.stacks(missing, together):
-            stack = [trial for trial in company if trial in missing]
-            shown = console if cell.is_alone else None
-            record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
-            store.add(record, claim)
+        with live_view(cell, store.fingerprint, table.name) as tell:
+            for company in hardware.stacks(missing, together):
+                stack = [trial for trial in company if trial in missing]
+                shown = console if cell.is_alone else None
+                record = train_stack(
+                    config, parts, table, stack, pretrained, hardware, shown, company=company, tell=tell
+                )
+                store.add(record, claim)
     return True
+
+
+def live_view(cell: "Cell", fingerprint: str, dataset: str) -> "AbstractContextManager[Tell | None]":
+    """Whom to tell of each epoch while the cell trains."""
+    if cell.config.logger.name == "none":
+        return nullcontext()
+    from scarf_lightning.loggers import live_curves, run_name
+
+    name = run_name(dataset, cell.overrides, cell.name or None)
+    return live_curves(cell.config.logger, cell.results, fingerprint, name, cell.group)
 
 
 def show_cell(cell: "Cell", console: "Console") -> None:
@@ -137,12 +152,12 @@ def view_of(cell: "Cell") -> "CellView":
     from scarf_lightning.results import read_failure
 
     failure, store = read_failure(cell.results, cell.key), cell.store()
-    group = Path(cell.config.sweeps).stem if cell.config.sweeps else "cells"
+    named = {"group": cell.group, "name": cell.name or None}
     why = None if failure is None else failure.error
     if store is not None and store.is_described:
-        return cell_view(store.fingerprint, cell.results, group=group, failure=why)
+        return cell_view(store.fingerprint, cell.results, failure=why, **named)
     dataset = str(cell.axes()["dataset"])
-    return unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), group=group, failure=why or "")
+    return unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), failure=why or "", **named)
 
 
 def end_on_sigterm() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
 from ..escaping import spreadsheet
 from ..metrics import METRICS, Metric, metrics
+from .screen import Screen
 
 Row = dict[str, Any]
 
@@ -100,7 +100,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
 
 def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
     """What varies may be folded where it is too wide; what came out is whole."""
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for heading in varying:
         table.add_column(heading, overflow="fold")
     for heading in outcomes:
@@ -111,7 +111,7 @@ def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Seque
 
 
 def _natural_width(table: Table) -> int:
-    unbounded = Console(width=UNBOUNDED)
+    unbounded = Screen(width=UNBOUNDED)
     return Measurement.get(unbounded, unbounded.options, table).maximum
 
 

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
 from rich.console import Console, Group
@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from ..console.tables import result_in_words
-from .cell import Cell
 from .cost import CostModel, pretraining, supervised
 from .survey import State, Surveyed, survey
 
@@ -40,7 +39,6 @@ class SweepProgress:
         self._cost = {each.cell.key: self._expected(each) for each in self._unfinished}
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
-        self._name = apart([each.cell for each in surveyed])
         self._counts, self._training, self._last, self._left = "", "", "", TIME_UNKNOWN
         self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
 
@@ -66,9 +64,9 @@ class SweepProgress:
         self._left = self._time_left(surveyed)
         failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
         self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
-        self._training = _some([self._name(each.cell) for each in surveyed if each.state is State.RUNNING])
+        self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
         if finished := [each for each in surveyed if each.state is State.FINISHED]:
-            self._last = f"{self._name(finished[-1].cell)}: {result_in_words(finished[-1].rows)}"
+            self._last = f"{finished[-1].cell.called}: {result_in_words(finished[-1].rows)}"
         now = time.monotonic()
         due = now - self._last_line > SECONDS_BETWEEN_LINES
         if not self._console.is_terminal and due and len(self._unfinished) < before:
@@ -109,17 +107,6 @@ class SweepProgress:
         if not done:
             return TIME_UNKNOWN
         return f"{_clock(left * (time.monotonic() - self._started) / done)} left"
-
-
-def apart(cells: Sequence[Cell]) -> Callable[[Cell], str]:
-    """What cells of one run are called: what is asked of one and not of all."""
-    shared = set.intersection(*(set(cell.overrides) for cell in cells))
-
-    def name(cell: Cell) -> str:
-        own = [override for override in cell.overrides if override not in shared]
-        return " ".join(own) or cell.label
-
-    return name
 
 
 def _some(names: Sequence[str]) -> str:

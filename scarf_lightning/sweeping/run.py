@@ -30,7 +30,7 @@ from ..console.tables import (
 from ..errors import UsageError
 from ..escaping import escaped
 from ..results import check_folder, give_back, write_whole
-from .cell import Cell, distinct
+from .cell import Cell, distinct, named
 from .chunks import Chunk, make_chunks, written
 from .cost import CostModel
 from .expand import Request
@@ -60,7 +60,7 @@ def run(request: Request, launcher: Launcher, name: str, conclude: Conclude | No
     """
     for reason in request.left_out:
         screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
-    cells = distinct(request.cells)
+    cells = named(distinct(request.cells))
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config

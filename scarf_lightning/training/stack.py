@@ -22,6 +22,7 @@ from ..randomness import Streams
 from ..results import PretrainingStore, StackRecord
 from .environment import environment
 from .pretraining import pretrain
+from .telling import EpochTeller, Tell
 
 
 def train_stack(
@@ -34,6 +35,7 @@ def train_stack(
     console: Console | None,
     *,
     company: Sequence[int] | None = None,
+    tell: Tell | None = None,
 ) -> StackRecord:
     """Pre-train where the cell says so, train the method, measure on the test rows.
 
@@ -46,11 +48,13 @@ def train_stack(
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
         company: the trials to train at once, these among them; None for these alone.
+        tell: told of each epoch while it trains, see `EpochTeller`.
     """
     together = list(trials if company is None else company)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
-        return [StackProgress(phase, stopping, max_epochs, console)] if console else []
+        shown: list[Callback] = [StackProgress(phase, stopping, max_epochs, console)] if console else []
+        return [*shown, *([EpochTeller(phase, stopping, tell)] if tell else [])]
 
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)

@@ -10,7 +10,7 @@ from rich.console import Console
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping import progress as module
-from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.cell import Cell, named
 from scarf_lightning.sweeping.cost import CostModel
 from scarf_lightning.sweeping.progress import SweepProgress
 from scarf_lightning.sweeping.survey import survey
@@ -120,9 +120,17 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_nothing_of_it_is_cut_off_on_a_narrow_terminal(tmp_path: Path, clock: Clock, width: int) -> None:
     shared = ("dataset=csv", "dataset.path=some/folder/of/mine/customers.csv")
-    names = [("corruption=gaussian", "network.encoder.width=1024", f"finetune.batch_size={n}") for n in range(512, 515)]
+    names = [
+        (
+            f"corruption.rate=0.{n}",
+            f"network.encoder.width={n}000",
+            f"finetune.batch_size={n}12",
+            f"loss.temperature={n}",
+        )
+        for n in range(1, 4)
+    ]
     cells = [some_cell(*shared, *own, seed=n, paths=results_in(tmp_path)) for n, own in enumerate(names)]
-    progress, out = watching(cells, terminal=True, width=width)
+    progress, out = watching(named(cells), terminal=True, width=width)
     finish(cells[0])
     store = cells[1].store()
     assert store is not None
