@@ -13,6 +13,7 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from scarf_lightning.config import load_plugins, named_plugins, offer
 from scarf_lightning.config.typed import explain
 from scarf_lightning.errors import UsageError
 from scarf_lightning.escaping import escaped
@@ -23,7 +24,7 @@ from scarf_lightning.report.commands import by_cells, by_sweep
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing, read_drawings
 from scarf_lightning.report.making import NothingFinishedError, make_report, write_report
-from scarf_lightning.report.reading import WantedCell, cells_of_folder, narrowed, read_results
+from scarf_lightning.report.reading import WantedCell, cells_of_folder, narrowed, plugins_of, read_results
 from scarf_lightning.results import axis_columns, identity, read_failure
 from scarf_lightning.sweeping.cell import Cell, distinct
 from scarf_lightning.sweeping.composer import Composer
@@ -43,6 +44,7 @@ python report.py results=FOLDER [AXIS=OPTION ...]   everything in a folder, or w
   adjust=holm|none              correction over datasets (none)
   alpha=0.05                    a difference counts where p is below it
   nemenyi=true|false            bars of critical-difference diagrams: Nemenyi's, or Wilcoxon-Holm's (false)
+  plugins=[MODULE]              modules of parts and metrics; of a folder those that its cells were trained with
   upload=wandb|tensorboard|both make views of all cells and of the report; logger.wandb.mode=online sends them
 """
 
@@ -65,14 +67,22 @@ def main(arguments: Sequence[str]) -> int:
     given = {key: value for key, sign, value in (a.partition("=") for a in arguments) if sign and key in OURS}
     shown_by = tuple(argument for argument in arguments if argument.startswith("logger."))
     overrides = [a for a in arguments if a.partition("=")[0] not in given and a not in shown_by]
+    folder = Path(given["results"]) if "results" in given else None
+    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
+    plugins = named_plugins(overrides) if any(o.startswith("plugins=") for o in overrides) else plugins_of(kept)
+    offer(plugins)
+    load_plugins(plugins)
     options = report_options.read_options({key: given[key] for key in report_options.NAMES if key in given})
     if given.get("upload", "both") not in UPLOADS:
         raise UsageError(f"upload={given['upload']} is unknown; the options are: {', '.join(UPLOADS)}.")
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         master = loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
-        folder = Path(given["results"]) if "results" in given else None
-        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, overrides)
+        if folder is None:
+            subject = of_sweep(overrides, loader, master)
+        else:
+            conditions = [override for override in overrides if not override.startswith("plugins=")]
+            subject = of_folder(folder, kept, damaged, conditions)
         compose = Composer(loader, master)
         usual = axis_columns(identity(compose(()), ""))
         results = read_results(subject.cells, subject.damaged, usual)
@@ -134,9 +144,8 @@ def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig)
     )
 
 
-def of_folder(folder: Path, overrides: Sequence[str]) -> Subject:
+def of_folder(folder: Path, cells: list[WantedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
     """The cells of a folder that have these options, and no file that says what to draw of them."""
-    cells, damaged = cells_of_folder(folder)
     name = folder.resolve().name
     return Subject(name, " ".join(["Everything in", name, *overrides]), narrowed(cells, overrides), damaged)
 

@@ -152,12 +152,14 @@ def view_of(cell: "Cell") -> "CellView":
     from scarf_lightning.results import read_failure
 
     failure, store = read_failure(cell.results, cell.key), cell.store()
-    named = {"group": cell.group, "name": cell.name or None}
+    name, group = cell.name or None, cell.group
     why = None if failure is None else failure.error
     if store is not None and store.is_described:
-        return cell_view(store.fingerprint, cell.results, failure=why, **named)
+        return cell_view(store.fingerprint, cell.results, failure=why, name=name, group=group)
     dataset = str(cell.axes()["dataset"])
-    return unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), failure=why or "", **named)
+    return unstored_view(
+        cell.key, dataset, cell.overrides, asdict(cell.config), failure=why or "", name=name, group=group
+    )
 
 
 def end_on_sigterm() -> None:
@@ -176,7 +178,14 @@ def run() -> int:
         from scarf_lightning.console.help import help_page
         from scarf_lightning.console.screen import screen
 
-        screen().print(help_page(Path(__file__).parent / "conf"))
+        conf = Path(__file__).parent / "conf"
+        asked = [axis for axis in sys.argv[1:] if (conf / axis).is_dir()]
+        if asked:
+            from scarf_lightning.console.axis_help import axis_page
+
+            screen().print(*(axis_page(conf, axis) for axis in asked))
+            return 0
+        screen().print(help_page(conf))
         return 0
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames

@@ -134,7 +134,7 @@ def _schema_of(dotted: str, axis: str, choice: str) -> tuple[type[Any] | None, s
         if not is_dataclass(kind):
             break
         schema = kind
-    if is_dataclass(schema) and name in _names(schema) and schema is not Config or not groups:
+    if (is_dataclass(schema) and name in _names(schema) and schema is not Config) or not groups:
         return schema, name
     part = "pretrain" if axis == "cotrain" else axis
     return (options(part).get(choice) if part in BASES else None), name
@@ -179,8 +179,6 @@ def _answer(schema: type[Any], name: str, value: Any) -> str:
             if check is not None:
                 check()
         except ValueError as error:
-            found = re.match(rf"{name} must (?:be )?(?:one of )?(.*?)(?:, not .*)?$", str(error), flags=re.S)
+            found = re.match(rf"{name} must (?:be |lie )?(?:one of )?(.*?)(?:, not .*)?$", str(error), flags=re.S)
             return found[1].replace("\0", "") if found else ""
     return ""
-
-

@@ -54,7 +54,8 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
                     scalar(f"{group}/{curve}", value, int(step))
         for metric, value in view.summary.items():
             scalar(f"summary/{metric}", value, 0)
-        for summary in hparams(dict(_flat(view.config)), dict.fromkeys((f"summary/{m}" for m in view.summary), 0.0)):
+        results_by = dict.fromkeys((f"summary/{metric}" for metric in view.summary), 0.0)
+        for summary in hparams(dict(_flat(view.config)), results_by):  # type: ignore[no-untyped-call]
             writer.file_writer.add_summary(summary)
         texts = {"config": yaml.safe_dump(view.config), "tags": " ".join(view.tags), "failure": view.failure}
         for tag, text in texts.items():

@@ -42,7 +42,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     with open_run(settings.wandb, results, view.id, described, failed=view.failure is not None) as run:
         if view.failure is not None:
             run.notes = view.failure
-        shown = run.summary.get("trials") if run.resumed else None
+        shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
         curves_of = {} if shown == len(view.trials) else mean_curves(view.curves, per_trial=settings.per_trial)
         for phase, curves in curves_of.items():
             place = phase if shown is None else f"{phase}, {len(view.trials)} trials"

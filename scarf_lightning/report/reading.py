@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..config import named_plugins
 from ..errors import UsageError
 from ..metrics import metrics
 from ..results import axis_columns, described_cells, read_cell, read_curves, read_environments
@@ -158,6 +159,11 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
         axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | axis_columns(cell["identity"])
         wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"])))
     return wanted, damaged
+
+
+def plugins_of(cells: Sequence[WantedCell]) -> list[str]:
+    """The modules that the cells' own commands named, without which their parts and metrics are not known."""
+    return list(dict.fromkeys(name for cell in cells for name in named_plugins(cell.overrides)))
 
 
 def narrowed(cells: Sequence[WantedCell], conditions: Sequence[str]) -> list[WantedCell]:

@@ -81,7 +81,8 @@ class Composer:
         """Overrides that change a section in common, together, in their order; and all that they change."""
         groups: list[tuple[frozenset[str], tuple[str, ...]]] = []
         for override in overrides:
-            sections, together = self._changed_by(override), (override,)
+            sections = self._changed_by(override)
+            together: tuple[str, ...] = (override,)
             for group in [group for group in groups if group[0] & sections]:
                 groups.remove(group)
                 sections, together = sections | group[0], (*group[1], *together)
