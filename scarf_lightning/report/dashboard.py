@@ -113,7 +113,6 @@ def main(arguments: Sequence[str]) -> int:
     sweep = read_sweep(names[0], SWEEPS)
     report = Path(options["report"] or f"reports/{sweep.name}")
     figures = sorted({path.stem for path in report.rglob("*.png")})
-    metric = metric_named(options["metric"])
     made = workspace(
         sweep, figures, entity=options["entity"], project=options["project"], metric=metric_named(options["metric"])
     )
