@@ -6,6 +6,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.default_element import GroupDefault
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -112,7 +113,7 @@ class Composer:
             raise UsageError(f"{group} has no file {name}")
         sections = set(loaded.config) if loaded.header.get("package") == "_global_" else {group}
         for default in loaded.defaults_list:
-            if default.override:
+            if isinstance(default, GroupDefault) and default.override:
                 other = default.group.lstrip("/")
                 sections |= self._changed_by(f"{other}={default.value}")
         return frozenset(sections) & SECTIONS

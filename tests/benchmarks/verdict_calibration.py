@@ -5,9 +5,9 @@
 Three worlds in which the truth is known. In *normal* the differences of trials are normal, and correlated as splits of
 one table are by Nadeau and Bengio's estimate; in *quiet* they are so too, and spread a tenth as far. In *rows* a table
 has 569 rows, each trial draws 70 % of them to train and 20 % for the test, its training rows move each classifier, and
-these are right on a row or not: accuracies are counts, and the correlation of overlapping splits is what it is. The true
-differences of datasets spread around their mean: normally, or in *rows* with the heavy tails of Student's t with three
-degrees of freedom.
+these are right on a row or not: accuracies are counts, and the correlation of overlapping splits is what it is.
+True differences of datasets spread around their mean: normally, or in *rows* with the heavy tails of Student's t with
+three degrees of freedom.
 """
 
 import argparse
