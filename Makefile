@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 ALL_MARKS := not gpu
 
-.PHONY: ablation test test-all check format benchmark mutants clean
+.PHONY: ablation test test-all check format docs benchmark mutants clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
@@ -25,9 +25,14 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(INSTALLED)
+	$(BIN)/python -m scarf_lightning.config.options_page > docs/.options.md
+	mv docs/.options.md docs/options.md
+
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.step_time
 	$(BIN)/python -m tests.benchmarks.network_time
+	$(BIN)/python -m tests.benchmarks.start_time
 	$(BIN)/python -m tests.benchmarks.skip_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time

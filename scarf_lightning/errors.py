@@ -1,5 +1,7 @@
 """The exceptions whose messages are written for the user, and the exit status of a command that ends by one."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import ClassVar
 
 
@@ -13,3 +15,9 @@ class UnfinishedError(RuntimeError):
     """Cells of a sweep did not finish: what each of them met, a line each. The others did, and are kept."""
 
     status: ClassVar[int] = 1
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that follows a sentence on a name that does not exist, with a space before it; or nothing."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -1,11 +1,15 @@
 """Text that others wrote, made safe to show: names of datasets, columns, files and classes."""
 
 import unicodedata
+from typing import Any
 
 KEPT = "\n\t"
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal acts on instead of showing: controls, directions of writing, lone surrogates."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula if an entry begins with it (CWE-1236)."""
 
 
 def escaped(text: str, kept: str = KEPT) -> str:
@@ -18,6 +22,13 @@ def escaped(text: str, kept: str = KEPT) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) if character not in kept else character for character in text)
+
+
+def spreadsheet(value: Any) -> Any:
+    """A value of a CSV file; a text that a spreadsheet would take for a formula is one no more."""
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
 
 
 def _shown(character: str) -> str:

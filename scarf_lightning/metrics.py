@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -91,7 +91,8 @@ def metric_named(name: str) -> Metric:
     """
     known = {metric.name: metric for metric in metrics()}
     if name not in known:
-        raise UsageError(f"metric={name} is unknown; the metrics are: {', '.join(known)}.")
+        said = f"metric={name} is unknown; the metrics are: {', '.join(known)}."
+        raise UsageError(said + did_you_mean(name, known))
     return known[name]
 
 

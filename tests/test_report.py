@@ -3,11 +3,13 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.cells import finish
+from scarf_lightning.results import CellStore, identity
+from tests.cells import OF_WDBC, finish, some_config, some_record
 from tests.composing import ROOT, cells_of
 from tests.report.store import fill_store
 
@@ -64,7 +66,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
     assert first == ran.stdout.splitlines()[0]
     assert first.endswith(", +40.00 points of accuracy.")
-    assert "go on to 10: python train.py sweeps=quick regime=full method=control trials=10" in ran.stdout
+    assert "go on to 10 trials: python train.py sweeps=quick regime=full method=control trials=10" in ran.stdout
 
 
 def test_everything_in_a_folder(tmp_path: Path) -> None:
@@ -101,6 +103,35 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
         2,
         "No trial has the metric brier_score: it is younger than these results.\n",
     )
+
+
+METRIC = """
+from scarf_lightning.metrics import Metric, register
+
+register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda probabilities, labels: float(probabilities.min())))
+"""
+
+
+def test_the_plugins_that_the_cells_of_a_folder_name_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / "my_metric.py").write_text(METRIC)
+    for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
+        store = CellStore(tmp_path / "mine", identity(some_config(pretrain=pretrain), "0" * 64))
+        asked = (f"pretrain={pretrain}", "plugins=[my_metric]")
+        described = OF_WDBC | {"overrides": asked}
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **described)
+        record = some_record(range(4), pretrained=pretrain != "none")
+        store.add(replace(record, rows=[row | {"worst": first + row["trial"] / 100} for row in record.rows]))
+
+    ran = report("results=mine", "metric=worst", cwd=tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("SCARF helps on wdbc: +4.0000 better worst loss (")
+    (tmp_path / "my_metric.py").unlink()
+    gone = report("results=mine", cwd=tmp_path)
+    assert gone.returncode == 2
+    assert "my_metric" in gone.stderr
+    without = report("results=mine", "plugins=[]", cwd=tmp_path)
+    assert without.returncode == 0
 
 
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -12,6 +12,12 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scarf_lightning.sweeping.expand import Request
+    from scarf_lightning.sweeping.survey import Surveyed
 
 EXTRAS = {
     "joblib": ("hydra_joblib_launcher", "joblib"),
@@ -66,19 +72,30 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        from scarf_lightning.sweeping.expand import expand
-        from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
-        from scarf_lightning.sweeping.launching import by
+        from scarf_lightning.console.screen import doing
+
+        with doing("Importing the configuration"):
+            from scarf_lightning.sweeping.expand import expand
+            from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
+            from scarf_lightning.sweeping.launching import by
         from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
         check_hydra(self.config.hydra)
-        request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
-        surveyed = run(request, by(self._launcher), self._launcher_name)
+        with doing("Reading the configuration"):
+            request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
+        surveyed = run(request, by(self._launcher), self._launcher_name, conclude)
         remove_logs(self.config.hydra.launcher)
         return surveyed
+
+
+def conclude(request: "Request", surveyed: "Sequence[Surveyed]") -> list[str]:
+    """What the end of a run says; pandas is imported only then."""
+    from scarf_lightning.report.ending import answer_of_run
+
+    return answer_of_run(request, surveyed)
 
 
 def _sweeps_folder(config: DictConfig) -> Path:

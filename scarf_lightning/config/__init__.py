@@ -3,7 +3,7 @@
 from .combinations import canonical, check_combination, unused_options
 from .offer import offer
 from .parts import Parts, build_parts
-from .plugins import named_plugins, plugin_hashes
+from .plugins import load_plugins, named_plugins, plugin_hashes
 from .schema import Config, read
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "build_parts",
     "canonical",
     "check_combination",
+    "load_plugins",
     "named_plugins",
     "offer",
     "plugin_hashes",

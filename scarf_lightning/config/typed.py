@@ -10,7 +10,7 @@ from hydra.errors import MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 
 T = TypeVar("T")
 
@@ -45,11 +45,15 @@ def explain(error: BaseException) -> str:
     """One sentence on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return f"{group}={name} is not an option; the options of {group} are: {', '.join(error.options)}."
+        options = error.options
+        said = f"{group}={name} is not an option; the options of {group} are: {', '.join(options)}."
+        return said + did_you_mean(name, options)
     cause = error.__cause__
     if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
-        known = ", ".join(str(key) for key in cause.parent_node if key != "hydra")
-        return f"{cause.full_key} is not an option; {_where(str(cause.full_key))} are: {known}."
+        known = [str(key) for key in cause.parent_node if key != "hydra"]
+        full = str(cause.full_key)
+        said = f"{full} is not an option; {_where(full)} are: {', '.join(known)}."
+        return said + did_you_mean(full.rpartition(".")[2], known)
     message = str(error) if cause is None else f"{error} {cause}"
     return " ".join(message.split())
 
@@ -68,7 +72,8 @@ def _unknown_option(error: ConfigKeyError, schema: type[Any], path: str) -> str:
     for group in groups:
         schema = get_type_hints(schema)[group]
     full = _join(path, error.full_key or "")
-    return f"{full} is not an option; {_where(full)} are: {_names(schema) or 'none'}."
+    said = f"{full} is not an option; {_where(full)} are: {_names(schema) or 'none'}."
+    return said + did_you_mean(full.rpartition(".")[2], [field.name for field in fields(schema)])
 
 
 def _names(schema: type[Any]) -> str:

@@ -42,7 +42,7 @@ class StackProgress(pl.Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         stopping, epoch = self._stopping, int(self._stopping.epochs.max())
-        training = f"{len(stopping.active)} of {len(stopping.trials)} trials training"
+        training = f"{len(stopping.active)} of {len(stopping.trials)} trials"
         best = stopping.sign * stopping.best.mean()
         watched = f"best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
         if epoch <= stopping.unwatched:

@@ -1,6 +1,7 @@
 """The consoles that everything is printed on."""
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
@@ -43,6 +44,12 @@ class NotebookLine:
             self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(shown, raw=True)
+
+
+def doing(what: str) -> AbstractContextManager[object]:
+    """Say on a terminal what is being done, for as long as it takes; a file or a pipe is told nothing."""
+    console = screen(stderr=True)
+    return console.status(f"{what} ...") if console.is_terminal else nullcontext()
 
 
 def screen(*, stderr: bool = False) -> Console:

@@ -1,19 +1,28 @@
 """Result tables: one of a cell, one of a sweep."""
 
+import csv
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rich import box
+from rich.measure import Measurement
 from rich.table import Table
 
+from ..escaping import spreadsheet
 from ..metrics import METRICS, Metric, metrics
+from .screen import Screen
 
 Row = dict[str, Any]
 
 CHOSEN = METRICS[0]
 """What a line a cell shows."""
+OUTCOMES = ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds")
+LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
+"""What a table lacks first where the screen is narrow."""
+UNBOUNDED = 10_000
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 AXES = (
     "dataset", "split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views", "loss",
@@ -46,6 +55,14 @@ def cell_table(rows: Sequence[Row]) -> Table:
     return table
 
 
+def result_in_words(rows: Sequence[Row]) -> str:
+    """What came out of a cell: ``accuracy 0.9614 (0.9388 to 0.9840)``."""
+    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    if not mean:
+        return "all trials diverged"
+    return f"{CHOSEN.label} {mean}" + (f" ({interval})" if interval else "")
+
+
 def n_diverged(rows: Sequence[Row]) -> int:
     """How many trials diverged."""
     return sum(row.get("diverged") is not None for row in rows)
@@ -56,23 +73,79 @@ def describe(axes: Row) -> str:
     return ", ".join(f"{axis}={axes[axis]}" for axis in AXES if axes.get(axis))
 
 
-def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
+def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED) -> Table:
     """A line a cell: the axes and options in which the cells differ, then what came out.
 
-    What they share is not in the table: see `shared_axes`.
+    What they share is not in the table: see `shared_axes` and `shared_trials`. Where it is wider than the screen it
+    lacks its last columns, but never the metric nor what varies.
 
     Args:
         cells: for each cell its axis columns and the rows of its trials, none where it did not finish.
+        width: of the screen, in letters.
     """
     shown = _shown([axes for axes, _ in cells])
-    table = Table(box=box.SIMPLE_HEAD)
-    for column in shown:
-        table.add_column(column)
-    for heading in ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds"):
-        table.add_column(heading, justify="right")
-    for axes, rows in cells:
-        table.add_row(*("" if axes.get(column) is None else str(axes[column]) for column in shown), *_outcome(rows))
+    varying = {column: ["" if axes.get(column) is None else str(axes[column]) for axes, _ in cells] for column in shown}
+    outcomes = [_outcome(rows) for _, rows in cells]
+    columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
+    kept = [heading for heading in columns if any(columns[heading])]
+    if shared_trials(cells) is not None:
+        kept.remove("trials")
+    table = _laid_out(varying, {heading: columns[heading] for heading in kept})
+    for heading in LEAST_NEEDED:
+        if _natural_width(table) > width and heading in kept:
+            kept.remove(heading)
+            table = _laid_out(varying, {heading: columns[heading] for heading in kept})
     return table
+
+
+def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
+    """What varies may be folded where it is too wide; what came out is whole."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in varying:
+        table.add_column(heading, overflow="fold")
+    for heading in outcomes:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in zip(*varying.values(), *outcomes.values(), strict=True):
+        table.add_row(*line)
+    return table
+
+
+def _natural_width(table: Table) -> int:
+    unbounded = Screen(width=UNBOUNDED)
+    return Measurement.get(unbounded, unbounded.options, table).maximum
+
+
+def shared_trials(cells: Sequence[tuple[Row, Sequence[Row]]]) -> int | None:
+    """The number of trials, where every cell has as many and none diverged."""
+    numbers = {len(rows) for _, rows in cells}
+    diverged = any(n_diverged(rows) for _, rows in cells)
+    return None if diverged or len(numbers) > 1 or not any(numbers) else numbers.pop()
+
+
+def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
+    """Everything that is known of the cells, as CSV: axes and options, every metric with its interval, epochs, seconds.
+
+    Args:
+        cells: as for `sweep_table`.
+    """
+    axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
+    lines = []
+    for of_cell, rows in cells:
+        line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
+        for metric in metrics():
+            values = _defined(rows, metric)
+            ends = metric.interval(values) if values else (None, None, None)
+            line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
+        for phase in ("pretrain", "finetune"):
+            for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
+                known = [row[f"{phase}_{quantity}"] for row in rows if row[f"{phase}_{quantity}"] is not None]
+                line[f"{phase}_{quantity}"] = of_trials(known) if known else None
+        lines.append(line)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+    writer.writerow({heading: spreadsheet(heading) for heading in lines[0]})
+    writer.writerows({heading: spreadsheet(value) for heading, value in line.items()} for line in lines)
+    return text.getvalue()
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
@@ -86,13 +159,14 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
     for axes, rows in cells:
         setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
         settings.setdefault(setting, []).append(rows)
-    table = Table(*shown, box=box.SIMPLE_HEAD)
-    for heading in ("datasets finished", "of", f"mean {CHOSEN.label}"):
-        table.add_column(heading, justify="right")
-    for setting, of_datasets in settings.items():
+    varying = {column: [setting[place] for setting in settings] for place, column in enumerate(shown)}
+    outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {CHOSEN.label}": []}
+    for of_datasets in settings.values():
         means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, CHOSEN))]
-        table.add_row(*setting, str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
-    return table
+        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
+        for entries, value in zip(outcomes.values(), line, strict=True):
+            entries.append(value)
+    return _laid_out(varying, outcomes)
 
 
 def shared_axes(cells: Sequence[Row]) -> Row:
@@ -109,17 +183,18 @@ def _shown(cells: Sequence[Row]) -> list[str]:
     return [column for column in ordered if len(used[column]) > 1]
 
 
-def _outcome(rows: Sequence[Row]) -> list[str]:
+def _outcome(rows: Sequence[Row]) -> dict[str, str]:
     if not rows:
-        return ["0", "not finished", "", "", "", ""]
+        return dict.fromkeys(OUTCOMES, "") | {"trials": "0", CHOSEN.label: "not finished"}
     gone = n_diverged(rows)
-    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     epochs = []
     for phase in ("pretrain", "finetune"):
         values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
-    return [trials, *_mean_and_interval(_defined(rows, CHOSEN), CHOSEN), *epochs, f"{seconds:.1f}"]
+    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
+    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    return dict(zip(OUTCOMES, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
 
 
 def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:

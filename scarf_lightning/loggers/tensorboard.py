@@ -2,7 +2,9 @@
 
 import re
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,22 +17,26 @@ FOLDER = "tensorboard"
 
 
 def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
-    """Write a cell to ``<results>/tensorboard/<group>/<name>_<id>``; what an earlier view left there is replaced.
+    """Write a cell to ``<results>/tensorboard/<group>/<name>_<id>``; what an earlier view of it left is
+    replaced.
 
     Tags are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, ``summary/<metric>``, and as texts
-    ``config``, ``tags`` and, where the cell failed, ``failure``.
+    ``config``, ``tags`` and, where the cell failed, ``failure``. The configuration stands as hyper-parameters too, by
+    dotted names.
 
     Raises:
         UsageError: TensorBoard is not installed.
     """
     try:
         from torch.utils.tensorboard import SummaryWriter
+        from torch.utils.tensorboard.summary import hparams
     except ImportError as error:
         raise UsageError("it is not installed; install the extra `tensorboard`") from error
 
     sweep, name = (re.sub(r"[^\w.=+,-]+", "_", text)[:150] for text in (view.group, view.name))
     folder = results / FOLDER / sweep / f"{name}_{view.id}"
-    shutil.rmtree(folder, ignore_errors=True)
+    for old in (results / FOLDER).glob(f"*/*_{view.id}"):
+        shutil.rmtree(old)
     with SummaryWriter(folder) as writer:
 
         def scalar(tag: str, value: float, step: int) -> None:
@@ -48,7 +54,19 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
                     scalar(f"{group}/{curve}", value, int(step))
         for metric, value in view.summary.items():
             scalar(f"summary/{metric}", value, 0)
+        results_by = dict.fromkeys((f"summary/{metric}" for metric in view.summary), 0.0)
+        for summary in hparams(dict(_flat(view.config)), results_by):  # type: ignore[no-untyped-call]
+            writer.file_writer.add_summary(summary)
         texts = {"config": yaml.safe_dump(view.config), "tags": " ".join(view.tags), "failure": view.failure}
         for tag, text in texts.items():
             if text is not None:
                 writer.add_text(tag, f"```\n{text}\n```")
+
+
+def _flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, bool | int | float | str]]:
+    """Options by dotted names, as TensorBoard takes them."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{path}{key}.")
+        elif value is not None:
+            yield f"{path}{key}", value if isinstance(value, bool | int | float | str) else str(value)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,9 @@ CONNECTED_AFTER = 20.0
 def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     """Write a cell as one finished run; where it failed, as a failed one.
 
+    A run that the server has already goes on: where its curves are of as many trials they stay as they are, and else
+    the curves of all trials stand beside them.
+
     Raises:
         UsageError: the mode is ``online`` and nobody is logged in.
     """
@@ -38,12 +42,15 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     with open_run(settings.wandb, results, view.id, described, failed=view.failure is not None) as run:
         if view.failure is not None:
             run.notes = view.failure
-        for phase, curves in mean_curves(view.curves, per_trial=settings.per_trial).items():
-            step = f"{phase}/epoch"
+        shown = run.summary.get("trials") if run.resumed else None  # type: ignore[no-untyped-call]
+        curves_of = {} if shown == len(view.trials) else mean_curves(view.curves, per_trial=settings.per_trial)
+        for phase, curves in curves_of.items():
+            place = phase if shown is None else f"{phase}, {len(view.trials)} trials"
+            step = f"{place}/epoch"
             run.define_metric(step, hidden=True)
-            run.define_metric(f"{phase}/*", step_metric=step)
+            run.define_metric(f"{place}/*", step_metric=step)
             for epoch, values in curves.iterrows():
-                run.log({step: epoch} | {f"{phase}/{name}": float(value) for name, value in values.dropna().items()})
+                run.log({step: epoch} | {f"{place}/{name}": float(value) for name, value in values.dropna().items()})
         if len(view.trials):
             run.log({"trials_table": wandb.Table(columns=list(view.trials.columns), data=_plain(view.trials))})
         run.summary.update(view.summary)
@@ -55,7 +62,7 @@ def open_run(
 ) -> Iterator["wandb.Run"]:
     """A run of its own in ``<results>/wandb``, whatever other run is open; finished when the block is left.
 
-    An offline run of the same id gives way to it.
+    An offline run of the same id gives way to it; one that the server has is resumed.
 
     Args:
         settings: mode, project and entity.
@@ -79,6 +86,7 @@ def open_run(
             entity=settings.entity,
             mode="online" if settings.mode == "online" else "offline",
             id=None if SEARCH in os.environ else id,
+            resume="allow" if settings.mode == "online" else None,
             dir=results,
             reinit="create_new",
             settings=wandb.Settings(
@@ -99,6 +107,14 @@ def open_run(
             exit_code = int(failed)
         finally:
             run.finish(exit_code=exit_code)
+
+
+def where(results: Path, settings: WandbSettings, address: str | None) -> str:
+    """A sentence on where the runs are, and how they get to the server."""
+    if settings.mode == "online":
+        return f"The runs are at {address}"
+    folder = results.absolute() / FOLDER
+    return f"The runs are in {folder}; send them by: wandb sync {shlex.quote(str(folder))}/offline-run-*"
 
 
 def run_id(text: str) -> str:

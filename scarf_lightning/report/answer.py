@@ -1,27 +1,23 @@
 """The first screen: the answer in a sentence, a picture and a table."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from ..metrics import Metric, metrics
-from .blocks import Block, Paragraph, Section, counted, named
+from .blocks import Block, Paragraph, Section, counted
 from .commands import Commands
 from .comparisons import Comparison, compare_all
 from .competitors import distinguishing, labels
-from .effects import effect, effects_picture, interval_of, references, signed, won
+from .effects import effects_picture
 from .options import Options
 from .reading import CellResults
-from .statistics.verdict import ANSWERS, ENOUGH, FEWEST_DATASETS, FEWEST_FOR_SAME, Verdict
+from .sentences import headline, interval_of, references, signed, what_would_settle
 from .tables import NOTHING, Entry, Table, entry, table
 
 REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
-PAPERS_DATASETS = "dataset=glob(cc18-*)"
-HOPELESS = 0.3
-"""Predicted chance of an answer below which more of the same is not advised."""
 
 
 def answer_section(results: CellResults, options: Options, commands: Commands) -> Section:
@@ -34,84 +30,6 @@ def answer_section(results: CellResults, options: Options, commands: Commands) -
     blocks.append(_table(comparisons, results, options))
     blocks += [Paragraph(sentence) for sentence in what_would_settle(comparisons, commands)]
     return Section("summary", "The answer", blocks)
-
-
-def headline(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> str:
-    """The answer in one sentence, or two."""
-    where = _where(comparisons, results)
-    with_ = f"with {references(comparisons)} {where}"
-    if len(comparisons) == 1:
-        (only,) = comparisons
-        verb = {
-            "helps": f"{only.name} helps {where}",
-            "hurts": f"{only.name} hurts {where}",
-            "no practical difference": f"{only.name} makes no practical difference {where}",
-            "cannot tell yet": f"It cannot be told yet whether {only.name} helps {where}",
-        }[only.verdict.answer]
-        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}."
-    counts = Counter(each.verdict.answer for each in comparisons)
-    parts = []
-    for answer in ANSWERS[:3]:
-        those = [each for each in comparisons if each.verdict.answer == answer]
-        those = those[::-1] if answer == "hurts" else those
-        if those:
-            examples = named([f"{each.label} {effect(each, options.measure, brief=True)}" for each in those], 3)
-            plural = len(those) > 1 and answer in ("helps", "hurts")
-            parts.append(f"{len(those)} {answer[:-1] if plural else _verb(answer, len(those))} ({examples})")
-    open_ = counts["cannot tell yet"]
-    if open_ == len(comparisons):
-        best = comparisons[0]
-        return (
-            f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
-            f"{effect(best, options.measure)}."
-        )
-    rest = f"; {open_} cannot be told yet" if open_ else ""
-    return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
-
-
-def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> list[str]:
-    """How many trials or datasets would bring an answer where there is none, and the command."""
-    open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet"]
-    found = []
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for each in open_:
-        groups.setdefault(_advice(each), []).append(each)
-    for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1])):
-        who = named([each.label for each in those], 3)
-        command = f": {commands(those[0], change)}" if change else "."
-        found.append(f"{who}: {advice}{command}")
-    return found
-
-
-def _advice(comparison: Comparison) -> tuple[str, str]:
-    """What to ask for, empty for nothing, and what to say before the command."""
-    verdict = comparison.verdict
-    likely = "very likely settle it" if verdict.chance >= ENOUGH else f"settle it with a chance of {_percent(verdict)}"
-    if verdict.datasets > 1:
-        more = verdict.more or (FEWEST_DATASETS if verdict.datasets < FEWEST_DATASETS else FEWEST_FOR_SAME)
-        said = f"{more} datasets would {likely}" if verdict.more else f"an answer needs {more} datasets or more"
-        return PAPERS_DATASETS if more <= 69 else "", said
-    if verdict.more is None:
-        more = 10 if verdict.trials < 10 else 2 * verdict.trials
-        return f"trials={more}", f"too few trials to say; go on to {more}"
-    if verdict.chance < HOPELESS:
-        return "", "more trials would hardly settle it, for splits of one dataset overlap; other datasets would"
-    return f"trials={verdict.more}", f"{verdict.more} trials would {likely}"
-
-
-def _percent(verdict: Verdict) -> str:
-    return "" if math.isnan(verdict.chance) else f"about {10 * round(10 * verdict.chance)} %"
-
-
-def _where(comparisons: Sequence[Comparison], results: CellResults) -> str:
-    datasets = dict.fromkeys(results.cells.loc[cell, "dataset"] for each in comparisons for cell, _ in each.pairs)
-    return f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
-
-
-def _verb(answer: str, n: int) -> str:
-    if answer == "no practical difference":
-        return "makes no practical difference" if n == 1 else "make no practical difference"
-    return answer
 
 
 def _table(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> Table:

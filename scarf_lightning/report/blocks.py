@@ -1,10 +1,12 @@
 """What a report is made of: sections of paragraphs, figures and tables."""
 
 from dataclasses import dataclass, field
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from .tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Picture:
     """A figure, with the name of its files, what it shows in words for who cannot see it, and its caption."""
 
     name: str
-    figure: Figure
+    figure: "Figure"
     alt: str
     caption: str
 

@@ -1,8 +1,8 @@
-"""A W&B workspace of a sweep: what won, accuracy by axis, curves, trials.
+"""A W&B workspace of a sweep: what won, a metric by axis, curves, trials.
 
     python -m scarf_lightning.report.dashboard NAME                    prints the definition; no server is asked
     python -m scarf_lightning.report.dashboard NAME entity=ENTITY      saves it there, and prints its address
-    ... project=PROJECT report=FOLDER                                  (scarf-lightning, reports/NAME)
+    ... project=PROJECT report=FOLDER metric=NAME                      (scarf-lightning, reports/NAME, accuracy)
 
 NAME is a sweep's, as in `sweeps=NAME`. Its runs are those of `train.py logger=wandb` or `report.py upload=wandb`; the
 latter uploads the report's figures, of which the workspace shows the ones in the report's folder. Needs the extra
@@ -15,18 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..metrics import METRICS, Metric, metric_named
 from ..sweeping.sweep_file import SweepFile, read_sweep
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Section, Workspace
 
 SWEEPS = Path(__file__).parents[2] / "sweeps"
-OPTIONS = {"entity": "", "project": "scarf-lightning", "report": ""}
+OPTIONS = {"entity": "", "project": "scarf-lightning", "report": "", "metric": "accuracy"}
 CURVES = {"pretrain": ("validation_loss", "train_loss"), "finetune": ("validation_error", "train_loss")}
 WIN_MATRIX = "win_matrix"
 
 
-def workspace(sweep: SweepFile, figures: Sequence[str], *, entity: str, project: str) -> "Workspace":
+def workspace(
+    sweep: SweepFile, figures: Sequence[str], *, entity: str, project: str, metric: Metric = METRICS[0]
+) -> "Workspace":
     """The workspace of a sweep's runs.
 
     Args:
@@ -34,6 +37,7 @@ def workspace(sweep: SweepFile, figures: Sequence[str], *, entity: str, project:
         figures: names of the report's figures, those of win matrices among them.
         entity: W&B's name of the user or team.
         project: where the runs are.
+        metric: what the runs are compared by.
 
     Raises:
         UsageError: W&B's package is not installed.
@@ -52,8 +56,9 @@ def workspace(sweep: SweepFile, figures: Sequence[str], *, entity: str, project:
         shown = [panels.MediaBrowser(title=name, media_keys=[key]) for name, key in zip(names, keys, strict=True)]
         return [workspaces.Section(name=title, is_open=True, panels=shown)] if names else []
 
+    called = f"{metric.label[:1].upper()}{metric.label[1:]}"
     by_axis = [
-        panels.BarPlot(title=f"Accuracy by {axis}", metrics=["accuracy"], groupby=panels.Config(key))
+        panels.BarPlot(title=f"{called} by {axis}", metrics=[metric.name], groupby=panels.Config(key))
         for axis, key in axes_of(sweep).items()
     ]
     curves = [
@@ -72,7 +77,7 @@ def workspace(sweep: SweepFile, figures: Sequence[str], *, entity: str, project:
         name=sweep.title,
         sections=[
             *pictures("Who beats whom", matrices),
-            workspaces.Section(name="Accuracy by axis", is_open=True, panels=by_axis),
+            workspaces.Section(name=f"{called} by axis", is_open=True, panels=by_axis),
             workspaces.Section(name="Curves", is_open=True, panels=curves),
             workspaces.Section(name="Trials", is_open=True, panels=trials),
             *pictures("Figures", others),
@@ -108,7 +113,9 @@ def main(arguments: Sequence[str]) -> int:
     sweep = read_sweep(names[0], SWEEPS)
     report = Path(options["report"] or f"reports/{sweep.name}")
     figures = sorted({path.stem for path in report.rglob("*.png")})
-    made = workspace(sweep, figures, entity=options["entity"], project=options["project"])
+    made = workspace(
+        sweep, figures, entity=options["entity"], project=options["project"], metric=metric_named(options["metric"])
+    )
     if not options["entity"]:
         print(made._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))  # noqa: T201
         return 0

@@ -1,17 +1,16 @@
 """Effects in words and in a picture: differences with their intervals."""
 
-import math
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
 from ..metrics import Metric
-from .blocks import Picture, counted
+from .blocks import Picture
 from .comparisons import Comparison
 from .options import Options
+from .sentences import effect, references, unsigned, won
 from .statistics.verdict import ANSWERS
 from .style import COLOURS, GREY, PAGE, new_figure, short, styled, tip
-from .tables import number
 
 COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
 MOST_ROWS = 20
@@ -58,42 +57,3 @@ def effects_figure(comparisons: Sequence[Comparison], metric: Metric, rope: floa
     right.tick_params(axis="y", length=0)
     right.spines[:].set_visible(False)
     return figure
-
-
-def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> str:
-    """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
-    verdict = comparison.verdict
-    shown = signed(verdict.difference, metric)
-    interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
-    if brief:
-        return f"{shown} points" if metric.scale == 100 else shown
-    unit = "points of " if metric.scale == 100 else "better "
-    return f"{shown} {unit}{metric.label}{interval}"
-
-
-def interval_of(comparison: Comparison, metric: Metric) -> str:
-    """Both ends of the 95 % interval, in points where the metric is a fraction."""
-    return f"{signed(comparison.verdict.low, metric)} to {signed(comparison.verdict.high, metric)}"
-
-
-def won(comparison: Comparison) -> str:
-    """In how many trials, or on how many datasets, it is better."""
-    verdict = comparison.verdict
-    if verdict.datasets > 1:
-        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
-    return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"
-
-
-def signed(value: float, metric: Metric) -> str:
-    """A difference as it is shown."""
-    return number(metric.scale * value, f"+{metric.digits}")
-
-
-def references(comparisons: Sequence[Comparison]) -> str:
-    """What all of them are compared with."""
-    return " or ".join(dict.fromkeys(each.reference for each in comparisons))
-
-
-def unsigned(value: float, metric: Metric) -> str:
-    """A size of differences as it is shown."""
-    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"

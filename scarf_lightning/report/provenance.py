@@ -1,12 +1,12 @@
 """Where a report comes from, and what is missing in it."""
 
 import importlib.metadata
-import subprocess
 from datetime import date
 from pathlib import Path
 
 import pandas as pd
 
+from ..results import source_commit
 from .blocks import Block, Paragraph, Section, counted, named
 from .competitors import distinguishing, labels
 from .reading import CellResults, environments
@@ -87,13 +87,8 @@ def _versions(results: CellResults) -> list[Block]:
 
 
 def _commit() -> str:
-    """The commit of the package's source, where it is a checkout."""
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
-    try:
-        ran = subprocess.run(git, capture_output=True, text=True, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):  # no git here
-        return ""
-    return f", commit {ran.stdout.strip()}" if ran.returncode == 0 else ""
+    commit = source_commit()
+    return f", commit {commit}" if commit else ""
 
 
 def _columns(results: CellResults) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..config import named_plugins
 from ..errors import UsageError
 from ..metrics import metrics
 from ..results import axis_columns, described_cells, read_cell, read_curves, read_environments
@@ -87,38 +88,47 @@ def read_results(
         damaged: records that are known to be, with the reason.
         usual: as in `CellResults`.
     """
+    damaged = dict(damaged or {})
+    found: list[list[Row]] = []
+    for cell in wanted:
+        stored = None if cell.folder is None else read_cell(cell.folder)
+        damaged |= {} if stored is None else stored.damaged
+        rows = {} if stored is None else stored.rows
+        found.append([rows[trial] for trial in range(cell.trials) if trial in rows])
+    return results_of(wanted, found, damaged, usual)
+
+
+def results_of(
+    wanted: Sequence[WantedCell],
+    found: Sequence[Sequence[Row]],
+    damaged: dict[Path, str] | None = None,
+    usual: Row | None = None,
+) -> CellResults:
+    """As `read_results`, of rows that have been ``found`` in the store, those of a cell together."""
     cells: list[Row] = []
     rows: list[Row] = []
-    folders: dict[int, Path] = {}
-    damaged = dict(damaged or {})
     measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES)
-    for label, cell in enumerate(wanted):
-        finished = 0
-        if cell.folder is not None:
-            stored = read_cell(cell.folder)
-            damaged |= stored.damaged
-            found = [stored.rows[trial] for trial in range(cell.trials) if trial in stored.rows]
-            rows += [
-                {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
-                | {name: row.get(name) for name in measured}
-                for row in found
-            ]
-            finished = len(found)
-            folders[label] = cell.folder
+    for label, (cell, its) in enumerate(zip(wanted, found, strict=True)):
+        rows += [
+            {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
+            | {name: row.get(name) for name in measured}
+            for row in its
+        ]
         cells.append(
             cell.axes
             | {
                 "dataset_id": cell.dataset_id,
                 "fingerprint": None if cell.folder is None else cell.folder.name,
                 "wanted": cell.trials,
-                "finished": finished,
+                "finished": len(its),
                 "failure": cell.failure,
                 "overrides": cell.overrides,
             }
         )
     kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
     frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
-    return CellResults(_objects(cells), frame, folders, damaged, usual or {})
+    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
+    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {})
 
 
 def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
@@ -149,6 +159,11 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
         axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | axis_columns(cell["identity"])
         wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"])))
     return wanted, damaged
+
+
+def plugins_of(cells: Sequence[WantedCell]) -> list[str]:
+    """The modules that the cells' own commands named, without which their parts and metrics are not known."""
+    return list(dict.fromkeys(name for cell in cells for name in named_plugins(cell.overrides)))
 
 
 def narrowed(cells: Sequence[WantedCell], conditions: Sequence[str]) -> list[WantedCell]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..escaping import escaped
+from ..escaping import escaped, spreadsheet
 
 Format = str | Callable[[Any], str]
 
@@ -25,8 +25,6 @@ LATEX = {
     "≥": r"$\ge$",
 }
 MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula if an entry begins with it (CWE-1236)."""
 ROWS_OF_A_PAGE, LETTERS_OF_A_LINE = 45, 85
 
 
@@ -139,13 +137,6 @@ def to_latex(table: Table) -> str:
 
 
 FORMATS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
-
-
-def spreadsheet(value: Any) -> Any:
-    """A value of a CSV file; a text that a spreadsheet would take for a formula is one no more."""
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
 
 
 def latex(text: str) -> str:

@@ -1,9 +1,10 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
 from .claims import LostClaimError, folder_time, give_back, is_claimed
+from .commit import source_commit
 from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
-from .files import check_folder
+from .files import check_folder, write_whole
 from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, described_cells, load
 from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
@@ -43,4 +44,6 @@ __all__ = [
     "read_curves",
     "read_environments",
     "read_failure",
+    "source_commit",
+    "write_whole",
 ]

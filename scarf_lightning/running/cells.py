@@ -1,8 +1,8 @@
 """The loop over cells: each is trained as far as it lacks trials, kept in the store, and shown where that is asked."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..loggers import CellView
+    from ..training.telling import Tell
 
 
 def train_cells(cells: Sequence[Cell]) -> None:
@@ -92,12 +93,25 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
         )
         missing = store.missing(range(config.trials))
         together = 1 if parts.splitting.is_ragged or config.tune else config.trainer.trials_per_stack
-        for company in hardware.stacks(missing, together):
-            stack = [trial for trial in company if trial in missing]
-            shown = console if cell.is_alone else None
-            record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
-            store.add(record, claim)
+        with live_view(cell, store.fingerprint, table.name) as tell:
+            for company in hardware.stacks(missing, together):
+                stack = [trial for trial in company if trial in missing]
+                shown = console if cell.is_alone else None
+                record = train_stack(
+                    config, parts, table, stack, pretrained, hardware, shown, company=company, tell=tell
+                )
+                store.add(record, claim)
     return True
+
+
+def live_view(cell: Cell, fingerprint: str, dataset: str) -> "AbstractContextManager[Tell | None]":
+    """Whom to tell of each epoch while the cell trains."""
+    if cell.config.logger.name == "none":
+        return nullcontext()
+    from ..loggers import live_curves, run_name
+
+    name = run_name(dataset, cell.overrides, cell.name or None)
+    return live_curves(cell.config.logger, cell.results, fingerprint, name, cell.group)
 
 
 def show_cell(cell: Cell, console: "Console") -> None:
@@ -123,9 +137,11 @@ def view_of(cell: Cell) -> "CellView":
     from ..results import read_failure
 
     failure, store = read_failure(cell.results, cell.key), cell.store()
-    group = Path(cell.config.sweeps).stem if cell.config.sweeps else "cells"
+    name, group = cell.name or None, cell.group
     why = None if failure is None else failure.error
     if store is not None and store.is_described:
-        return cell_view(store.fingerprint, cell.results, group=group, failure=why)
+        return cell_view(store.fingerprint, cell.results, failure=why, name=name, group=group)
     dataset = str(cell.axes()["dataset"])
-    return unstored_view(cell.key, dataset, cell.overrides, asdict(cell.config), group=group, failure=why or "")
+    return unstored_view(
+        cell.key, dataset, cell.overrides, asdict(cell.config), failure=why or "", name=name, group=group
+    )

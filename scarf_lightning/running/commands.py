@@ -28,6 +28,7 @@ python report.py results=FOLDER [AXIS=OPTION ...]   everything in a folder, or w
   adjust=holm|none              correction over datasets (none)
   alpha=0.05                    a difference counts where p is below it
   nemenyi=true|false            bars of critical-difference diagrams: Nemenyi's, or Wilcoxon-Holm's (false)
+  plugins=[MODULE]              modules of parts and metrics; of a folder those that its cells were trained with
   upload=wandb|tensorboard|both make views of all cells and of the report; logger.wandb.mode=online sends them
 """
 
@@ -36,10 +37,12 @@ def train() -> int:
     """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
     arguments = sys.argv[1:]
     if {"-h", "--help"} & set(arguments):
+        from ..console.axis_help import axis_page
         from ..console.help import help_page
         from ..console.screen import screen
 
-        screen().print(help_page(CONF))
+        axes = [axis for axis in arguments if (CONF / axis).is_dir()]
+        screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF)]))
         return 0
 
     def through_hydra() -> None:

@@ -1,23 +1,26 @@
 """The report of a sweep or of a folder of results: read, made, written, and uploaded where that is asked."""
 
 import shlex
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
+from ..config import load_plugins, named_plugins
 from ..config.schema import LoggerSettings
 from ..errors import UnfinishedError, UsageError
+from ..escaping import escaped
 from ..report import options as report_options
 from ..report.beside_paper import published_competitors
 from ..report.commands import by_cells, by_sweep
 from ..report.defaults import default_drawings
 from ..report.drawings import Drawing, read_drawings
 from ..report.making import Report, make_report, write_report
-from ..report.reading import CellResults, WantedCell, cells_of_folder, narrowed, read_results
+from ..report.reading import CellResults, WantedCell, cells_of_folder, narrowed, plugins_of, read_results
 from ..results import axis_columns, identity, read_failure
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
@@ -57,6 +60,7 @@ class WrittenReport:
     _name: str = field(repr=False)
     _results: CellResults = field(repr=False)
     _logger: LoggerSettings = field(repr=False)
+    _made_by: dict[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), f"The report is {self.index.absolute()}"])
@@ -74,7 +78,7 @@ class WrittenReport:
         folders = self._results.folders.values()
         for place in dict.fromkeys(cell.parent for cell in folders):
             cells = [cell.name for cell in folders if cell.parent == place]
-            problems += upload_sweep(place, cells, self._name, self.index.parent, self._logger)
+            problems += upload_sweep(place, cells, self._name, self.index.parent, self._logger, self._made_by, say)
         if problems:
             raise UnfinishedError("\n".join(problems))
 
@@ -125,13 +129,17 @@ def write(
     asked: Sequence[str], *, results: str | Path | None = None, out: str | Path | None = None, **options: Any
 ) -> WrittenReport:
     """As `report`, of a list of overrides, and without views."""
-    chosen = report_options.read_options(options)
     folder = None if results is None else Path(results)
+    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
+    names_plugins = any(override.startswith("plugins=") for override in asked)
+    plugins = named_plugins(asked) if names_plugins or folder is None else plugins_of(kept)
+    load_plugins(plugins)
+    chosen = report_options.read_options(options)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
-    with hydra_started(overrides) as hydra:
+    with hydra_started([f"plugins=[{','.join(plugins)}]"]) as hydra:
         loader, master = hydra.config_loader, master_of(hydra)
-        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, overrides)
+        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, kept, damaged, overrides)
         compose = Composer(loader, master)
         found = read_results(subject.cells, subject.damaged, axis_columns(identity(compose(()), "")))
         defaults = {
@@ -140,7 +148,8 @@ def write(
         }
         logger = compose(of_logger).logger
     given = {"results": results, **options, "out": out}
-    command = [*asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
+    said = [*asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
+    command = shlex.join(["python", "report.py", *said])
     made: Report = make_report(
         found,
         subject.drawings or default_drawings(found),
@@ -149,11 +158,12 @@ def write(
         paper=subject.paper,
         defaults={competitor: axis_columns(identity(config, "")) for competitor, config in defaults.items()},
         left_out=subject.left_out,
-        command=shlex.join(["python", "report.py", *command]),
+        command=command,
         more_trials=by_sweep(overrides) if folder is None else by_cells(found, folder),
     )
     index = write_report(made, Path(out or f"reports/{subject.name}"))
-    return WrittenReport(index, made.answer, [*made.about, *made.warnings], subject.name, found, logger)
+    made_by = {"command": command} | asdict(chosen)
+    return WrittenReport(index, made.answer, [*made.about, *made.warnings], subject.name, found, logger, made_by)
 
 
 def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Subject:
@@ -176,11 +186,11 @@ def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig)
     )
 
 
-def of_folder(folder: Path, overrides: Sequence[str]) -> Subject:
+def of_folder(folder: Path, cells: list[WantedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
     """The cells of a folder that have these options, and no file that says what to draw of them."""
-    cells, damaged = cells_of_folder(folder)
     name = folder.resolve().name
-    return Subject(name, " ".join(["Everything in", name, *overrides]), narrowed(cells, overrides), damaged)
+    conditions = [override for override in overrides if not override.startswith("plugins=")]
+    return Subject(name, " ".join(["Everything in", name, *conditions]), narrowed(cells, conditions), damaged)
 
 
 def wanted(cell: Cell) -> WantedCell:
@@ -195,6 +205,11 @@ def wanted(cell: Cell) -> WantedCell:
         failure=None if failure is None else failure.error,
         overrides=cell.overrides,
     )
+
+
+def say(sentence: str) -> None:
+    """How far the upload is; results stand on the other channel."""
+    sys.stderr.write(f"{escaped(sentence)}\n")
 
 
 def _said(value: Any) -> str:

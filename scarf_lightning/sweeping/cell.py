@@ -1,13 +1,15 @@
 """A cell that is asked for, and where it is in the store."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..config import Config
 from ..config.combinations import is_pretrained, on_data
+from ..config.naming import group_of, told_apart
 from ..data.sources import Source, open_source
 from ..results import (
     CellStore,
@@ -25,16 +27,31 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: the overrides that ask for it, its checked configuration, and whether nothing else is trained."""
+    """One cell of a run.
+
+    Attributes:
+        overrides: what asks for it.
+        config: its checked configuration.
+        is_alone: whether nothing else is trained.
+        name: what it is called among the run's cells.
+        group: what these are called together.
+    """
 
     overrides: tuple[str, ...]
     config: Config
     is_alone: bool = False
+    name: str = ""
+    group: str = "cells"
 
     @property
     def label(self) -> str:
         shown = [override for override in self.overrides if override.partition("=")[0] not in NOT_IN_A_LABEL]
         return " ".join(shown) or "defaults"
+
+    @property
+    def called(self) -> str:
+        """What it is called among the run's cells; alone, by all that is asked of it."""
+        return self.name or self.label
 
     @property
     def results(self) -> Path:
@@ -91,3 +108,12 @@ def distinct(cells: list[Cell]) -> list[Cell]:
         if place not in found or cell.config.trials > found[place].config.trials:
             found[place] = cell
     return list(found.values())
+
+
+def named(cells: list[Cell]) -> list[Cell]:
+    """The cells of a run, which know what they are called."""
+    asked = [cell.overrides for cell in cells]
+    sweep = cells[0].config.sweeps
+    group = Path(sweep).stem if sweep else group_of(asked, date.today())
+    names = told_apart(asked)
+    return [replace(cell, name=name, group=group) for cell, name in zip(cells, names, strict=True)]

@@ -98,7 +98,13 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
         for number, chunk in enumerate(chunks):
             paths.append((folder / f"{number:05d}.json").absolute())
             content = [
-                {"overrides": cell.overrides, "config": asdict(cell.config), "is_alone": cell.is_alone}
+                {
+                    "overrides": cell.overrides,
+                    "config": asdict(cell.config),
+                    "is_alone": cell.is_alone,
+                    "name": cell.name,
+                    "group": cell.group,
+                }
                 for cell in chunk.cells
             ]
             write_whole(paths[-1], json.dumps(content, indent=1) + "\n")
@@ -120,5 +126,6 @@ def read_chunk(file: str | None) -> list[Cell]:
         raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
     content = json.loads(Path(file).read_text(encoding="utf-8"))
     return [
-        Cell(tuple(each["overrides"]), read(OmegaConf.create(each["config"])), each["is_alone"]) for each in content
+        Cell(**each | {"overrides": tuple(each["overrides"]), "config": read(OmegaConf.create(each["config"]))})
+        for each in content
     ]

@@ -1,11 +1,13 @@
 """From overrides to checked configurations, as Hydra composes them, but no part of one twice."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.default_element import GroupDefault
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -39,8 +41,8 @@ class Composed:
 
 class Composer:
     """Composes cells. In full that takes a tenth of a second each, and a sweep is a product of few choices, so what
-    they have in common is composed once: a group's choice may change any section of the configuration, but an option
-    such as ``corruption.rate`` only its own and those that refer to it, and a dataset's file little else.
+    they have in common is composed once: overrides that change no section in common, and none that another section
+    refers to, are composed apart, and a dataset's file, which changes little but the dataset, is read.
 
     Args:
         loader: Hydra's.
@@ -52,7 +54,12 @@ class Composer:
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
         self._composed = cache(self._compose)
         self._option = cache(self._read_option)
-        self._is_group = cache(self._repository.group_exists)
+        self._changed_by = cache(self._find_changed)
+
+    @cached_property
+    def _bare(self) -> DictConfig:
+        """What Hydra composes where nothing is asked."""
+        return self._loader.load_sweep_config(self._master, [])
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
@@ -69,41 +76,73 @@ class Composer:
         return self._composed(overrides).config if config is None else config
 
     def _from_parts(self, overrides: tuple[str, ...]) -> Config | None:
-        """Section by section; None where it cannot be told which of them refer to which."""
-        choices: list[str] = []
-        sections: dict[str, tuple[str, ...]] = {}
-        for override in overrides:
-            section = self._section(override)
-            if section is None:
-                choices.append(override)
-            else:
-                sections[section] = (*sections.get(section, ()), override)
-        chosen = [choice for choice in choices if choice.startswith("dataset=")]
-        option = self._option(chosen[0]) if len(chosen) == 1 and "dataset" not in sections else None
+        """Part by part; None where it cannot be told which sections refer to which."""
+        chosen = [override for override in overrides if override.partition("=")[0].partition(".")[0] == "dataset"]
+        option = self._option(chosen[0]) if len(chosen) == 1 and chosen[0].startswith("dataset=") else None
+        changed: dict[str, Any] = {}
         if option is not None:
-            given = {choice.partition("=")[0] for choice in choices}
+            given = {override.partition("=")[0] for override in overrides}
             too = [f"{group}={name}" for group, name in option.overrides.items() if group not in given]
-            choices = [*too, *(choice for choice in choices if choice != chosen[0])]
+            overrides = (*too, *(override for override in overrides if override != chosen[0]))
+            changed["dataset"] = option.dataset
+        common = tuple(override for override in overrides if override.startswith("plugins="))
+        apart = self._apart([override for override in overrides if override not in common])
         while True:
-            whole = self._composed(tuple(choices))
-            composed = {section: self._composed((*choices, *values)) for section, values in sections.items()}
-            referred: set[str] = set().union(*(each.referred for each in (whole, *composed.values())))
+            whole = self._composed(common)
+            parts = [(sections, self._composed(_in_order(overrides, common, those))) for sections, those in apart]
+            referred = whole.referred.union(*(part.referred for _, part in parts))
             if UNKNOWN in referred or (option is not None and "dataset" in referred):
                 return None
-            shared = referred & set(sections)
+            shared = [those for sections, those in apart if sections & referred]
             if not shared:
                 break
-            choices += [value for section in sorted(shared) for value in sections.pop(section)]
-        changed = {section: getattr(each.config, section) for section, each in composed.items()}
-        return replace(whole.config, **changed | ({} if option is None else {"dataset": option.dataset}))
+            common = _in_order(overrides, common, *shared)
+            apart = [(sections, those) for sections, those in apart if those not in shared]
+        for sections, part in parts:
+            changed |= {section: getattr(part.config, section) for section in sections}
+        return replace(whole.config, **changed)
 
-    def _section(self, override: str) -> str | None:
-        """The one section that an override changes; None for the choice of a group, and for plugins, whose parts may
-        be anywhere."""
-        key = override.partition("=")[0]
-        section, dot, _ = key.partition(".")
-        is_option = bool(dot) or not self._is_group(key)
-        return section if is_option and section in SECTIONS - {"plugins"} else None
+    def _apart(self, overrides: Sequence[str]) -> list[tuple[frozenset[str], tuple[str, ...]]]:
+        """Overrides that change a section in common, together, in their order; and all that they change."""
+        groups: list[tuple[frozenset[str], tuple[str, ...]]] = []
+        for override in overrides:
+            sections = self._changed_by(override)
+            together: tuple[str, ...] = (override,)
+            for group in [group for group in groups if group[0] & sections]:
+                groups.remove(group)
+                sections, together = sections | group[0], (*group[1], *together)
+            groups.append((sections, tuple(sorted(together, key=overrides.index))))
+        return groups
+
+    def _find_changed(self, override: str) -> frozenset[str]:
+        """The sections that an option changes, or that the choice of a group and of the one that it replaces do.
+
+        Raises:
+            UsageError: it cannot be told, and all overrides are to be composed together.
+        """
+        key, _, name = override.partition("=")
+        if self._repository.group_exists(key):
+            usual = str(self._bare.hydra.runtime.choices.get(key))
+            return self._changed_by_file(key, name) | self._changed_by_file(key, usual)
+        section = key.partition(".")[0]
+        if section == "hydra":
+            return frozenset()
+        if section not in SECTIONS:
+            raise UsageError(f"{override} changes no section of the configuration")
+        return frozenset({section})
+
+    def _changed_by_file(self, group: str, name: str) -> frozenset[str]:
+        loaded = self._repository.load_config(f"{group}/{name}")
+        if loaded is None:
+            raise UsageError(f"{group} has no file {name}")
+        sections = set(loaded.config) if loaded.header.get("package") == "_global_" else {group}
+        for default in loaded.defaults_list:
+            if isinstance(default, GroupDefault) and default.override:
+                other = str(default.group).lstrip("/")
+                sections |= self._changed_by(f"{other}={default.value}")
+            elif not default.is_self():
+                raise UsageError(f"{group}={name} is made of other files")
+        return frozenset(sections) & SECTIONS
 
     def _read_option(self, override: str) -> "DatasetOption | None":
         """What a dataset's file sets, if it is the dataset and options of other axes; None for anything beyond that."""
@@ -122,7 +161,7 @@ class Composer:
 
     def _compose(self, overrides: tuple[str, ...]) -> "Composed":
         try:
-            composed = self._loader.load_sweep_config(self._master, list(overrides))
+            composed = self._loader.load_sweep_config(self._master, list(overrides)) if overrides else self._bare
         except HydraException as error:
             raise UsageError(explain(error)) from error
         except ValueError as error:  # so Hydra answers a group set to null, without naming it
@@ -132,6 +171,11 @@ class Composer:
         del with_hydra["hydra"]
         referred = set[str]().union(*(_referred(str(section), content) for section, content in with_hydra.items()))
         return Composed(read(OmegaConf.create(with_hydra)), referred)
+
+
+def _in_order(overrides: Sequence[str], *some: Sequence[str]) -> tuple[str, ...]:
+    """Some of the overrides, in the order in which all were given."""
+    return tuple(sorted((override for each in some for override in each), key=overrides.index))
 
 
 def _referred(section: str, content: Any) -> set[str]:

@@ -1,9 +1,10 @@
 """From a command line to cells."""
 
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -12,6 +13,7 @@ from omegaconf import DictConfig
 
 from ..config import Config, check_combination, unused_options
 from ..errors import UsageError
+from ..results import axis_columns, identity
 from .cell import Cell
 from .composer import Composer
 from .sweep_file import SweepFile, read_sweep
@@ -23,12 +25,21 @@ OF_OUR_SWEEPER = ("sweeps", "plan", "chunk.minutes", "chunk.max_jobs")
 
 @dataclass(frozen=True)
 class Request:
-    """What a command line asks for: cells, the sweep file that they come from, if one does, and why some cells are left
-    out."""
+    """What a command line asks for.
+
+    Attributes:
+        cells: all of them.
+        sweep: the sweep file that they come from, if one does.
+        left_out: why some of its cells are left out where the command line replaces an axis of it.
+        arguments: the command line.
+        usual: the axis columns of a cell for which nothing is asked, where there are several cells.
+    """
 
     cells: list[Cell]
     sweep: SweepFile | None = None
     left_out: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    usual: Mapping[str, Any] = field(default_factory=dict)
 
 
 def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, sweeps: Path) -> Request:
@@ -85,7 +96,9 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
         problems.append("plugins may be named on the command line only: a configuration file runs no code.")
     if problems:
         raise UsageError("\n".join(problems))
-    return Request(cells, sweep, tuple(dict.fromkeys(reason for _, reason in illegal)))
+    left_out = tuple(dict.fromkeys(reason for _, reason in illegal))
+    usual = axis_columns(identity(composer(()), "")) if len(cells) > 1 else {}
+    return Request(cells, sweep, left_out, tuple(arguments), usual)
 
 
 def one_cell(overrides: Sequence[str], config: Config) -> Request:

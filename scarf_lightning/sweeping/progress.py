@@ -4,12 +4,15 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from ..console.screen import NotebookLine
+from ..console.tables import result_in_words
 from .cost import CostModel, pretraining, supervised
 from .survey import State, Surveyed, survey
 
@@ -17,10 +20,12 @@ BUSY_AT_MOST = 0.02
 """The share of a core that looking may take."""
 SECONDS_BETWEEN_LINES = 60.0
 """Between lines of text, where the output is no terminal."""
+TIME_UNKNOWN = "time left unknown"
+MOST_NAMES = 3
 
 
 class SweepProgress:
-    """Cells done, running, failed and left, and the time left.
+    """Cells done, running and failed, the time gone and left, which cells train, and the last result.
 
     Args:
         surveyed: all cells, as they are at the start.
@@ -35,24 +40,15 @@ class SweepProgress:
         self._cost = {each.cell.key: self._expected(each) for each in self._unfinished}
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[state]}"),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("cells", total=self._n_cells, state="")
+        self._counts, self._training, self._last, self._left = "", "", "", TIME_UNKNOWN
+        self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
         self._line = NotebookLine() if console.is_jupyter else None
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Watch the store while the block runs."""
         watching = threading.Thread(target=self._watch, daemon=True)
-        with self._bar:
+        with self._live if self._console.is_terminal else nullcontext():
             watching.start()
             try:
                 yield
@@ -69,16 +65,36 @@ class SweepProgress:
         states = Counter(each.state for each in surveyed)
         self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
         n_done = self._n_cells - len(self._unfinished)
-        state = f"{states[State.RUNNING]} running, {states[State.FAILED]} failed, {self._time_left(surveyed)}"
-        self._bar.update(self._task, completed=n_done, state=state)
+        self._left = self._time_left(surveyed)
+        failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
+        self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
+        self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
+        if finished := [each for each in surveyed if each.state is State.FINISHED]:
+            self._last = f"{finished[-1].cell.called}: {result_in_words(finished[-1].rows)}"
         if self._line is not None:
-            self._line.write(f"{n_done} of {self._n_cells} cells done, {state}", last=not self._unfinished)
+            line = f"{self._counts}, {self._elapsed()}, {self._left}"
+            self._line.write(line, last=not self._unfinished)
             return
         now = time.monotonic()
         due = now - self._last_line > SECONDS_BETWEEN_LINES
         if not self._console.is_terminal and due and len(self._unfinished) < before:
             self._last_line = now
-            self._console.print(f"{n_done} of {self._n_cells} cells done, {state}")
+            training = f"; training {self._training}" if self._training else ""
+            line = f"{self._counts}, {self._elapsed()}, {self._left}{training}; last {self._last}"
+            self._console.print(line, soft_wrap=True)
+
+    def _lines(self) -> Group:
+        """What a terminal shows: a line of counts and times, then what trains and what came out last, folded."""
+        below = Table.grid(padding=(0, 1))
+        below.add_column()
+        below.add_column(overflow="fold")
+        for heading, said in (("training", self._training), ("last", self._last)):
+            if said:
+                below.add_row(Text(heading), Text(said))
+        return Group(Text(", ".join(filter(None, [self._counts, self._elapsed(), self._left]))), below)
+
+    def _elapsed(self) -> str:
+        return f"{_clock(time.monotonic() - self._started)} gone"
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
@@ -97,7 +113,17 @@ class SweepProgress:
         left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
         done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)
         if not done:
-            return "time left unknown"
-        minutes, seconds = divmod(int(left * (time.monotonic() - self._started) / done), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02d}:{seconds:02d} left"
+            return TIME_UNKNOWN
+        return f"{_clock(left * (time.monotonic() - self._started) / done)} left"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few of what trains at once."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return "; ".join(names[:MOST_NAMES]) + more
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"

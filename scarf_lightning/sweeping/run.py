@@ -7,16 +7,26 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from rich.table import Table
 
 from ..console.reading import reading_report
-from ..console.screen import screen
-from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
+from ..console.screen import doing, screen
+from ..console.tables import (
+    Row,
+    cell_table,
+    describe,
+    full_table,
+    shared_axes,
+    shared_trials,
+    summary_table,
+    sweep_table,
+)
 from ..errors import UnfinishedError, UsageError
-from ..results import check_folder
+from ..results import check_folder, write_whole
 from ..results.steps import on_few_steps
-from .cell import Cell, distinct
+from .cell import Cell, distinct, named
 from .chunks import Chunk, make_chunks
 from .cost import CostModel
 from .expand import Request
@@ -27,19 +37,23 @@ from .survey import State, Surveyed, survey
 
 LONGEST_TABLE = 200
 """Cells that are shown a line each; of more, a line for each setting, over the datasets."""
+TABLES = "tables"
+"""The folder, in that of the results, of the tables that runs end with."""
+Conclude = Callable[[Request, Sequence[Surveyed]], Sequence[str]]
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
 """How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(request: Request, launch: Launch, launcher: str = "basic") -> list[Surveyed]:
+def run(request: Request, launch: Launch, launcher: str = "basic", conclude: Conclude | None = None) -> list[Surveyed]:
     """Train what is not finished, print what came out, and return how far each cell is.
 
     Args:
         request: the cells.
         launch: what starts jobs.
         launcher: its name.
+        conclude: what several cells amount to, in sentences.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -47,7 +61,7 @@ def run(request: Request, launch: Launch, launcher: str = "basic") -> list[Surve
     """
     for reason in request.left_out:
         screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
-    cells = distinct(request.cells)
+    cells = named(distinct(request.cells))
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
@@ -63,16 +77,18 @@ def run(request: Request, launch: Launch, launcher: str = "basic") -> list[Surve
     waiting = [each for each in before if each.state is not State.FINISHED]
     problems: list[str] = []
     if waiting:
-        _check_parts([each.cell for each in waiting])
         for results in {each.cell.results for each in waiting}:
             check_folder(results, writable=True)
+        n_done = len(cells) - len(waiting)
+        with doing(f"{len(waiting)} of {len(cells)} cells to train, {n_done} finished; importing torch and Lightning"):
+            _check_parts([each.cell for each in waiting])
         model = CostModel(before)
         deal = partial(make_chunks, settings=options.chunk, model=model, launcher=launcher)
         progress = SweepProgress(before, model, screen(stderr=True))
         with nullcontext() if cells[0].is_alone else progress.shown():
             problems = _train([each.cell for each in waiting], launch, deal)
     after = survey(cells) if waiting else before
-    _show(after, n_skipped=len(cells) - len(waiting))
+    _show(after, request, conclude, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
     if problems:
@@ -131,8 +147,12 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     problems = []
     for cell in cells:
         try:
-            build_parts(cell.config)
             cell.source.check()
+        except UsageError as error:
+            problems.append(str(error))
+    for cell in cells if not problems else ():  # torch is not imported to say that a file is missing
+        try:
+            build_parts(cell.config)
         except UsageError as error:
             problems.append(str(error))
     if problems:
@@ -163,14 +183,19 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
             console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True, markup=False)
 
 
-def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
+def _show(surveyed: Sequence[Surveyed], request: Request, conclude: Conclude | None, *, n_skipped: int) -> None:
     console = screen()
     shown = [(each.axes, each.rows) for each in surveyed]
     if len(shown) > 1:
-        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}")
-        console.print(sweep_table(shown) if len(shown) <= LONGEST_TABLE else summary_table(shown))
+        trials = shared_trials(shown)
+        each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
+        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}{each_has}")
+        console.print(sweep_table(shown, console.width) if len(shown) <= LONGEST_TABLE else summary_table(shown))
+        for sentence in conclude(request, surveyed) if conclude else ():
+            console.print(sentence, soft_wrap=True)
         if n_skipped:
             console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
+        console.print(_keep_table(shown, surveyed[0].cell), soft_wrap=True)
     else:
         (each,) = surveyed
         store = each.cell.store()
@@ -183,3 +208,14 @@ def _show(surveyed: Sequence[Surveyed], *, n_skipped: int) -> None:
     results = surveyed[0].cell.results
     if results.exists():
         console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)
+
+
+def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:
+    """Write the table with all its columns beside the results, and say where."""
+    name = Path(cell.config.sweeps).stem if cell.config.sweeps else "last_run"
+    file = cell.results.absolute() / TABLES / f"{name}.csv"
+    try:
+        write_whole(file, full_table(shown))
+    except OSError as error:
+        return f"The full table could not be written: {error}."
+    return f"The full table, with every metric, is {file}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ def read_sweep(name: str, folder: Path) -> SweepFile:
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
     if not path.is_file():
-        known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
-        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {known}.")
+        known = sorted(file.stem for file in folder.glob("*.yaml"))
+        said = f"sweeps={name}: there is no file {path}; the sweeps are: {', '.join(known)}."
+        raise UsageError(said + did_you_mean(name, known))
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

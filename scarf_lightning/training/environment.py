@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engine.exactness import Promise
 from ..engine.hardware import Hardware
+from ..results import source_commit
 from ..rounding import VARIABLE
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
@@ -32,6 +33,7 @@ def environment(hardware: Hardware, threads: int, trials_per_stack: int) -> dict
         "trials_per_stack": "any" if hardware.promise is Promise.EXACT else trials_per_stack,
         VARIABLE: os.environ.get(VARIABLE),
         "packages": _packages(),
+        "commit": source_commit(),
     }
 
 

@@ -20,6 +20,7 @@ from ..methods import Outcome, Supervision
 from ..randomness import Streams
 from ..results import PretrainingStore
 from .pretraining import pretrain
+from .telling import EpochTeller, Tell
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def train_phases(
     console: Console | None,
     *,
     company: Sequence[int] | None = None,
+    tell: Tell | None = None,
     predicts_validation: bool = False,
 ) -> Trained:
     """Pre-train where the cell says so, and run the method.
@@ -55,12 +57,14 @@ def train_phases(
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
         company: the trials to train at once, these among them; None for these alone.
+        tell: told of each epoch while it trains, see `EpochTeller`.
         predicts_validation: whether the validation rows are predicted too, before the test rows.
     """
     together, encoded = list(trials if company is None else company), parts.encoding.encode(table)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
-        return [StackProgress(phase, stopping, max_epochs, console)] if console else []
+        shown: list[Callback] = [StackProgress(phase, stopping, max_epochs, console)] if console else []
+        return [*shown, *([EpochTeller(phase, stopping, tell)] if tell else [])]
 
     def stack_of(chosen: Sequence[int]) -> Stack:
         streams = Streams(config.seed, table.hash)

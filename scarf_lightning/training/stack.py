@@ -23,6 +23,7 @@ from ..results import PretrainingStore, StackRecord
 from ..results.steps import on_few_steps
 from .environment import environment
 from .phases import Trained, train_phases
+from .telling import Tell
 from .tuning import tune, tuning_metric
 
 
@@ -36,6 +37,7 @@ def train_stack(
     console: Console | None,
     *,
     company: Sequence[int] | None = None,
+    tell: Tell | None = None,
 ) -> StackRecord:
     """Pre-train where the cell says so, train the method, measure on the test rows; with ``tune``, in every try.
 
@@ -48,11 +50,12 @@ def train_stack(
         hardware: what to train on.
         console: where progress is shown, if it is a terminal; None shows none.
         company: the trials to train at once, these among them; None for these alone. A tuned trial is always alone.
+        tell: told of each epoch while it trains, see `EpochTeller`; but not of tries.
     """
     if config.tune:
         tuned = [_tune_trial(config, parts, table, trial, pretrained, hardware, console) for trial in trials]
         return StackRecord.join(tuned)
-    trained = train_phases(config, parts, table, trials, pretrained, hardware, console, company=company)
+    trained = train_phases(config, parts, table, trials, pretrained, hardware, console, company=company, tell=tell)
     return _record(config, trained, trials)
 
 

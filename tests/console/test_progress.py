@@ -55,13 +55,20 @@ def test_the_epochs_left(stopping: TrialStopping, max_epochs: int, left: float) 
     assert expected_epochs_left(stopping, max_epochs) == left
 
 
-def shown(stopping: TrialStopping, *, terminal: bool, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> str:
+def shown(
+    stopping: TrialStopping,
+    *,
+    terminal: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float = 0.0,
+    width: int = 160,
+) -> str:
     """What a phase prints that is in this state after this time."""
     monkeypatch.setenv("TERM", "xterm")
     clock = iter([100.0, 100.0 + seconds])
     monkeypatch.setattr("scarf_lightning.console.progress.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     written = io.StringIO()
-    console = Console(file=written, force_terminal=terminal, width=160)
+    console = Console(file=written, force_terminal=terminal, width=width)
     progress = StackProgress("pretrain", stopping, 1000, console)
     progress.on_fit_start(TRAINER, MODULE)
     progress.on_train_epoch_end(TRAINER, MODULE)
@@ -79,7 +86,7 @@ def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pyt
     text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=120.0)
 
     assert "pretrain" in text
-    assert "2 of 4 trials training, epoch 30, best loss 0.2500" in text
+    assert "2 of 4 trials, epoch 30, best loss 0.2500" in text
     assert "~1:16 left" in text  # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each
 
 
@@ -92,6 +99,17 @@ def test_a_metric_is_shown_in_its_own_direction_and_only_once_it_is_watched(monk
 
     stopping.epochs = np.array([3])
     assert expected_epochs_left(stopping, 100) == 6 + 4
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_line_is_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    stopping = state([995] * 30, [0] * 30, list(range(30)))
+
+    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=3000.0, width=width)
+
+    assert "pretrain: 30 of 30 trials, epoch 995, best loss 0.2500" in text
+    assert "left" in text
+    assert "…" not in text
 
 
 def test_the_line_is_gone_when_the_phase_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
+import csv
+import io
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 from scipy import stats
 
@@ -10,7 +13,9 @@ from scarf_lightning.config.schema import CotrainSettings, ViewsSettings
 from scarf_lightning.console.tables import (
     cell_table,
     describe,
+    full_table,
     shared_axes,
+    shared_trials,
     summary_table,
     sweep_table,
 )
@@ -44,8 +49,9 @@ def rows_of(n: int, **values: Any) -> list[dict[str, Any]]:
 def headings(*configs: Config) -> list[str]:
     """The columns that a sweep over these cells shows beside what came out."""
     shown = grid(sweep_table([(axes_of(config), rows_of(2)) for config in configs]))[0]
-    assert shown[-len(OUTCOMES) :] == OUTCOMES
-    return shown[: -len(OUTCOMES)]
+    same = OUTCOMES[1:]  # all cells have two trials
+    assert shown[-len(same) :] == same
+    return shown[: -len(same)]
 
 
 def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
@@ -180,8 +186,8 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
 def test_a_cell_without_rows_did_not_finish() -> None:
     table = grid(sweep_table([(axes_of(some_config(seed=0)), []), (axes_of(some_config(seed=1)), rows_of(1))]))
 
-    assert table[1] == ["0", "0", "not finished", "", "", "", ""]
-    assert table[2] == ["1", "1", "0.5000", "", "12", "7", "1.8"]
+    assert table[1] == ["0", "0", "not finished", "", "", ""]
+    assert table[2] == ["1", "1", "0.5000", "12", "7", "1.8"]
 
 
 GONE = {"diverged": "finetune"} | dict.fromkeys(metric.name for metric in METRICS)
@@ -201,7 +207,10 @@ def test_a_cell_all_of_whose_trials_diverged_has_no_mean() -> None:
     rows = [row | GONE for row in rows_of(2)]
     axes = axes_of(some_config())
 
-    assert grid(sweep_table([(axes, rows)]))[1][:3] == ["2, 2 diverged", "", ""]
+    assert grid(sweep_table([(axes, rows)])) == [
+        ["trials", "pretrain epochs", "finetune epochs", "seconds"],
+        ["2, 2 diverged", "12", "7", "3.5"],
+    ]
     assert grid(summary_table([(axes, rows), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1", "2", "0.5050"]
 
 
@@ -212,3 +221,79 @@ def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
     assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
     full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
     assert not any("labelled" in line[0] for line in full)
+
+
+VARIED = [
+    some_config(corruption={"name": name, "rate": rate}, scaling={"name": scaling}, regime={"name": regime})
+    for name, rate, scaling, regime in (
+        ("single_row", 0.3, "minmax", "noise30"),
+        ("marginal", 0.6, "zscore", "full"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "lacking"),
+    [(80, ["pretrain epochs", "finetune epochs", "seconds"]), (100, ["finetune epochs", "seconds"]), (160, [])],
+)
+def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lacking: list[str]) -> None:
+    cells = [(axes_of(config), rows_of(3)) for config in VARIED]
+
+    table = sweep_table(cells, width)
+
+    varying = ["regime", "scaling", "corruption", "corruption.rate"]
+    assert grid(table)[0] == varying + [each for each in OUTCOMES[1:] if each not in lacking]
+    lines = printed(table, width)
+    assert max(map(len, lines)) <= width
+    for config in VARIED:
+        told = [
+            config.regime["name"],
+            config.scaling["name"],
+            config.corruption["name"],
+            str(config.corruption["rate"]),
+        ]
+        assert any(line.split() == [*told, *line.split()[4:]] for line in lines)
+    assert sum("0.5100" in line and "0.4852 to 0.5348" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_names_too_long_for_the_screen_are_folded_and_the_metric_is_whole(width: int) -> None:
+    names = ["a" * 90 + "1", "a" * 90 + "2"]
+
+    lines = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names], width), width)
+
+    assert max(map(len, lines)) <= width
+    assert sum("0.5100" in line for line in lines) == 2
+    assert "".join(lines).count("a") - "".join(lines).count("accuracy") >= 180
+    assert not any("…" in line for line in lines)
+
+
+def printed(table: Table, width: int) -> list[str]:
+    console = Console(width=width, file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def test_what_is_equal_everywhere_is_no_column() -> None:
+    cells = [(axes_of(some_config(seed=seed), "wdbc"), rows_of(2, pretrained=False)) for seed in range(2)]
+
+    assert grid(sweep_table(cells))[0] == ["seed", "accuracy", "95 % interval", "finetune epochs", "seconds"]
+    assert shared_trials(cells) == 2
+    assert shared_trials([*cells, (cells[0][0], rows_of(1))]) is None
+
+
+def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
+    cells = [(axes_of(some_config(seed=seed), "=1+1"), rows_of(3)[: 3 * seed]) for seed in range(2)]
+
+    rows = list(csv.DictReader(io.StringIO(full_table(cells))))
+
+    assert [row["trials"] for row in rows] == ["0", "3"]
+    assert [row["seed"] for row in rows] == ["0", "1"]
+    assert {row["dataset"] for row in rows} == {"'=1+1"}
+    assert rows[1]["corruption.rate"] == "0.6"
+    assert float(rows[1]["accuracy"]) == pytest.approx(0.51)
+    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([0.5, 0.51, 0.52]))
+    assert [float(rows[1][f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
+    assert {name for name in rows[1] if name in {metric.name for metric in METRICS}} == {m.name for m in METRICS}
+    assert (rows[1]["pretrain_epochs"], float(rows[1]["finetune_seconds"])) == ("12.0", 0.75)
+    assert rows[0]["accuracy"] == ""

@@ -40,6 +40,13 @@ def test_it_shows_win_matrix_accuracies_curves_trials_and_figures(definition: di
     assert "trials_table" in json.dumps(panels(definition, "Trials"))
 
 
+def test_runs_are_compared_by_any_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dashboard.run(["quick", f"report={tmp_path}", "metric=auroc"]) == 0
+
+    section = json.loads(capsys.readouterr().out)["section"]
+    assert {tuple(panel["metrics"]) for panel in panels(section, "AUROC by axis")} == {("auroc",)}
+
+
 def test_it_shows_the_sweeps_runs_alone(definition: dict[str, Any]) -> None:
     (runs,) = definition["runSets"]
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import date
 from io import StringIO
 from pathlib import Path
 
@@ -34,12 +35,14 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
     assert (ran.returncode, ran.stderr) == (0, "")
     results, found = tmp_path / "results", runs(tmp_path / "results")
     rows = load(results)
-    assert sorted(run.id for run in found) == sorted(f"{cell}-2" for cell in rows["fingerprint"].unique())
+    assert sorted(run.id for run in found) == sorted(rows["fingerprint"].unique())
     assert {run.name.rpartition(" ")[2] for run in found} == {"corruption=mean", "corruption=marginal"}
     for run in found:
-        cell = load_cell(run.id.removesuffix("-2"), results)
-        assert (run.group, run.exit_code) == ("cells", 0)
+        cell = load_cell(run.id, results)
+        assert (run.group, run.exit_code) == (f"corruption {date.today().isoformat()}", 0)
         assert f"corruption={cell.config['corruption']['name']}" in run.tags
+        made = {name: run.config.pop(name) for name in ("command", "commit")}
+        assert made["command"].startswith("python train.py trials=2 ")
         assert run.config == cell.config | {"fingerprint": cell.fingerprint, "trials": 2}
         for phase, curves in mean_curves(cell.curves, per_trial=False).items():
             assert run.curve(f"{phase}/epoch") == [1, 2]
@@ -58,10 +61,11 @@ def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path
 
     assert ran.returncode == 1
     failed, finished = sorted(runs(tmp_path / "results"), key=lambda run: run.summary.get("trials", 0))
-    assert (failed.exit_code, failed.id[16:]) == (1, "-0")
+    assert failed.exit_code == 1
     assert "The numbers of column 'huge' overflow" in failed.notes
-    assert (finished.exit_code, finished.id[16:], finished.notes) == (0, "-2", "")
-    assert len(list((tmp_path / "results" / "tensorboard" / "cells").iterdir())) == 2
+    assert (finished.exit_code, finished.summary["trials"], finished.notes) == (0, 2, "")
+    (group,) = (tmp_path / "results" / "tensorboard").iterdir()
+    assert len(list(group.iterdir())) == 2
 
 
 @pytest.mark.slow

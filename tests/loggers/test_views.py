@@ -1,6 +1,7 @@
 """Views of made-up cells, written in this process."""
 
 import os
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy import stats
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.util.tensor_util import make_ndarray
 
 from scarf_lightning.config.schema import LoggerSettings, WandbSettings
@@ -36,7 +39,7 @@ def view(fingerprint: str, results: Path) -> CellView:
 
 
 def test_a_view_says_what_the_cell_is(view: CellView, fingerprint: str) -> None:
-    assert (view.id, view.group, view.name) == (f"{fingerprint}-2", "quick", "wdbc defaults")
+    assert (view.id, view.group, view.name) == (fingerprint, "quick", "wdbc defaults")
     assert {"dataset=wdbc", "regime=semi25", "pretrain=scarf", "corruption=marginal", "method=control"} <= set(
         view.tags
     )
@@ -56,7 +59,10 @@ def test_the_summary_is_the_mean_over_trials_and_leaves_out_what_is_not_defined(
     view = cell_view(finish(cell, auroc=float("nan"), finetune_best_epoch=2).fingerprint, results, group="cells")
 
     assert view.summary["accuracy"] == pytest.approx(0.51)
+    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([0.5, 0.51, 0.52]))
+    assert (view.summary["accuracy_low"], view.summary["accuracy_high"]) == pytest.approx((low, high))
     assert view.summary["accuracy_std"] == pytest.approx(0.01)
+    assert view.summary["log_loss_std"] == pytest.approx(0)
     assert view.summary["finetune_seconds"] == pytest.approx(3 * 0.25)
     assert view.summary["trials"] == 3
     assert "auroc" not in view.summary
@@ -109,6 +115,10 @@ def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -
         assert read[f"{phase}/validation_loss_mean"] == mean.to_dict()
     assert read["trials/accuracy"] == stored.trials.set_index("trial")["accuracy"].to_dict()
     assert read["summary/accuracy"] == {0: stored.trials["accuracy"].mean()}
+    content = events.SummaryMetadata("_hparams_/session_start_info").plugin_data.content
+    given = HParamsPluginData.FromString(content).session_start_info.hparams
+    assert given["seed"].number_value == 0
+    assert given["fingerprint"].string_value == view.id
 
 
 def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open(results: Path) -> None:
@@ -134,13 +144,44 @@ def test_a_view_that_is_written_again_replaces_the_old_one(view: CellView, resul
     assert len(list((results / "tensorboard").glob("*/*/events*"))) == 1
 
 
-def test_a_cell_that_has_grown_is_another_run(results: Path) -> None:
+def test_a_cell_that_has_grown_is_the_same_run(results: Path) -> None:
     cell = some_cell(paths=results_in(results.parent))
-    for trials in ([0], [0, 1]):
-        write_views(cell_view(finish(cell, trials=trials).fingerprint, results, group="cells"), results, BOTH)
+    for trials, day in (([0], "2026-01-01"), ([0, 1], "2026-01-02")):
+        store = finish(cell, trials=trials)
+        write_views(cell_view(store.fingerprint, results, group=f"cells {day}"), results, BOTH)
 
-    assert [run.id[16:] for run in runs(results)] == ["-1", "-2"]
-    assert len(list((results / "tensorboard" / "cells").iterdir())) == 2
+    (run,) = runs(results)
+    assert (run.id, run.summary["trials"]) == (store.fingerprint, 2)
+    assert [folder.parent.name for folder in (results / "tensorboard").glob("*/*")] == ["cells_2026-01-02"]
+
+
+class FakeRun:
+    """A run as `open_run` gives it; ``shown`` is what the server has of it."""
+
+    def __init__(self, shown: dict[str, Any] | None = None) -> None:
+        self.resumed, self.summary, self.logged = shown is not None, dict(shown or {}), list[dict[str, Any]]()
+
+    def define_metric(self, *_: object, **__: object) -> None: ...
+
+    def log(self, values: dict[str, Any]) -> None:
+        self.logged.append(values)
+
+
+@pytest.mark.parametrize(
+    ("shown", "curve"),
+    [(None, "finetune/epoch"), ({"trials": 2}, None), ({"trials": 1}, "finetune, 2 trials/epoch")],
+)
+def test_a_run_that_the_server_has_keeps_its_curves(
+    shown: dict[str, Any] | None, curve: str | None, view: CellView, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = FakeRun(shown)
+    monkeypatch.setattr("scarf_lightning.loggers.wandb_runs.open_run", lambda *_, **__: nullcontext(run))
+
+    assert write_views(view, results, LoggerSettings(name="wandb", wandb=WandbSettings(mode="online"))) == []
+
+    steps = [key for values in run.logged for key in values if key.startswith("finetune") and key.endswith("/epoch")]
+    assert steps == ([] if curve is None else [curve] * 2)
+    assert run.summary["accuracy"] == view.summary["accuracy"]
 
 
 def test_a_failed_cell_is_a_failed_run_that_says_why(fingerprint: str, results: Path) -> None:
@@ -219,13 +260,21 @@ class TestUpload:
     def test_a_sweep_is_a_run_a_cell_and_one_of_its_report(self, report: Path, fingerprint: str, results: Path) -> None:
         cells = [fingerprint, "0" * 16]  # the other is not trained yet
 
-        assert upload_sweep(results, cells, "my sweep", report, WANDB) == []
+        said: list[str] = []
+
+        assert upload_sweep(results, cells, "my sweep", report, WANDB, {"metric": "auroc"}, said.append) == []
+
+        assert said[:2] == ["1 of 1 cells: defaults", "the report"]
+        assert said[2].endswith(f"send them by: wandb sync {results / 'wandb'}/offline-run-*")
 
         found = {run.id: run for run in runs(results)}
-        assert set(found) == {f"{fingerprint}-2", "report-my-sweep"}
+        assert set(found) == {fingerprint, "report-my-sweep"}
         assert {run.group for run in found.values()} == {"my sweep"}
         of_report: Any = found["report-my-sweep"]
         assert table(results, of_report, "tables/gains")["data"] == [["control", 0.5]]
+        trials = table(results, of_report, "tables/trials")
+        assert [row[trials["columns"].index("trial")] for row in trials["data"]] == [0, 1]
+        assert of_report.config == {"metric": "auroc", "cells": [fingerprint]}
         (media,) = (results / "wandb").glob("offline-run-*-report-my-sweep/files/media")
         assert {path.suffix for path in media.rglob("*") if path.is_file()} == {".png", ".json", ".html"}
         assert of_report.exit_code == 0
@@ -236,7 +285,7 @@ class TestUpload:
         (problem,) = upload_sweep(results, [fingerprint], "quick", report, WANDB)
 
         assert problem.startswith("The report of quick is not in W&B: ")
-        assert {run.id: run.exit_code for run in runs(results)} == {f"{fingerprint}-2": 0, "report-quick": 1}
+        assert {run.id: run.exit_code for run in runs(results)} == {fingerprint: 0, "report-quick": 1}
 
     def test_what_is_turned_off_uploads_nothing(self, report: Path, fingerprint: str, results: Path) -> None:
         assert upload_sweep(results, [fingerprint], "quick", report, LoggerSettings()) == []

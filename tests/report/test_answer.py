@@ -69,7 +69,7 @@ def test_too_few_trials_ask_for_more_with_the_command() -> None:
         "It cannot be told yet whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
         "better in 2 of 2 trials."
     )
-    assert settle == "SCARF: too few trials to say; go on to 10: python train.py sweeps=mine trials=10"
+    assert settle == "SCARF: too few to say; go on to 10 trials: python train.py sweeps=mine trials=10"
 
 
 def test_many_comparisons_are_counted_and_the_best_come_first() -> None:

@@ -1,4 +1,5 @@
 import io
+import re
 import threading
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from rich.console import Console
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping import progress as module
-from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.cell import Cell, named
 from scarf_lightning.sweeping.cost import CostModel
 from scarf_lightning.sweeping.progress import SweepProgress
 from scarf_lightning.sweeping.survey import survey
@@ -38,9 +39,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
 
 
-def watching(cells: list[Cell], *, terminal: bool) -> tuple[SweepProgress, io.StringIO]:
+def watching(cells: list[Cell], *, terminal: bool, width: int = 120) -> tuple[SweepProgress, io.StringIO]:
     out = io.StringIO()
-    console = Console(file=out, force_terminal=terminal, width=120, color_system=None)
+    console = Console(file=out, force_terminal=terminal, width=width, color_system=None)
     return SweepProgress(survey(cells), CostModel([]), console), out
 
 
@@ -56,7 +57,8 @@ def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cell
     progress.look()
 
     # Two of three cells in 70 seconds: the third is expected to take 35.
-    assert out.getvalue() == "3 of 4 cells done, 0 running, 0 failed, 0:00:35 left\n"
+    result = "last seed=2: accuracy 0.5050 (0.4415 to 0.5685)"
+    assert out.getvalue() == f"3 of 4 cells done, 0:01:10 gone, 0:00:35 left; {result}\n"
 
 
 def test_no_line_says_that_nothing_has_changed(cells: list[Cell], clock: Clock) -> None:
@@ -79,7 +81,8 @@ def test_what_runs_and_what_failed_is_told(cells: list[Cell], clock: Clock) -> N
     with store.claim():
         progress.look()
 
-    assert out.getvalue() == "2 of 4 cells done, 1 running, 1 failed, 1:23:20 left\n"
+    said = "2 of 4 cells done, 1 failed, 1:23:20 gone, 1:23:20 left; training seed=3; last seed=1: accuracy 0.5050"
+    assert out.getvalue().startswith(said)
 
 
 def test_before_the_first_cell_is_done_nobody_knows_how_long(
@@ -87,12 +90,10 @@ def test_before_the_first_cell_is_done_nobody_knows_how_long(
 ) -> None:
     progress, out = watching(cells, terminal=True)
 
-    with progress._bar:
+    with progress._live:
         progress.look()
-        progress._bar.refresh()
 
-    assert "time left unknown" in out.getvalue()
-    assert "1/4" in out.getvalue()
+    assert "1 of 4 cells done, 0:00:00 gone, time left unknown" in out.getvalue()
 
 
 def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
@@ -108,12 +109,45 @@ def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
         assert looked.wait(30)
         looked.clear()
         progress.look()
-        progress._bar.refresh()
+        progress._live.refresh()
     progress_shown = out.getvalue()
 
-    assert "2/4" in progress_shown
-    assert "0 running, 0 failed" in progress_shown
-    assert progress_shown.endswith("\x1b[2K")  # the line is cleared
+    assert "2 of 4 cells done" in progress_shown
+    assert "last seed=1: accuracy 0.5050" in progress_shown
+    assert progress_shown.endswith("\x1b[2K")  # the lines are cleared
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_nothing_of_it_is_cut_off_on_a_narrow_terminal(tmp_path: Path, clock: Clock, width: int) -> None:
+    shared = ("dataset=csv", "dataset.path=some/folder/of/mine/customers.csv")
+    names = [
+        (
+            f"corruption.rate=0.{n}",
+            f"network.encoder.width={n}000",
+            f"finetune.batch_size={n}12",
+            f"loss.temperature={n}",
+        )
+        for n in range(1, 4)
+    ]
+    cells = [some_cell(*shared, *own, seed=n, paths=results_in(tmp_path)) for n, own in enumerate(names)]
+    progress, out = watching(named(cells), terminal=True, width=width)
+    finish(cells[0])
+    store = cells[1].store()
+    assert store is not None
+    clock.now += 3725
+
+    with store.claim(), progress._live:
+        progress.look()
+
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue()).replace("\r", "\n").splitlines()
+    assert max(map(len, lines)) <= width
+    text = "".join(line.strip() for line in lines)
+    assert "…" not in text
+    assert "1 of 3 cells done, 1:02:05 gone" in text
+    for own in names[:2]:
+        assert " ".join(own).replace(" ", "") in text.replace(" ", "")
+    assert "0.4415to0.5685" in text.replace(" ", "")
+    assert "customers.csv" not in text  # all cells share it
 
 
 def test_the_watch_ends_with_the_block_also_by_an_exception(cells: list[Cell]) -> None:
@@ -175,4 +209,4 @@ def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock
     cost = progress._cost
     expected = int(100 * (cost[shared[1].key] + cost[lone.key]) / cost[shared[0].key])
     assert cost[shared[0].key] == cost[shared[1].key] > cost[lone.key]
-    assert out.getvalue().endswith(f"0:{expected // 60:02d}:{expected % 60:02d} left\n")
+    assert f"0:{expected // 60:02d}:{expected % 60:02d} left" in out.getvalue()

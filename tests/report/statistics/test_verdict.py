@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.report.statistics.verdict import _signed_rank_cdf, judge, judge_datasets, judge_trials
+from scarf_lightning.report.statistics.verdict import ENOUGH, _signed_rank_cdf, judge, judge_datasets, judge_trials
 
 RATIO = 2 / 7
+NEARLY_SETTLED = np.random.default_rng(11).normal(0.03, 0.02, (12, 3)).mean(axis=1, keepdims=True) - 0.012
 
 
 def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.ndarray:
@@ -115,14 +116,21 @@ def test_an_interval_stays_within_the_metrics_bounds() -> None:
 
 
 def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> None:
-    found = judge_trials(normal(1, 5, mean=0.03))
+    found = judge_datasets(NEARLY_SETTLED)
 
     assert found.answer == "cannot tell yet"
     assert found.more is not None
-    assert found.more > 5
-    assert 0 <= found.chance <= 1
-    assert judge_trials(normal(1, 5, mean=0.03)) == found
-    assert judge_trials(normal(1, 4, mean=0.0)).more is None
+    assert found.more > found.datasets
+    assert ENOUGH <= found.chance <= 1
+    assert judge_datasets(NEARLY_SETTLED) == found
+
+
+def test_a_number_that_is_not_likely_to_settle_it_is_not_asked_for() -> None:
+    found = judge_trials(normal(1, 5, mean=0.03))
+
+    assert (found.answer, found.more) == ("cannot tell yet", None)
+    assert 0 <= found.chance < ENOUGH
+    assert math.isnan(judge_trials(normal(1, 4, mean=0.0)).chance)
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.01])

@@ -1,0 +1,31 @@
+"""What cells of one run are called, for people: what is asked of one and not of all."""
+
+from collections.abc import Sequence
+from datetime import date
+
+NOT_IN_A_NAME = (
+    "sweeps", "plan", "force", "keep_weights", "trials", "trainer", "logger", "paths", "cache", "chunk", "hydra",
+    "hydra/launcher",
+)  # fmt: skip
+"""How and where to train, which is none of a cell's choices."""
+
+
+def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
+    """What each of some cells is called among them; ``defaults`` where nothing is asked of it alone.
+
+    Args:
+        asked: the overrides that ask for each.
+    """
+    own = [[each for each in overrides if _key(each).partition(".")[0] not in NOT_IN_A_NAME] for overrides in asked]
+    shared = set.intersection(*map(set, own)) if len(own) > 1 else set()
+    return [" ".join(each for each in overrides if each not in shared) or "defaults" for overrides in own]
+
+
+def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
+    """What cells that no sweep file names are called together: what varies among them, and the day."""
+    keys = dict.fromkeys(_key(part) for name in told_apart(asked) for part in name.split() if "=" in part)
+    return f"{', '.join(keys) if len(asked) > 1 and keys else 'cells'} {day.isoformat()}"
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0]

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.report.ending import answer_of_run
+from scarf_lightning.results import axis_columns, identity
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.expand import Request
+from scarf_lightning.sweeping.survey import survey
+from tests.cells import finish, results_in, some_cell, some_config
+
+USUAL = axis_columns(identity(some_config(), ""))
+
+
+def cells(folder: Path, trials: int = 4) -> list[Cell]:
+    place = results_in(folder)
+    return [some_cell(f"pretrain={name}", pretrain=name, paths=place, trials=trials) for name in ("none", "scarf")]
+
+
+def said(asked: list[Cell]) -> list[str]:
+    return answer_of_run(Request(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL), survey(asked))
+
+
+def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    for cell, first in zip(asked, (0.5, 0.8), strict=True):
+        finish(cell, first=first)
+
+    (sentence,) = said(asked)
+
+    assert sentence.startswith("SCARF helps on wdbc: +30.00 points of accuracy (")
+
+
+def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    finish(asked[0])
+    for trial, value in enumerate((0.9, 0.2, 0.6, 0.4)):
+        finish(asked[1], trials=[trial], accuracy=value)
+
+    headline, settle = said(asked)
+
+    assert headline.startswith("It cannot be told yet whether SCARF helps on wdbc: ")
+    assert settle.endswith("go on to 10 trials: python train.py pretrain=none,scarf trials=10")
+
+
+@pytest.mark.parametrize("finished", [0, 1])
+def test_a_run_that_compares_nothing_says_nothing(finished: int, tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    for cell in asked[:finished]:
+        finish(cell)
+
+    assert said(asked) == []
+
+
+def test_trials_that_all_diverged_are_no_answer(tmp_path: Path) -> None:
+    asked = cells(tmp_path)
+    for cell in asked:
+        finish(cell, accuracy=None, diverged="finetune")
+
+    assert said(asked) == []
