@@ -111,6 +111,10 @@ def train_cell(cell: "Cell", last: "LastTable", console: "Console") -> bool:
             shown = console if cell.is_alone else None
             record = train_stack(config, parts, table, stack, pretrained, hardware, shown, company=company)
             store.add(record, claim)
+        if config.keep_weights:
+            from scarf_lightning.estimators import save_model
+
+            save_model(config, store.folder)
     return True
 
 

@@ -72,7 +72,7 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, tuple["pd.Series[Any]", boo
     parts: dict[str, tuple[Any, bool]] = {
         "days": (seconds / DAY, False),
         "month": (times.dt.month, True),
-        "weekday": (times.dt.dayofweek + 1, True),
+        "weekday": (times.dt.day_of_week + 1, True),
         "hour": (times.dt.hour + times.dt.minute / 60, False),
     }
     return {name: (pd.Series(part, dtype="float64").where(known), kind) for name, (part, kind) in parts.items()}
