@@ -1,6 +1,6 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
-`ScarfClassifier` and `ScarfTransformer` are its networks for scikit-learn, `load_model` opens one that was carried away:
+`ScarfClassifier` and `ScarfTransformer` are for scikit-learn, `load_model` opens networks that were carried away:
 
     >>> from scarf_lightning import ScarfClassifier
     >>> classifier = ScarfClassifier(n_trials=3).fit(X, y)
