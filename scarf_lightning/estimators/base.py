@@ -60,12 +60,12 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X as a frame in fitting, and whether it is an array's numbers alone."""
         if isinstance(X, pd.DataFrame):
-            _check_n_features(self, X, reset=True)
-            _check_feature_names(self, X, reset=True)
             names = [str(name) for name in X.columns]
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise UsageError(f"X has more than one column {twice!r}; rename all but one.")
+            _check_n_features(self, X, reset=True)
+            _check_feature_names(self, X, reset=True)
             if len(X) < 2 or not names:
                 validate_data(self, X.to_numpy(dtype=object), dtype=None, ensure_all_finite=False, ensure_min_samples=2)
             return X.set_axis(names, axis=1).reset_index(drop=True), False

@@ -111,8 +111,9 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         y = column_or_1d(y, warn=True)
         check_consistent_length(frame, y)
         is_known = self._known(y)
-        check_classification_targets(y[is_known])
-        self.classes_ = np.unique(np.array(y[is_known].tolist()) if y.dtype == object else y[is_known])
+        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
+        check_classification_targets(known)
+        self.classes_ = np.unique(known)
         self.n_unlabelled_ = int((~is_known).sum())
         table = table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
         spelled = [spell(label) for label in self.classes_]

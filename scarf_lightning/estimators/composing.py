@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -60,16 +59,17 @@ def config_of(
     for name, value in given.items():
         if name not in groups:
             OmegaConf.update(config, name, list(value) if isinstance(value, tuple) else value, force_add=True)
-    OmegaConf.update(config, "dataset.path", "X")
-    checked = read(config)
-    chosen = replace(checked, trials=n_trials, seed=seed, plugins=plugins, keep_weights=True)
+    ours = {"dataset.path": "X", "trials": n_trials, "seed": seed, "plugins": plugins, "keep_weights": True}
+    for name, value in ours.items():
+        OmegaConf.update(config, name, value)
+    chosen = read(config)
     check_combination(chosen)
+    if needs_classes and (why := why_no_model(chosen)):
+        raise UsageError(f"ScarfClassifier cannot use this: {why}; choose another method.")
     unused = unused_options(chosen)
     for option in given:
         if any(option == name or option.startswith(f"{name}.") for name in unused):
             raise UsageError(f"{option} is set, but has no part in training with these parameters; leave it out.")
-    if needs_classes and (why := why_no_model(chosen)):
-        raise UsageError(f"ScarfClassifier cannot use this: {why}; choose another method.")
     return chosen
 
 

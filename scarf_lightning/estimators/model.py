@@ -139,6 +139,29 @@ class Model:
 
         save(self, Path(folder))
 
+    def to_onnx(self, file: str | Path) -> None:
+        """Write the model as an ONNX file; see `scarf_lightning.estimators.onnx` for its inputs and outputs.
+
+        Raises:
+            UsageError: the extra ``onnx`` is not installed, or the file cannot be written.
+        """
+        from .onnx import to_onnx
+
+        to_onnx(self, Path(file))
+
+    def plain_encoders(self) -> list[torch.nn.Module]:
+        """f of one trial, T times, not trained."""
+        networks = self._networks
+        return [networks.network.build(networks.columns, None).to(self._dtype) for _ in self.trials]
+
+    def plain_heads(self) -> list[torch.nn.Module]:
+        """h of one trial, T times, not trained."""
+        return [self._networks.plain_head().to(self._dtype) for _ in self.trials]
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return DTYPES[self.description.precision]
+
     @cached_property
     def encoder(self) -> Encoder:
         """f of the T trials, in evaluation."""
@@ -182,7 +205,7 @@ class Model:
         n_trials, n = len(self.description.trials), len(values)
         columns = self.description.reader.columns
         table = Table("rows", None, "a DataFrame", columns, values, np.zeros(n, dtype=np.int64), ())
-        on_device = DeviceTable(table, self.preprocessing, device="cpu", dtype=DTYPES[self.description.precision])
+        on_device = DeviceTable(table, self.preprocessing, device="cpu", dtype=self._dtype)
         index = torch.arange(n).expand(n_trials, n)
         chunks = torch.split(index, EVALUATION_ROWS, dim=1)
         return torch.cat([network(on_device.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
