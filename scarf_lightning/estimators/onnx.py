@@ -10,7 +10,6 @@ import json
 import logging
 import warnings
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,7 @@ def to_onnx(model: Model, file: Path) -> None:
         raise UsageError(
             f"ONNX export needs the package {error.name}: install it with `pip install scarf-lightning[onnx]`."
         ) from error
-    exported = onnx.load(BytesIO(_exported(model)))
+    exported = _exported(model)
     _take_columns(exported, model)
     if model.classes:
         _give_labels(exported, model.classes)
@@ -98,7 +97,7 @@ class Voters(nn.Module):
         embedded = []
         for t, encoder in enumerate(self.encoders):
             filled = torch.where(is_missing, self.fill[t], values)  # type: ignore[index]
-            scaled = ((filled - self.shift[t]) * self.scale[t]).to(self.dtype)  # type: ignore[index, operator]
+            scaled = ((filled - self.shift[t]) * self.scale[t]).to(self.dtype)  # type: ignore[index]
             embedded.append(encoder(self.one_hot(scaled)))
         if not len(self.heads):
             return torch.cat(embedded, dim=1)
@@ -106,7 +105,7 @@ class Voters(nn.Module):
         return torch.stack(given).mean(dim=0)
 
 
-def _exported(model: Model) -> bytes:
+def _exported(model: Model) -> "ModelProto":
     """The networks as torch exports them."""
     voters = Voters(model).eval()
     example = torch.zeros(N_ROWS, len(model.description.reader.columns), dtype=torch.float64)
@@ -123,9 +122,7 @@ def _exported(model: Model) -> bytes:
             verbose=False,
         )
     assert program is not None
-    written = BytesIO()
-    program.save(written)
-    return written.getvalue()
+    return program.model_proto
 
 
 def _take_columns(exported: "ModelProto", model: Model) -> None:
