@@ -5,6 +5,12 @@
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
     >>> print(scarf_lightning.report(results="results"))
+
+`ScarfClassifier` and `ScarfTransformer` are for scikit-learn, `load_model` opens networks that were carried away:
+
+    >>> from scarf_lightning import ScarfClassifier
+    >>> classifier = ScarfClassifier(n_trials=3).fit(X, y)
+    >>> classifier.predict_proba(X_new)
 """
 
 import importlib
@@ -14,16 +20,30 @@ from .rounding import round_alike_in_any_batch
 
 if TYPE_CHECKING:
     from .errors import UnfinishedError, UsageError
+    from .estimators import ScarfClassifier, ScarfTransformer, load_model
     from .results import load
     from .running.in_process import plan, run
     from .running.reporting import report
 
-__all__ = ["UnfinishedError", "UsageError", "load", "plan", "report", "run"]
+__all__ = [
+    "ScarfClassifier",
+    "ScarfTransformer",
+    "UnfinishedError",
+    "UsageError",
+    "load",
+    "load_model",
+    "plan",
+    "report",
+    "run",
+]
 
 _HOMES = {
+    "ScarfClassifier": ".estimators",
+    "ScarfTransformer": ".estimators",
     "UnfinishedError": ".errors",
     "UsageError": ".errors",
     "load": ".results",
+    "load_model": ".estimators",
     "plan": ".running.in_process",
     "report": ".report",
     "run": ".running.in_process",

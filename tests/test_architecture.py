@@ -37,6 +37,8 @@ MAY_USE = {
         "data.sources",
         "engine.hardware",
         "errors",
+        "estimators",
+        "folders",
         "escaping",
         "loggers",
         "report",
@@ -45,6 +47,8 @@ MAY_USE = {
         "training",
     },
     "inspection": GROUND | {"config", "data", "engine", "losses", "networks", "results"},
+    "estimators": GROUND | {"config", "data", "engine", "networks", "results", "training", "folders"},
+    "predict": {"data.sources", "errors", "escaping", "estimators"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``config`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""
@@ -53,7 +57,7 @@ FRONT_DOORS = {"__init__.py": "running", "report/__init__.py": "running"}
 """The package's public names are looked up, and the package `report` is called, when they are asked for: both lead to
 the top of the house."""
 CONFIG_MAY_USE = {"errors", "settings"}
-KNOW_HYDRA = {"config", "sweeping", "running"}
+KNOW_HYDRA = {"config", "sweeping", "running", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
 FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "settings", "errors", "escaping"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}

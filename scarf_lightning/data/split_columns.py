@@ -61,8 +61,8 @@ def split_values(split: SplitBy, column: "pd.Series[Any]", source: str) -> NDArr
 def _times(column: "pd.Series[Any]", source: str) -> NDArray[np.float64]:
     import pandas as pd
 
-    from .reading.columns import as_text, is_numeric
     from .reading.dates import as_dates
+    from .reading.rules import as_text, is_numeric
 
     if is_numeric(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)

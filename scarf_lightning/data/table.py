@@ -5,13 +5,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from .reading.reader import Reader
 
 FEWEST_ROWS = 10
 """With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
@@ -69,7 +72,8 @@ class Table:
     section 4).
 
     ``split_by`` is float64 ``(n,)``, what a split of the user's goes by: a group, a time, or a part; None without one.
-    ``reading`` and ``notes`` say how a user's file was read, and what its user should know of it.
+    ``reading`` and ``notes`` say how a user's file was read, and what its user should know of it; by ``reader`` rows
+    that come later are read in the same way.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Table:
     split_by: NDArray[np.float64] | None = None
     reading: tuple[ColumnReading, ...] = ()
     notes: tuple[str, ...] = ()
+    reader: "Reader | None" = None
 
     @classmethod
     def from_frame(
@@ -143,9 +148,10 @@ class Table:
         return cls(name, dataset_id, source, tuple(columns), matrix, labels.astype(np.int64), classes, split_by)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
-        """How it was read, for a record: rows with and without a label, ``columns`` and ``notes`` of a user's file, and
-        other notes on what was made of it."""
-        return {
+        """How it was read, for a record: rows with and without a label, ``columns`` and ``notes`` of a user's file,
+        other notes on what was made of it, and the ``rules`` by which later rows are read."""
+        rules = {} if self.reader is None else {"rules": self.reader.as_plain()["rules"]}
+        return rules | {
             "n_labelled": self.n_rows - self.n_unlabelled,
             "n_unlabelled": self.n_unlabelled,
             "columns": [asdict(reading) for reading in self.reading],

@@ -101,6 +101,27 @@ def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
     return lifted
 
 
+def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
+    """Each trial's network by itself: ``networks`` are built as those that were lifted, and take the weights over."""
+    for trial, network in enumerate(networks):
+        if isinstance(lifted, Vmapped):
+            network.load_state_dict({name: weight[trial] for name, weight in lifted.network.state_dict().items()})
+        else:
+            _take_over(network, lifted, trial)
+    return list(networks)
+
+
+@torch.no_grad()
+def _take_over(network: nn.Module, lifted: nn.Module, trial: int) -> None:
+    if isinstance(network, nn.Linear):
+        assert isinstance(lifted, StackedLinear)
+        network.weight.data = lifted.weight[trial].T.clone()
+        if network.bias is not None:
+            network.bias.data = lifted.bias[trial, 0].clone()
+    for name, child in network.named_children():
+        _take_over(child, getattr(lifted, name), trial)
+
+
 def give_streams(module: nn.Module, random: StackedGenerator) -> None:
     """Let dropout draw its masks from the streams of the trials."""
     for part in module.modules():

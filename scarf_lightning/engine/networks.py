@@ -60,11 +60,14 @@ class Networks:
 
     def head(self, trials: Sequence[int], *, fit: int = 0, dropout: float | None = None) -> nn.Module:
         """h, an output a class."""
-        layers = self.settings.head
-        widths = [self.width, *[layers.width] * (layers.depth - 1), self.n_classes]
-        built = self._build(trials, Purpose.HEAD, fit, lambda: ReLUNetwork(widths, dropout=dropout))
+        built = self._build(trials, Purpose.HEAD, fit, lambda: self.plain_head(dropout))
         self._initialise(built, trials, Purpose.HEAD, fit)
         return lift(built)
+
+    def plain_head(self, dropout: float | None = None) -> ReLUNetwork:
+        """h of one trial."""
+        layers = self.settings.head
+        return ReLUNetwork([self.width, *[layers.width] * (layers.depth - 1), self.n_classes], dropout=dropout)
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
         """g, as the pre-training has it."""

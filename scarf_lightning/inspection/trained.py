@@ -17,6 +17,7 @@ from ..config.combinations import method_facts
 from ..data.datamodule import EVALUATION_ROWS
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
+from ..data.reading import Reader
 from ..data.table import Column, Table
 from ..engine.encoder import Encoder
 from ..engine.hardware import Hardware
@@ -26,7 +27,6 @@ from ..networks import Columns
 from ..randomness import Streams
 from ..results import PretrainingStore, StoredCell, StoredTrial, load_cell, load_trial, pretraining_identity
 from ..roster import Roster
-from .frames import values_of
 
 Phase = Literal["initial", "pretrained", "finetuned"]
 ABOUT_THE_RUN = ("sweeps", "plan", "force", "keep_weights", "trials", "logger", "chunk", "hydra")
@@ -49,9 +49,9 @@ class Trained:
         """Rows of a user as the table of a stack of one trial, imputed and scaled.
 
         Raises:
-            UsageError: see `values_of`.
+            UsageError: see `Reader`.
         """
-        values = values_of(rows, self.columns)
+        values = Reader.plain(self.columns).values(rows)
         unlabelled = Table("rows", None, "a DataFrame", self.columns, values, np.zeros(len(rows), dtype=np.int64), ())
         return DeviceTable(unlabelled, self.preprocessing, device="cpu", dtype=self.dtype)
 
@@ -59,7 +59,7 @@ class Trained:
         """The network's input ``(1, n, M)``.
 
         Raises:
-            UsageError: see `values_of`.
+            UsageError: see `Reader`.
         """
         return self.table(rows).rows(torch.arange(len(rows))[None], Roster(1))
 

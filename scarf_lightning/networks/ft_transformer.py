@@ -31,7 +31,7 @@ class FeatureTokenizer(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = [self.cls.expand(len(x), 1, -1)]
+        parts = [self.cls.expand(x.shape[0], 1, -1)]
         if self.numeric:
             numbers = x[:, self.numeric] if self.categorical else x
             parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))

@@ -101,6 +101,10 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
                     config, parts, table, stack, pretrained, hardware, shown, company=company, tell=tell
                 )
                 store.add(record, claim)
+        if config.keep_weights:
+            from ..estimators import save_model
+
+            save_model(config, store.folder)
     return True
 
 

@@ -14,7 +14,7 @@ from ..config import named_plugins, offer
 from ..config.typed import explain
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
-from .folders import CONF
+from ..folders import CONF
 from .job import ended_by_sigterm, train_job
 
 USAGE = """\

@@ -15,10 +15,10 @@ from omegaconf import DictConfig
 from ..config import named_plugins, offer
 from ..config.typed import explain
 from ..errors import UsageError
+from ..folders import CONF, SWEEPS
 from ..sweeping.cell import distinct
 from ..sweeping.expand import expand
 from ..sweeping.survey import Surveyed, survey
-from .folders import CONF, SWEEPS
 from .job import train_job
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from ..config import load_plugins, named_plugins
 from ..config.schema import LoggerSettings
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
+from ..folders import SWEEPS
 from ..report import options as report_options
 from ..report.beside_paper import published_competitors
 from ..report.commands import by_cells, by_sweep
@@ -25,7 +26,6 @@ from ..results import axis_columns, identity, read_failure
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from .folders import SWEEPS
 from .in_process import hydra_started, master_of, overrides_of
 
 UPLOADS = ("wandb", "tensorboard", "both")

@@ -108,7 +108,7 @@ class TestRowsUnlikeTheTable:
         np.testing.assert_allclose(embedded, encoder.transform(rows.assign(**{column: fill})), atol=1e-6)
 
     def test_a_missing_column_is_refused_by_name(self, scarf: Trained, encoder: TableEncoder) -> None:
-        with pytest.raises(UsageError, match=r"^The rows lack 'colour', 'income', which the encoder was trained on\.$"):
+        with pytest.raises(UsageError, match=r"^The rows lack 'colour', 'income', which the model was trained on\.$"):
             encoder.transform(scarf.features.drop(columns=["income", "colour"]))
 
     def test_a_column_that_is_there_twice_is_refused_by_name(self, scarf: Trained, encoder: TableEncoder) -> None:

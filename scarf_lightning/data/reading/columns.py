@@ -9,10 +9,22 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..table import ColumnReading, spell
-from .dates import as_dates, as_hours, date_features
-from .numbers import Numbers, are_codes, as_numbers, is_missing
-from .strings import as_hashes
+from ..table import ColumnReading
+from .dates import as_dates, as_hours, date_parts
+from .numbers import Notation, Numbers, are_codes, as_numbers, is_missing
+from .rules import (
+    AsBooleans,
+    AsCategories,
+    AsDates,
+    AsHashes,
+    AsHours,
+    AsNumbers,
+    Feature,
+    Rule,
+    as_text,
+    is_numeric,
+    is_text,
+)
 
 FEWEST_FOR_IDS = 30
 """In fewer rows, values that are all different are no sign of an id."""
@@ -26,9 +38,6 @@ MOSTLY = 0.95
 """This share of a column's values must be numbers for it to be read as numbers, and the others as missing."""
 
 SHOWN = 3
-
-Feature = tuple["pd.Series[Any]", bool]
-"""A column, and whether it is one of categories."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,38 @@ class ReadingOptions:
 
 @dataclass
 class Read:
-    """What a column turned out to be: its kind, what is done with it, the features made of it, what is to be said."""
+    """What a column turned out to be: its kind, what is done with it, the features made of it and by which rule (None
+    for a column that is left out), what is to be said."""
 
     kind: str
     done: str
+    rule: Rule | None = None
     features: list[Feature] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ColumnsRead:
+    """What became of the columns of a frame.
+
+    Attributes:
+        features: of all of them, in their order.
+        rules: by which they were made, and of which column.
+        readings: how each column was read.
+        notes: sentences on what a user should know.
+        positions: those of the features that were made of each column.
+    """
+
+    features: list[Feature] = field(default_factory=list)
+    rules: list[tuple[str, Rule]] = field(default_factory=list)
+    readings: list[ColumnReading] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    positions: list[list[int]] = field(default_factory=list)
+
+    def frame(self, index: pd.Index) -> pd.DataFrame:
+        """The features of rows of this index."""
+        columns = [column for column, _ in self.features]
+        return pd.concat(columns, axis=1) if columns else pd.DataFrame(index=index)
 
 
 def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
@@ -58,6 +93,13 @@ def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     Raises:
         UsageError: it holds a NUL character, or something else than the options say of it.
     """
+    read = _read_column(column, options)
+    if read.features and all(feature.isna().all() for feature, _ in read.features):
+        return Read("empty", "left out: it has no value", notes=read.notes)
+    return read
+
+
+def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     name = str(column.name)
     if name in options.drop:
         return Read("not looked at", "left out by dataset.drop")
@@ -65,56 +107,58 @@ def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     if not len(known):
         return Read("empty", "left out: it has no value")
     if pd.api.types.is_datetime64_any_dtype(column):
-        return _dates(column)
+        return _dates(column, column, None)
     is_declared = isinstance(column.dtype, pd.CategoricalDtype)
     if name in options.categorical:
-        return _categories(column if is_numeric(column) else as_text(column)[0])
+        return _categories(column)
+    plain = Numbers({}, (), notation=Notation(options.decimal or ".", "." if options.decimal == "," else ","))
     if is_numeric(column):
-        return _numbers(column.astype("float64"), is_forced=name in options.numeric)
+        return _numbers(column, plain, is_forced=name in options.numeric)
     if _is_boolean(known):
         if name in options.numeric:
-            return _numbers(column.astype("object").astype("float64"), is_forced=True)
-        return _constant(known) or Read("Boolean", "categories", [(column, True)])
+            return _numbers(column, plain, is_forced=True)
+        return _constant(known) or _made("Boolean", "categories", AsBooleans(), column)
     text, notes = as_text(column)
     read = _text_column(text, options, is_declared=is_declared)
     read.notes = [*notes, *read.notes]
     return read
 
 
-def read_columns(
-    frame: pd.DataFrame, options: ReadingOptions
-) -> tuple[list[Feature], list[ColumnReading], list[str], list[list[int]]]:
+def read_columns(frame: pd.DataFrame, options: ReadingOptions) -> ColumnsRead:
     """Look into every column of a frame without its target.
-
-    Returns:
-        The features; how each column was read; sentences on what a user should know; and the positions of the features
-        that were made of each column.
 
     Raises:
         UsageError: see `read_column`.
     """
-    features: list[Feature] = []
-    readings, notes, positions = [], [], []
+    found = ColumnsRead()
     for name in frame.columns:
         column = frame[name]
         read = read_column(column, options)
-        positions.append(list(range(len(features), len(features) + len(read.features))))
-        features += read.features
+        found.positions.append(list(range(len(found.features), len(found.features) + len(read.features))))
+        found.features.extend(read.features)
+        if read.rule is not None:
+            found.rules.append((str(name), read.rule))
         missing = int(column.isna().sum())
-        readings.append(ColumnReading(str(name), read.kind, missing, int(column.nunique()), read.done))
-        notes += [f"Column {str(name)!r}: {note}." for note in read.notes]
+        found.readings.append(ColumnReading(str(name), read.kind, missing, int(column.nunique()), read.done))
+        found.notes.extend(f"Column {str(name)!r}: {note}." for note in read.notes)
         if read.done.startswith("left out: a value a row"):
-            notes.append(f"Column {str(name)!r} has a value of its own in every row and is left out.")
-    return features, readings, notes, positions
+            found.notes.append(f"Column {str(name)!r} has a value of its own in every row and is left out.")
+    return found
 
 
-def _numbers(column: "pd.Series[Any]", *, is_forced: bool = False, done: str = "as they are") -> Read:
-    known = column.dropna()
+def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[str] = ()) -> Read:
+    return Read(kind, done, rule, rule.features(column), list(notes))
+
+
+def _numbers(column: "pd.Series[Any]", numbers: Numbers, *, is_forced: bool = False, done: str = "as they are") -> Read:
+    notation = numbers.notation
+    read = _made("numbers", done, AsNumbers(is_text(column), notation.decimal, notation.group), column, numbers.notes)
+    known = read.features[0][0].dropna()
     if not is_forced and (constant := _constant(known)):
         return constant
     if not is_forced and _counts_rows(str(column.name), known):
         return Read("id", "left out: a value a row")
-    return Read("numbers", done, [(column, False)])
+    return read
 
 
 def _counts_rows(name: str, known: "pd.Series[Any]") -> bool:
@@ -142,10 +186,9 @@ def _text_column(text: "pd.Series[Any]", options: ReadingOptions, *, is_declared
         return Read("id or text", "left out: a value a row")
     limit = min(MOST_CATEGORIES, max(20, len(text) // 10))
     if len(distinct) > limit:
-        made = as_hashes(text)
-        return Read(
-            "strings", f"{len(made)} numbers that are hashes of their letters", [(part, False) for part in made]
-        )
+        read = _made("strings", "", AsHashes(), text)
+        read.done = f"{len(read.features)} numbers that are hashes of their letters"
+        return read
     why = are_codes(distinct)
     notes = [f"it holds {why}, and is read as categories; dataset.numeric=[...] reads it as numbers"] if why else []
     return _categories(text, notes)
@@ -161,8 +204,9 @@ def _as_number_column(text: "pd.Series[Any]", options: ReadingOptions) -> Read |
     named = all(is_missing(other) for other in numbers.others)
     if len(others) > len(known) * (0.5 if named else 1 - MOSTLY):
         return None
-    read = _numbers(text.map(numbers.values).astype("float64"), done="text read as numbers")
-    read.notes += [*numbers.notes, *_on_others(others, "numbers")]
+    read = _numbers(text, numbers, done="text read as numbers")
+    if read.rule is not None:
+        read.notes += _on_others(others, "numbers")
     return read
 
 
@@ -170,8 +214,8 @@ def _as_date_column(text: "pd.Series[Any]", options: ReadingOptions) -> Read | N
     found = as_dates(text)
     if found is None:
         return None
-    times, note = found
-    read = _dates(times.rename(str(text.name)))
+    times, format, note = found
+    read = _dates(text, times, format)
     read.notes += [*([note] if note else []), *_on_others(text[times.isna() & text.notna()], "dates")]
     return read
 
@@ -180,7 +224,7 @@ def _as_time_column(text: "pd.Series[Any]", options: ReadingOptions) -> Read | N
     hours = as_hours(text)
     if hours is None:
         return None
-    read = _constant(hours.dropna()) or Read("times of day", "hours", [(hours, False)])
+    read = _constant(hours.dropna()) or _made("times of day", "hours", AsHours(), text)
     read.notes += _on_others(text[hours.isna() & text.notna()], "times")
     return read
 
@@ -200,8 +244,8 @@ def _forced_numbers(text: "pd.Series[Any]", numbers: Numbers) -> Read:
             f"dataset.numeric names {text.name!r}, which holds {wrong[0]!r}; correct that value, or leave the column "
             "out of dataset.numeric."
         )
-    read = _numbers(text.map(numbers.values).astype("float64"), is_forced=True, done="text read as numbers")
-    read.notes += [*numbers.notes, *_on_others(text[text.isin(numbers.others)], "numbers")]
+    read = _numbers(text, numbers, is_forced=True, done="text read as numbers")
+    read.notes += _on_others(text[text.isin(numbers.others)], "numbers")
     return read
 
 
@@ -215,38 +259,22 @@ def _forced_dates(text: "pd.Series[Any]") -> Read:
     return read
 
 
-def _dates(times: "pd.Series[Any]") -> Read:
-    features = date_features(times)
-    if not features:
+def _dates(column: "pd.Series[Any]", times: "pd.Series[Any]", format: str | None) -> Read:
+    """A column of dates: what is the same in all rows is left out of what they are made."""
+    parts = tuple(name for name, (part, _) in date_parts(times).items() if len(part.dropna().unique()) > 1)
+    if not parts:
         return Read("dates", "left out: one value alone")
-    made = [str(part.name).rpartition("(")[2].rstrip(")") for part, _ in features]
-    return Read("dates", ", ".join(made), features)
+    return _made("dates", ", ".join(parts), AsDates(format is not None, format, parts), column)
 
 
 def _categories(column: "pd.Series[Any]", notes: Sequence[str] = ()) -> Read:
-    return Read("categories", f"{column.nunique()} categories", [(column, True)], list(notes))
+    read = _made("categories", "", AsCategories(is_text(column)), column, notes)
+    read.done = f"{read.features[0][0].nunique()} categories"
+    return read
 
 
 def _constant(known: "pd.Series[Any]") -> Read | None:
     return Read("constant", "left out: one value alone") if len(known.unique()) == 1 else None
-
-
-def as_text(column: "pd.Series[Any]") -> tuple["pd.Series[Any]", list[str]]:
-    """A column as text without blanks around its values, None where they are missing."""
-    spelled = {value: spell(value) for value in column.dropna().unique()}
-    for text in spelled.values():
-        if "\x00" in text:
-            raise UsageError(f"column {column.name!r} holds a NUL character, in {text!r}; remove it from the file.")
-    cut = {value: text.strip() for value, text in spelled.items()}
-    without = column.astype("object").map(lambda value: cut.get(value) or None)
-    n_merged = len(set(spelled.values())) - len(set(cut.values()))
-    if n_merged == 0:
-        return without, []
-    return without, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
-
-
-def is_numeric(column: "pd.Series[Any]") -> bool:
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def _is_boolean(known: "pd.Series[Any]") -> bool:

@@ -1,7 +1,6 @@
 """Dates and times as numbers and categories that a network can use."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,11 +15,11 @@ LOOKS_LIKE_A_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}([-/. ]|$)|\d.*[A-Za-z]{3}|
 TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
 
 
-def as_dates(column: "pd.Series[Any]") -> "tuple[pd.Series[Any], str | None] | None":
+def as_dates(column: "pd.Series[Any]") -> "tuple[pd.Series[Any], str, str | None] | None":
     """A column of text as times, all in one format; None where it is none of dates.
 
     Returns:
-        Times, NaT where a date is missing, and what is to be said of how they were read.
+        Times, NaT where a date is missing; their format; and what is to be said of how they were read.
     """
     texts = [text for text in column.dropna().unique() if not is_missing(text)]
     if not texts or not all(LOOKS_LIKE_A_DATE.search(text) for text in texts):
@@ -31,48 +30,52 @@ def as_dates(column: "pd.Series[Any]") -> "tuple[pd.Series[Any], str | None] | N
     distinct = pd.Series(texts, name="date", dtype="str")
     reader = ToDatetime()
     try:
-        times = reader.fit_transform(distinct)
+        reader.fit_transform(distinct)
     except RejectColumn:
         return None
+    return times_of(column, reader.format_), reader.format_, _two_ways(distinct, reader.format_)
+
+
+def times_of(column: "pd.Series[Any]", format: str) -> "pd.Series[Any]":
+    """A column of text as times, NaT where it is none in this format."""
+    texts = column.dropna().unique()
+    distinct = pd.Series(texts, dtype="str")
+    times = pd.to_datetime(distinct, format=format, errors="coerce", utc="%z" in format)
     by_text = dict(zip(texts, times, strict=True))
-    read = pd.Series([by_text.get(text, pd.NaT) for text in column], index=column.index, dtype=times.dtype)
-    return read, _two_ways(distinct, reader.format_)
+    return pd.Series([by_text.get(text, pd.NaT) for text in column], index=column.index, dtype=times.dtype)
 
 
 def as_hours(column: "pd.Series[Any]") -> "pd.Series[Any] | None":
     """A column of times of day, as ``14:30``, in hours; None where it is none."""
     texts = [text for text in column.dropna().unique() if not is_missing(text)]
-    found = {text: TIME_OF_DAY.fullmatch(text) for text in texts}
-    if not found or not all(found.values()):
+    if not texts or not all(TIME_OF_DAY.fullmatch(text) for text in texts):
         return None
-    hours = {
-        text: int(match[1]) + int(match[2]) / 60 + int(match[3] or 0) / 3600 for text, match in found.items() if match
-    }
-    return column.map(hours).astype("float64")
+    return column.map(hours_of, na_action="ignore").astype("float64")
 
 
-def date_features(times: "pd.Series[Any]") -> list[tuple["pd.Series[Any]", bool]]:
+def hours_of(text: str) -> float:
+    """A time of day in hours, NaN where a text is none."""
+    match = TIME_OF_DAY.fullmatch(text)
+    return int(match[1]) + int(match[2]) / 60 + int(match[3] or 0) / 3600 if match else float("nan")
+
+
+def date_parts(times: "pd.Series[Any]") -> dict[str, tuple["pd.Series[Any]", bool]]:
     """Times as columns, each with whether it is one of categories: days since 1970, month, weekday, and the hour.
 
-    What is the same in all rows is left out. Only whole numbers and a division come in, so that the columns are equal
-    to the last bit on every machine; a sine is not.
+    Only whole numbers and a division come in, so that the columns are equal to the last bit on every machine; a sine is
+    not.
     """
     if times.dt.tz is not None:
         times = times.dt.tz_convert("UTC").dt.tz_localize(None)
     seconds = (times - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
     known = times.notna()
-    parts: Sequence[tuple[str, Any, bool]] = (
-        ("days", seconds / DAY, False),
-        ("month", times.dt.month, True),
-        ("weekday", times.dt.dayofweek + 1, True),
-        ("hour", times.dt.hour + times.dt.minute / 60, False),
-    )
-    made = [(pd.Series(part, dtype="float64").where(known), part_name, kind) for part_name, part, kind in parts]
-    return [
-        (part.rename(f"{times.name} ({part_name})"), is_categorical)
-        for part, part_name, is_categorical in made
-        if len(part.dropna().unique()) > 1
-    ]
+    parts: dict[str, tuple[Any, bool]] = {
+        "days": (seconds / DAY, False),
+        "month": (times.dt.month, True),
+        "weekday": (times.dt.day_of_week + 1, True),
+        "hour": (times.dt.hour + times.dt.minute / 60, False),
+    }
+    return {name: (pd.Series(part, dtype="float64").where(known), kind) for name, (part, kind) in parts.items()}
 
 
 def _two_ways(texts: "pd.Series[str]", format: str) -> str | None:

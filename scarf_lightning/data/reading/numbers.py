@@ -22,12 +22,36 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True)
+class Notation:
+    """How numbers are written: the decimal sign, and the one that may part groups of three digits."""
+
+    decimal: str = "."
+    group: str = ","
+
+    def read(self, texts: Sequence[str]) -> dict[str, float]:
+        """The distinct texts that are numbers, and which ones they are."""
+        return self._read({text: _body(text) for text in texts})
+
+    def _read(self, bodies: Mapping[str, tuple[str, float]]) -> dict[str, float]:
+        point, group = re.escape(self.decimal), re.escape(self.group)
+        whole = rf"(?:\d{{1,3}}(?:{group}\d{{3}})+|\d+)"
+        number = re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+        return {
+            text: float(body.replace(self.group, "").replace(self.decimal, ".")) / divisor
+            for text, (body, divisor) in bodies.items()
+            if number.fullmatch(body)
+        }
+
+
+@dataclass(frozen=True)
 class Numbers:
-    """What texts are as numbers: ``values`` by text, the texts that are ``others``, and what is to be said of it."""
+    """What texts are as numbers: ``values`` by text, the texts that are ``others``, what is to be said of it, and the
+    notation that they were read in."""
 
     values: Mapping[str, float]
     others: Sequence[str]
     notes: Sequence[str] = ()
+    notation: Notation = Notation()
 
 
 def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
@@ -41,16 +65,22 @@ def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
             where both explain all.
     """
     bodies = {text: _body(text) for text in texts}
-    readings = {sign: _in_notation(bodies, sign) for sign in ((decimal,) if decimal else (".", ","))}
-    sign, values = max(readings.items(), key=lambda reading: len(reading[1]))  # of equals the first, which is the point
+    notations = [
+        Notation(sign, group)
+        for sign in ((decimal,) if decimal else (".", ","))
+        for group in ("." if sign == "," else ",", " ", "'")
+    ]
+    readings = {notation: notation._read(bodies) for notation in notations}
+    best, values = max(readings.items(), key=lambda reading: len(reading[1]))  # of equals the first, with the point
     notes = []
-    grouped = sign == "." and any("," in text for text in values)
-    if grouped and len(readings.get(",", {})) == len(values):
+    grouped = best.decimal == "." and any("," in text for text in values)
+    with_comma = [len(found) for notation, found in readings.items() if notation.decimal == ","]
+    if grouped and len(values) in with_comma:
         notes.append("its commas are read as thousands, though they could be decimal; dataset.decimal says which")
     currencies = {found.upper() for text in values for found in CURRENCY.findall(text)}
     if len(currencies) > 1:
         notes.append(f"it holds amounts of several currencies ({', '.join(sorted(currencies))}), read as one")
-    return Numbers(values, [text for text in texts if text not in values], notes)
+    return Numbers(values, [text for text in texts if text not in values], notes, best)
 
 
 def is_missing(text: str) -> bool:
@@ -79,19 +109,3 @@ def _body(text: str) -> tuple[str, float]:
     if body.startswith(("- ", "+ ")):
         body = body[0] + body[2:].strip()
     return body, divisor
-
-
-def _in_notation(bodies: Mapping[str, tuple[str, float]], decimal: str) -> dict[str, float]:
-    """The texts that are numbers with this decimal sign; groups of three digits may be parted by one other sign."""
-    point, found = re.escape(decimal), dict[str, float]()
-    for group in ("." if decimal == "," else ",", " ", "'"):
-        whole = rf"(?:\d{{1,3}}(?:{re.escape(group)}\d{{3}})+|\d+)"
-        number = re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-        values = {
-            text: float(body.replace(group, "").replace(decimal, ".")) / divisor
-            for text, (body, divisor) in bodies.items()
-            if number.fullmatch(body)
-        }
-        if len(values) > len(found):
-            found = values
-    return found

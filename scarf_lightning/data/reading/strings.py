@@ -18,6 +18,8 @@ def as_hashes(column: "pd.Series[Any]") -> "list[pd.Series[Any]]":
     from skrub import MinHashEncoder
 
     distinct = pd.Series(column.dropna().unique(), name="text", dtype="str")
+    if not len(distinct):
+        return [pd.Series(np.nan, index=column.index, name=f"{column.name} ({i + 1})") for i in range(N_HASHES)]
     hashes = np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(distinct), dtype=np.float64) / 2**31
     row_of = {text: row for row, text in enumerate(distinct)}
     rows = np.array([row_of.get(text, -1) for text in column])

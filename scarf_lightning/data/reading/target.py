@@ -5,8 +5,9 @@ from typing import Any
 import pandas as pd
 
 from ...errors import UsageError
-from .columns import FEWEST_FOR_IDS, as_text, is_numeric
+from .columns import FEWEST_FOR_IDS
 from .numbers import are_codes, as_numbers
+from .rules import as_text, is_numeric
 
 MOST_FRACTIONS = 20
 """A target with fractions and more values than this, or than half of the rows, is a quantity."""

@@ -117,9 +117,7 @@ class FileSource(Source):
             UsageError: the file cannot be read, or its table cannot be used for classification, or what the options
                 say of its columns does not hold.
         """
-        import pandas as pd
-
-        from ..reading import ReadingOptions, leaks, read_columns, read_target
+        from ..reading import Reader, ReadingOptions, leaks, read_columns, read_target
         from ..table import FEWEST_ROWS, Table
 
         self.check()
@@ -132,14 +130,14 @@ class FileSource(Source):
             split_by = split_values(self.split, frame[self.split.column], str(self.path))
         options = ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.decimal)
         features = frame.drop(columns=list({self.target, self._split_column} - {None}))
-        read, readings, found, positions = read_columns(features, options)
-        if readings and not read and len(frame) >= FEWEST_ROWS:
-            why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in readings[:MOST_NAMES])
+        found = read_columns(features, options)
+        if found.readings and not found.features and len(frame) >= FEWEST_ROWS:
+            why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in found.readings[:MOST_NAMES])
             raise UsageError(f"{self.path} has no column with a value in it to learn from: {why}.")
         table = Table.from_frame(
-            pd.concat([column for column, _ in read], axis=1) if read else pd.DataFrame(index=frame.index),
+            found.frame(frame.index),
             target,
-            categorical=[is_categorical for _, is_categorical in read],
+            categorical=[is_categorical for _, is_categorical in found.features],
             name=self.dataset_name or self.label,
             source=str(self.path),
             split_by=split_by,
@@ -148,10 +146,11 @@ class FileSource(Source):
             *self._on_format(),
             *self._on_labels(target),
             *notes,
-            *found,
-            *leaks(table, list(map(str, features.columns)), positions),
+            *found.notes,
+            *leaks(table, list(map(str, features.columns)), found.positions),
         ]
-        return replace(table, reading=(*readings, *self._on_split(frame)), notes=tuple(notes))
+        readings = (*found.readings, *self._on_split(frame))
+        return replace(table, reading=readings, notes=tuple(notes), reader=Reader(tuple(found.rules), table.columns))
 
     @property
     def _split_column(self) -> str | None:

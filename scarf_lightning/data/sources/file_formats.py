@@ -4,7 +4,7 @@ import lzma
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,11 @@ def read_names(path: Path, text: TextFormat) -> list[str]:
     return [str(name) for name in header.iloc[0]]
 
 
-def read_frame(path: Path, text: TextFormat) -> pd.DataFrame:
+def read_frame(path: Path, text: TextFormat, as_written: Collection[str] = ()) -> pd.DataFrame:
     """The whole table, with columns named as `read_names` does.
 
-    Whole numbers that float64 would not tell apart, or that have zeros before them, stay the text that they are.
+    Whole numbers that float64 would not tell apart, or that have zeros before them, stay the text that they are; of a
+    text file also what is in the columns ``as_written``.
 
     Raises:
         UsageError: see `read_names`.
@@ -64,13 +65,15 @@ def read_frame(path: Path, text: TextFormat) -> pd.DataFrame:
         # Rows with more values than the header has names: pandas would leave out the last ones.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         frame = pd.read_csv(path, **text.options(), index_col=False, low_memory=False)
+        names = read_names(path, text)
+        asked = [position for position, name in enumerate(names) if name in as_written]
         whole = [position for position in range(frame.shape[1]) if _may_hide_codes(frame.iloc[:, position])]
-        if whole:
-            as_written = pd.read_csv(path, **text.options(), index_col=False, usecols=whole, dtype=str)
-            for position, (_, column) in zip(whole, as_written.items(), strict=True):
-                if are_codes(column.dropna().str.strip().unique().tolist()):
+        if looked_at := sorted({*whole, *asked}):
+            texts = pd.read_csv(path, **text.options(), index_col=False, usecols=looked_at, dtype=str)
+            for position, (_, column) in zip(looked_at, texts.items(), strict=True):
+                if position in asked or are_codes(column.dropna().str.strip().unique().tolist()):
                     frame.isetitem(position, column.to_numpy(dtype=object, na_value=None))
-    return frame.set_axis(read_names(path, text), axis=1)
+    return frame.set_axis(names, axis=1)
 
 
 def spelled_missing(path: Path, text: TextFormat, column: str) -> list[str]:

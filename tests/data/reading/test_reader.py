@@ -1,0 +1,223 @@
+"""Rows that come later are read as the table was."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.data.reading import Reader
+from scarf_lightning.data.sources.file import FileSource
+from scarf_lightning.data.sources.rows import read_rows
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from tests.data.sources.test_ugly_tables import ugly
+
+N = 120
+COLUMNS = {
+    "id": [f"A-{i}" for i in range(N)],
+    "size": [i % 40 / 4 for i in range(N)],
+    "price": [["1.250,5 €", "7,25 €", "?", "30 €"][i % 4] for i in range(N)],
+    "day": [f"{1 + i % 28:02d}/{1 + i % 12:02d}/2024" for i in range(N)],
+    "opens": [f"{6 + i % 5:02d}:{i % 60:02d}" for i in range(N)],
+    "open": [i % 3 == 0 for i in range(N)],
+    "colour": [["red", "green ", "blue", None][i % 4] for i in range(N)],
+    "code": [f"{i % 7:03d}" for i in range(N)],
+    "grade": [1 + i % 3 for i in range(N)],
+    "name": [f"wordy {i % 60} name {i % 5}" for i in range(N)],
+    "same": [1] * N,
+}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(COLUMNS)
+
+
+@pytest.fixture(scope="module")
+def table(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    path = tmp_path_factory.mktemp("reader") / "t.csv"
+    frame.assign(y=["a", "b"] * (N // 2)).to_csv(path, index=False)
+    return FileSource(path, "y", categorical=("grade",)).load()
+
+
+@pytest.fixture(scope="module")
+def reader(table: Table) -> Reader:
+    return Reader.of(table)
+
+
+def feature(reader: Reader, rows: pd.DataFrame, name: str) -> list[Any]:
+    """A feature of the rows, categories by name and None where missing."""
+    names = [column.name for column in reader.columns]
+    categories = reader.columns[names.index(name)].categories
+    values = reader.values(rows)[:, names.index(name)]
+    return [None if np.isnan(v) else categories[int(v)] if categories else v for v in values]
+
+
+def test_the_rows_of_the_table_are_read_as_in_the_table(reader: Reader, table: Table, frame: pd.DataFrame) -> None:
+    np.testing.assert_array_equal(reader.values(frame), table.values)
+    names = [column.name for column in table.columns]
+    assert {"price", "day (days)", "day (month)", "opens", "open", "colour", "code", "grade", "name (1)"} <= set(names)
+    assert not {"id", "same"} & set(names)
+
+
+def test_one_row_is_read_as_among_all(reader: Reader, table: Table, frame: pd.DataFrame) -> None:
+    for row in (0, 2, 3, 57):
+        np.testing.assert_array_equal(reader.values(frame.iloc[[row]])[0], table.values[row])
+
+
+def test_a_reading_kept_as_json_reads_the_same(reader: Reader, frame: pd.DataFrame) -> None:
+    kept = Reader.from_plain(json.loads(json.dumps(reader.as_plain())))
+
+    assert kept == reader
+    np.testing.assert_array_equal(kept.values(frame), reader.values(frame))
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_ugly_tables_are_read_again_as_they_were(start: int, tmp_path: Path) -> None:
+    n_read = 0
+    for seed in range(start, start + 20):
+        source = FileSource(ugly(seed, tmp_path), "y")
+        try:
+            table = source.load()
+        except UsageError:
+            continue
+        again = Reader.from_plain(json.loads(json.dumps(Reader.of(table).as_plain())))
+        frame, _ = source._frame()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # words among numbers, which the table has too
+            np.testing.assert_array_equal(again.values(frame), table.values, err_msg=str(seed))
+        n_read += 1
+    assert n_read
+
+
+def test_columns_are_found_by_name(reader: Reader, table: Table, frame: pd.DataFrame) -> None:
+    rows = frame[frame.columns[::-1]].drop(columns=["id", "same"]).assign(another="x")
+
+    np.testing.assert_array_equal(reader.values(rows), table.values)
+
+
+def test_a_missing_column_is_named(reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match=r"^The rows lack 'price', 'colour', which the model was trained on\.$"):
+        reader.values(frame.drop(columns=["colour", "price"]))
+
+
+def test_a_column_that_is_there_twice_is_named(reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match="have 'size' more than once"):
+        reader.values(pd.concat([frame, frame[["size"]]], axis=1))
+
+
+def test_a_gap_stays_a_gap_in_every_kind_of_column(reader: Reader, frame: pd.DataFrame) -> None:
+    for missing in (None, np.nan):
+        rows = pd.DataFrame({name: pd.Series([missing] * 3, dtype=object) for name in frame.columns})
+        assert np.isnan(reader.values(rows)).all()
+    for spelled in ("", " ", "?", "N/A"):
+        rows = frame.head(2).assign(price=spelled, day=spelled, opens=spelled, size=spelled)
+        for name in ("price", "day (days)", "opens", "size"):
+            assert feature(reader, rows, name) == [None, None]
+
+
+def test_an_unseen_category_is_named_and_missing(reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.warns(UserWarning, match="'colour' has 'mauve', which the training table did not: taken as missing"):
+        read = feature(reader, frame.head(3).assign(colour=["mauve", " red", "green"]), "colour")
+
+    assert read == [None, "red", "green"]
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "values", "read", "named"),
+    [
+        ("size", "size", ["1.5", "oak"], [1.5, None], "'oak' among its numbers"),
+        ("price", "price", ["12,5", "dear"], [12.5, None], "'dear' among its numbers"),
+        ("day", "day (month)", ["03/04/2025", "soon"], ["4", None], "'soon' among its dates"),
+        ("opens", "opens", ["14:30", "late"], [14.5, None], "'late' among its times"),
+        ("open", "open", ["TRUE", "perhaps"], ["true", None], "'open' has 'perhaps', which the training table did not"),
+    ],
+)
+def test_a_value_of_another_kind_is_named_and_missing(
+    column: str, name: str, values: list[str], read: list[Any], named: str, reader: Reader, frame: pd.DataFrame
+) -> None:
+    with pytest.warns(UserWarning, match=named):
+        assert feature(reader, frame.head(2).assign(**{column: values}), name) == read
+
+
+@pytest.mark.parametrize("column", ["size", "price", "day", "opens"])
+def test_a_column_without_any_value_of_its_kind_is_refused(column: str, reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match=f"Column '{column}' holds .* in the table, but 'oak' in the rows"):
+        reader.values(frame.head(2).assign(**{column: "oak"}))
+
+
+def test_an_infinite_value_is_refused(reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match="'size' holds an infinite value"):
+        reader.values(frame.assign(size=np.inf))
+
+
+def test_what_can_be_no_value_of_a_table_is_refused(reader: Reader, frame: pd.DataFrame) -> None:
+    with pytest.raises(UsageError, match=r"'colour' holds \['red'\], which is neither"):
+        reader.values(frame.head(1).assign(colour=[["red"]]))
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64", "str", "category", "Int64", object])
+def test_a_category_is_known_by_how_it_is_spelled(kind: Any, reader: Reader, table: Table, frame: pd.DataFrame) -> None:
+    np.testing.assert_array_equal(reader.values(frame.assign(grade=frame["grade"].astype(kind))), table.values)
+
+
+def test_dates_may_come_as_dates(reader: Reader, table: Table, frame: pd.DataFrame) -> None:
+    times = pd.to_datetime(frame["day"], format="%d/%m/%Y")
+
+    for rows in (frame.assign(day=times), frame.assign(day=times.dt.tz_localize("UTC"))):
+        np.testing.assert_array_equal(reader.values(rows), table.values)
+
+
+def test_no_rows_are_read_as_none(reader: Reader, frame: pd.DataFrame) -> None:
+    assert reader.values(frame.head(0)).shape == (0, len(reader.columns))
+
+
+def test_a_table_from_elsewhere_takes_its_columns_as_they_are(mixed_table: Table, mixed_data: dict[str, Any]) -> None:
+    plain = Reader.of(mixed_table)
+
+    np.testing.assert_array_equal(plain.values(mixed_data["features"]), mixed_table.values)
+    with pytest.raises(UsageError, match=r"Column 'length' is numeric, but the rows hold '1\.5' in it"):
+        plain.values(mixed_data["features"].assign(length="1.5"))
+
+
+class TestRowsOfAFile:
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_a_file_of_one_row_is_read_as_the_row_was(
+        self, ending: str, reader: Reader, table: Table, frame: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        file = tmp_path / f"new.{ending}"
+        for row in range(0, N, 13):
+            one = frame.iloc[[row]]
+            one.to_csv(file, index=False) if ending == "csv" else one.to_parquet(file)
+            read = read_rows(file, as_written=reader.text)
+            np.testing.assert_array_equal(reader.values(read)[0], table.values[row], err_msg=str(row))
+
+    def test_numbers_of_another_notation_are_not_read_as_they_look(
+        self, reader: Reader, frame: pd.DataFrame, tmp_path: Path
+    ) -> None:
+        frame.head(1).assign(price="1.250").to_csv(tmp_path / "new.csv", index=False)
+
+        assert feature(reader, read_rows(tmp_path / "new.csv", as_written=reader.text), "price") == [1250]
+        assert feature(reader, read_rows(tmp_path / "new.csv"), "price") == [1.25]
+
+    @pytest.mark.parametrize(
+        ("name", "content", "sentence"),
+        [
+            ("no.csv", None, "there is no file"),
+            ("new.xls", "a", "of no known format; name a .csv"),
+            ("new.csv", "a,b\n", "has no rows below its header"),
+            ("new.csv", "", "cannot be read"),
+        ],
+    )
+    def test_what_is_no_file_of_rows_is_refused(
+        self, name: str, content: str | None, sentence: str, tmp_path: Path
+    ) -> None:
+        if content is not None:
+            (tmp_path / name).write_text(content)
+
+        with pytest.raises(UsageError, match=sentence):
+            read_rows(tmp_path / name)

@@ -1,0 +1,63 @@
+"""A user's table with columns of every kind, and models of cells that were trained on it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.estimators import Model, load_model
+from tests.storing import stored, write_csv
+
+
+@dataclass(frozen=True)
+class OfACell:
+    """The model of a cell, the rows it was trained on, and what asks for the cell."""
+
+    model: Model
+    folder: Path
+    rows: pd.DataFrame
+    overrides: tuple[str, ...]
+
+
+TrainOn = Callable[..., OfACell]
+
+
+@pytest.fixture(scope="session")
+def rows() -> pd.DataFrame:
+    random, n = np.random.default_rng(5), 120
+    frame = pd.DataFrame(
+        {
+            "id": [f"A-{i}" for i in range(n)],
+            "height": random.normal(170, 10, n),
+            "price": [f"{value:,.2f} €" for value in random.lognormal(7, 1, n)],
+            "since": [f"{1 + i % 28:02d}/{1 + i % 12:02d}/2021" for i in range(n)],
+            "colour": random.choice(["red", "green", "blue"], n),
+            "grade": random.integers(1, 4, n),
+        }
+    )
+    frame.loc[::9, "height"] = np.nan
+    frame.loc[::11, "colour"] = None
+    return frame
+
+
+@pytest.fixture(scope="session")
+def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> TrainOn:
+    """Trains a cell of two trials on the table, in a folder of its own."""
+
+    def run(*overrides: str) -> OfACell:
+        folder = tmp_path_factory.mktemp("cell")
+        target = pd.Series(np.where(rows["grade"] + (rows["colour"] == "red") > 2, "yes", "no"))
+        data = write_csv(folder, rows, target)
+        asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
+        store = stored(folder / "results", *asked)
+        return OfACell(load_model(store.folder / "model"), store.folder, rows, asked)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def scarf(train_on: TrainOn) -> OfACell:
+    return train_on()

@@ -1,0 +1,298 @@
+"""The estimators are the engine: what they give, what they are given, and what they refuse."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from scarf_lightning import ScarfClassifier, ScarfTransformer, load_model
+from scarf_lightning.config import build_parts
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators.tables import WithoutTest
+from scarf_lightning.randomness import Streams
+from scarf_lightning.results import load_cell
+from tests.composing import config_of
+from tests.estimators.conftest import TrainOn
+from tests.processes import TINY
+
+OPTIONS: dict[str, Any] = {
+    "pretrain.max_epochs": 2,
+    "finetune.max_epochs": 2,
+    "network.encoder.width": 16,
+    "network.encoder.depth": 2,
+    "network.pretrain_head.width": 16,
+    "network.head.width": 16,
+    "trainer.accelerator": "cpu",
+}
+"""Those of `TINY`."""
+OF_ENCODERS = {name: value for name, value in OPTIONS.items() if "finetune" not in name and ".head" not in name}
+IGNORED = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def tiny(**parameters: Any) -> ScarfClassifier:
+    options = OPTIONS | parameters.pop("options", {})
+    if parameters.get("pretrain") == "none":
+        options = {name: value for name, value in options.items() if "pretrain" not in name}
+    return ScarfClassifier(options=options, **{"n_trials": 1} | parameters)
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:  # noqa: N802
+    random = np.random.default_rng(2)
+    return pd.DataFrame({"a": random.normal(size=60), "b": random.choice(["u", "v"], 60)})
+
+
+@pytest.fixture(scope="module")
+def y(X: pd.DataFrame) -> "pd.Series[Any]":
+    return pd.Series(np.where(X["a"] > 0, "yes", "no"))
+
+
+class TestTheCell:
+    @pytest.mark.parametrize(
+        ("overrides", "parameters"),
+        [
+            ((), {}),
+            (
+                ("corruption=mean", "corruption.rate=0.4", "scaling=minmax", "fit_on=train", "regime=semi25", "seed=3"),
+                {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "seed": 3}
+                | {"options": {"corruption.rate": 0.4}},
+            ),
+            (
+                ("pretrain=scarf_ae", "method=self_train", "regime=few", "regime.labels=30", "method.iterations=2"),
+                {"pretrain": "scarf_ae", "method": "self_train", "regime": "few"}
+                | {"options": {"regime.labels": 30, "method.iterations": 2}},
+            ),
+            (
+                ("split=stratified", "network=resnet", "method=mixup"),
+                {"split": "stratified", "network": "resnet", "method": "mixup"},
+            ),
+        ],
+        ids=["defaults", "options", "self_train", "resnet"],
+    )
+    @IGNORED
+    def test_it_is_the_cell_of_the_same_options_bit_for_bit(
+        self, overrides: tuple[str, ...], parameters: dict[str, Any], train_on: TrainOn
+    ) -> None:
+        cell = train_on(*overrides)
+        table = pd.read_csv(cell.folder.parents[1] / "mine.csv")
+        options = parameters.pop("options", {}) | {"dataset.categorical": ["grade"]}
+
+        fitted = tiny(n_trials=2, options=options, **parameters).fit(table.drop(columns="target"), table["target"])
+
+        assert set(fitted.model_.weights) == set(cell.model.weights)
+        for name, weight in cell.model.weights.items():
+            np.testing.assert_array_equal(fitted.model_.weights[name], weight, err_msg=name)
+        stored = load_cell(cell.folder.name, cell.folder.parent).trials
+        for metric in ("accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "n_train", "n_labelled"):
+            assert fitted.trials_[metric].tolist() == stored[metric].tolist(), metric
+        np.testing.assert_array_equal(fitted.predict_proba(cell.rows), cell.model.predict_proba(cell.rows))
+        assert fitted.classes_.tolist() == cell.model.classes
+
+    @IGNORED
+    def test_what_it_saves_is_opened_as_a_cells_model_is(self, X: pd.DataFrame, y: Any, tmp_path: Path) -> None:
+        fitted = tiny().fit(X, y)
+        fitted.save(tmp_path / "m")
+
+        np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
+
+
+class TestLabels:
+    @pytest.mark.parametrize("missing", [None, np.nan, -1])
+    def test_rows_without_a_label_train_without_it(self, missing: Any, X: pd.DataFrame) -> None:
+        known = np.arange(60) % 3 == 0
+        numbers = np.where(X["a"] > 0, 7, 2)
+        y = pd.Series(numbers).astype(object).where(known, missing).to_numpy()
+
+        fitted = tiny().fit(X, y)
+
+        assert (fitted.classes_.tolist(), fitted.n_unlabelled_) == ([2, 7], 40)
+        assert fitted.trials_["n_labelled"].tolist() == [14]
+        assert fitted.trials_["n_unlabelled"].tolist() == [40]
+        assert fitted.trials_["n_test"].tolist() == [4]
+        assert set(fitted.predict(X)) <= {2, 7}
+        everything = tiny().fit(X, numbers)
+        assert everything.n_unlabelled_ == 0
+
+    def test_minus_one_is_a_class_where_there_would_be_no_two_without_it_or_where_it_is_said(
+        self, X: pd.DataFrame
+    ) -> None:
+        two = np.where(X["a"] > 0, 1, -1)
+        assert tiny().fit(X, two).classes_.tolist() == [-1, 1]
+        three = np.where(X["b"] == "u", 0, two)
+        assert tiny().fit(X, three).classes_.tolist() == [0, 1]
+        assert tiny(unlabelled=None).fit(X, three).classes_.tolist() == [-1, 0, 1]
+        assert tiny(unlabelled="?").fit(X, np.where(X["b"] == "u", "?", np.where(two > 0, "p", "n"))).n_unlabelled_
+
+    @pytest.mark.parametrize(
+        "labels",
+        [[10, 9], ["10", "9"], [True, False], [2.0, 1.0], ["b", "a"]],
+        ids=["int", "text", "bool", "float", "s"],
+    )
+    def test_classes_keep_their_type_and_are_sorted(self, labels: list[Any], X: pd.DataFrame) -> None:
+        y = np.array(labels)[(X["a"] > 0).astype(int)]
+
+        longer = {"finetune.max_epochs": 60, "finetune.batch_size": 8, "finetune.patience": None}
+        fitted = tiny(options=longer).fit(X, y)
+
+        np.testing.assert_array_equal(fitted.classes_, np.unique(y))
+        assert fitted.classes_.dtype == y.dtype
+        chosen = fitted.predict_proba(X)[np.arange(60), np.searchsorted(fitted.classes_, y)]
+        assert fitted.score(X, y) > 0.8
+        assert chosen.mean() > 0.5, "a class's column is its own"
+
+    @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
+    @pytest.mark.parametrize(
+        ("labels", "sentence"),
+        [
+            (lambda n: [None] * n, "y holds no label; ScarfTransformer learns without labels"),
+            (lambda n: ["a"] * n, "has the one class 'a'; two are needed"),
+            (lambda n: ["a", "b", *[None] * (n - 2)], "X has 2 rows with a label in 'y'"),
+            (
+                lambda n: np.arange(n) // 2 + 1,
+                "has 30 different values .*, which looks like a quantity",
+            ),
+        ],
+    )
+    def test_labels_that_cannot_be_learned_are_refused(self, labels: Any, sentence: str, X: pd.DataFrame) -> None:
+        with pytest.raises(UsageError, match=sentence):
+            tiny().fit(X, labels(60))
+
+
+class TestRows:
+    def test_a_frame_is_read_and_what_is_left_out_is_said(self, X: pd.DataFrame, y: Any) -> None:
+        with pytest.warns(UserWarning, match="Column 'key' has a value of its own in every row and is left out"):
+            fitted = tiny().fit(X.assign(key=[f"k{i}" for i in range(60)], price="1,5", c=["1,5", "2"] * 30), y)
+
+        assert fitted.reading_.set_index("column")["kind"].to_dict() == {
+            "a": "numbers", "b": "categories", "key": "id or text", "price": "constant", "c": "numbers"
+        }  # fmt: skip
+        fitted.predict(X.assign(c="2"))
+        with pytest.raises(UsageError, match="The rows lack 'c'"):
+            fitted.predict(X)
+
+    def test_a_frame_and_its_array_are_one_table(self, X: pd.DataFrame, y: Any) -> None:
+        numbers = X[["a"]].assign(c=X["a"] ** 2)
+
+        of_frame, of_array = tiny().fit(numbers, y), tiny().fit(numbers.to_numpy(), y)
+
+        assert of_array.n_features_in_ == 2
+        assert of_array.predict_proba(numbers.to_numpy()).shape == (60, 2)
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            by_position = of_frame.predict_proba(numbers.to_numpy())
+        np.testing.assert_array_equal(by_position, of_frame.predict_proba(numbers))
+
+    def test_rows_are_split_by_a_column_of_x(self, X: pd.DataFrame, y: Any) -> None:
+        part = np.repeat(["train", "validation", "test"], [40, 8, 12])
+
+        fitted = tiny(split="column", options={"split.column": "part"}).fit(X.assign(part=part), y)
+
+        assert fitted.trials_[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[40, 8, 12]]
+        fitted.predict(X)
+        with pytest.raises(UsageError, match="split=group goes by a column of X: set options"):
+            tiny(split="group").fit(X, y)
+
+    @pytest.mark.parametrize(
+        ("rows", "sentence"),
+        [
+            (lambda X: pd.concat([X, X[["a"]]], axis=1), "X has more than one column 'a'"),
+            (lambda X: X.assign(a=[1.0, np.inf, 2.0] * 20), "column 'a' of X holds an infinite value"),
+            (lambda X: X.assign(a=1, b="x"), "X has no column with values to learn from"),
+        ],
+    )
+    def test_rows_that_cannot_be_learned_from_are_refused(self, rows: Any, sentence: str, X: pd.DataFrame) -> None:
+        with pytest.raises(UsageError, match=sentence):
+            tiny().fit(rows(X), np.arange(60) % 2)
+
+
+class TestParameters:
+    @pytest.mark.parametrize(
+        ("parameters", "sentence"),
+        [
+            ({"pretrain": "scarff"}, "pretrain=scarff is not an option; the options of pretrain are: "),
+            ({"pretrain": None}, "pretrain must be the name of an option, not None; without one it is 'none'"),
+            ({"pretrain": "none", "corruption": "mean"}, "corruption is set, but has no part in training"),
+            (
+                {"options": {"corruption.rat": 0.3}},
+                r"corruption\.rat is not an option; the options of cor",
+            ),
+            ({"options": {"corruption.rate": 3}}, r"corruption\.rate must"),
+            ({"options": {"trials": 3}}, "trials is a parameter of its own; set n_trials"),
+            ({"options": {"paths.results": "x"}}, r"paths\.results is one of train\.py's alone"),
+            ({"method": "xgboost", "pretrain": "none"}, "method=xgboost"),
+            ({"method": "self_train"}, "method=self_train needs unlabelled rows"),
+            ({"n_trials": 0}, "trials must be at least 1, not 0"),
+            ({"split": "files"}, "split=files has no meaning for an estimator"),
+            ({"options": {"dataset.drop": ["z"]}}, r"dataset\.drop names 'z', which is not a column of X"),
+        ],
+    )
+    def test_what_is_wrong_with_them_is_said_in_a_sentence(
+        self, parameters: dict[str, Any], sentence: str, X: pd.DataFrame, y: Any
+    ) -> None:
+        with pytest.raises(UsageError, match=sentence) as raised:
+            tiny(**parameters).fit(X, y)
+        assert "\n" not in str(raised.value)
+
+    def test_the_process_is_left_as_it_was(self, X: pd.DataFrame, y: Any) -> None:
+        before = torch.get_num_threads()
+        torch.set_num_threads(2)
+        try:
+            tiny(options={"trainer.threads": 1}).fit(X, y)
+            assert torch.get_num_threads() == 2
+        finally:
+            torch.set_num_threads(before)
+
+
+class TestTransformer:
+    def test_it_is_the_pre_training_of_the_engine(self, X: pd.DataFrame) -> None:
+        fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS).fit(X)
+
+        config = config_of(*TINY, "trials=2")
+        halves = Table.from_frame(X, pd.Series([0, 1] * 30), categorical=[False, True], name="X", source="X")
+        table = replace(halves, labels=np.zeros(60, dtype=np.int64), classes=("",))
+        parts, streams = build_parts(config), Streams(0, table.hash)
+        assert parts.pretext is not None
+        rules: dict[str, Any] = {"regime": parts.regime, "scaling": parts.scaling, "splitting": WithoutTest()}
+        data = prepare_trials(table, (0, 1), streams, fit_on="all", **rules)
+        stack = Stack.make(
+            table, data, streams, parts.network, config.network, Hardware(torch.device("cpu"), "32-true")
+        )
+        weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
+        with torch.no_grad():
+            expected = stack.networks.encoder((0, 1), weights)(stack.raw(np.tile(np.arange(60), (2, 1)))).numpy()
+
+        assert fitted.trials_["pretrain_epochs"].tolist() == [2, 2]
+        np.testing.assert_array_equal(fitted.transform(X), np.concatenate(list(expected), axis=1))
+        assert (expected[0] != expected[1]).any()
+
+    def test_every_row_trains_or_validates(self, mixed_table: Table) -> None:
+        split = WithoutTest().split(mixed_table, np.random.default_rng(0))
+
+        assert (len(split.train), len(split.validation), len(split.test)) == (54, 6, 0)
+        assert sorted([*split.train, *split.validation]) == list(range(60))
+
+    def test_the_labels_are_not_looked_at(self, X: pd.DataFrame, y: Any) -> None:
+        plain, with_labels = (ScarfTransformer(options=OF_ENCODERS).fit(X, labels) for labels in (None, y))
+
+        np.testing.assert_array_equal(plain.transform(X), with_labels.transform(X))
+
+    def test_it_can_be_carried_away_and_knows_no_classes(self, X: pd.DataFrame, tmp_path: Path) -> None:
+        fitted = ScarfTransformer(options=OF_ENCODERS).fit(X)
+        fitted.save(tmp_path / "m")
+
+        carried = load_model(tmp_path / "m")
+
+        np.testing.assert_array_equal(carried.transform(X), fitted.transform(X))
+        with pytest.raises(UsageError, match="of encoders alone, which know no classes; use transform"):
+            carried.predict(X)
+
+    def test_without_a_pre_training_there_is_nothing_to_learn(self, X: pd.DataFrame) -> None:
+        with pytest.raises(UsageError, match=r"ScarfTransformer pre-trains; choose a pretrain other than none\."):
+            ScarfTransformer(pretrain="none").fit(X)

@@ -1,0 +1,99 @@
+"""scikit-learn's own checks of estimators, and its tools at work on ours."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from scarf_lightning import ScarfClassifier, ScarfTransformer
+
+SMALL: dict[str, Any] = {
+    "network.encoder.width": 32,
+    "network.encoder.depth": 2,
+    "network.pretrain_head.width": 16,
+    "pretrain.max_epochs": 2,
+    "trainer.accelerator": "cpu",
+    "trainer.precision": "64-true",  # the checks compare predictions of one row and of many to the seventh digit
+}
+OF_CLASSES = SMALL | {
+    "network.head.width": 16,
+    "finetune.batch_size": 16,
+    "finetune.max_epochs": 40,
+    "finetune.patience": None,
+}
+EXPECTED = {
+    "check_classifier_data_not_an_array": "six rows: fewer than ten cannot be split into train, validation and test",
+}
+"""The check that fails, and why it may."""
+
+
+def expected(estimator: Any) -> dict[str, str]:
+    return EXPECTED if isinstance(estimator, ScarfClassifier) else {}
+
+
+@parametrize_with_checks(
+    [ScarfClassifier(n_trials=1, options=OF_CLASSES), ScarfTransformer(options=SMALL)],
+    expected_failed_checks=expected,
+    xfail_strict=True,
+)
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def X() -> pd.DataFrame:  # noqa: N802
+    random, n = np.random.default_rng(8), 90
+    frame = pd.DataFrame({"a": random.normal(size=n), "b": random.choice(["u", "v", "w"], n), "c": random.random(n)})
+    frame.loc[::8, "c"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def y(X: pd.DataFrame) -> "pd.Series[Any]":
+    return pd.Series(np.where(X["a"] + (X["b"] == "u") > 0.3, "yes", "no"))
+
+
+@pytest.fixture(scope="module")
+def classifier() -> ScarfClassifier:
+    return ScarfClassifier(n_trials=2, options=OF_CLASSES)
+
+
+def test_it_is_searched_over_and_cross_validated(
+    classifier: ScarfClassifier, X: pd.DataFrame, y: "pd.Series[Any]"
+) -> None:
+    axes = {"pretrain": ["scarf", "vime"], "options": [OF_CLASSES, OF_CLASSES | {"finetune.learning_rate": 1e-9}]}
+
+    search = GridSearchCV(classifier, axes, cv=2, error_score="raise").fit(X, y)
+
+    assert search.best_params_["options"] == OF_CLASSES
+    assert search.best_score_ > 0.7
+    assert search.predict_proba(X).shape == (90, 2)
+    assert cross_val_score(classifier, X, y, cv=2).min() > 0.6
+
+
+def test_embeddings_feed_a_pipeline_and_have_names(X: pd.DataFrame, y: "pd.Series[Any]") -> None:
+    transformer = ScarfTransformer(n_trials=2, options=SMALL)
+    pipeline = make_pipeline(transformer, StandardScaler(), LogisticRegression())
+
+    assert pipeline.fit(X, y).score(X, y) > 0.7
+    frame = clone(transformer).set_output(transform="pandas").fit_transform(X)
+    assert list(frame.columns) == [f"embedding_{trial}_{n}" for trial in (0, 1) for n in range(32)]
+    assert (frame.iloc[:, :32].to_numpy() != frame.iloc[:, 32:].to_numpy()).any()
+
+
+def test_pickles_and_clones_are_as_good(classifier: ScarfClassifier, X: pd.DataFrame, y: "pd.Series[Any]") -> None:
+    fitted = clone(classifier).fit(X, y)
+    expected = fitted.predict_proba(X)
+
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), expected)
+    np.testing.assert_array_equal(clone(fitted).fit(X, y).predict_proba(X), expected)
+    assert (clone(fitted).set_params(seed=1).fit(X, y).predict_proba(X) != expected).any()
