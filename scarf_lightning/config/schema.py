@@ -30,6 +30,7 @@ class DatasetSettings:
 
     source: str = MISSING
     id: int | None = None
+    task: int | None = None
     name: str | None = None
     path: str | None = None
     target: str | None = None
@@ -44,8 +45,9 @@ class DatasetSettings:
     unlabelled: str | None = None
 
     def __post_init__(self) -> None:
-        if self.id is not None:
-            at_least(self, "id", 1)
+        for option in ("id", "task"):
+            if getattr(self, option) is not None:
+                at_least(self, option, 1)
         if self.separator is not None and len(self.separator) != 1:
             raise ValueError(f"separator must be one character, not {self.separator!r}")
         if self.decimal is not None:

@@ -9,6 +9,8 @@ from typing import Any
 from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
+from ..config import named_plugins
+from ..config.plugins import load_plugins
 from ..config.schema import LoggerSettings
 from ..errors import UnfinishedError, UsageError
 from ..report import options as report_options
@@ -125,13 +127,15 @@ def write(
     asked: Sequence[str], *, results: str | Path | None = None, out: str | Path | None = None, **options: Any
 ) -> WrittenReport:
     """As `report`, of a list of overrides, and without views."""
+    load_plugins(named_plugins(asked))  # metrics and drawings of the user's
     chosen = report_options.read_options(options)
     folder = None if results is None else Path(results)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
+    narrowing = [override for override in overrides if not override.startswith("plugins=")]
     with hydra_started(overrides) as hydra:
         loader, master = hydra.config_loader, master_of(hydra)
-        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, overrides)
+        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, narrowing)
         compose = Composer(loader, master)
         found = read_results(subject.cells, subject.damaged, axis_columns(identity(compose(()), "")))
         defaults = {

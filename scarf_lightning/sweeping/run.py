@@ -10,6 +10,7 @@ from functools import partial
 
 from rich.table import Table
 
+from ..config.plugins import load_plugins
 from ..console.reading import reading_report
 from ..console.screen import screen
 from ..console.tables import cell_table, describe, shared_axes, summary_table, sweep_table
@@ -50,6 +51,7 @@ def run(request: Request, launch: Launch, launcher: str = "basic") -> list[Surve
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
+    load_plugins(options.plugins)  # their metrics are shown
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
     if options.plan:
