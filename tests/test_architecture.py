@@ -27,7 +27,7 @@ MAY_USE = {
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"config", "metrics", "errors", "settings"},
     "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},
-    "console": {"data.table", "engine", "metrics", "escaping"},
+    "console": {"config.axes", "data.table", "engine", "metrics", "escaping"},
     "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console", "rounding"},
     "report": {"config", "results", "sweeping", "metrics", "errors", "escaping"},
     "loggers": {"config", "results", "metrics", "errors"},

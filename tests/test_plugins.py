@@ -49,8 +49,7 @@ class Dots(Drawing):
     colour: str = "black"
 
     def blocks(self, results, options, name):
-        figure = new_figure(3, 2)
-        axes = figure.add_subplot()
+        figure, (axes,) = new_figure(3, 2)
         cells = self.cells(results)
         values = results.trials.loc[results.trials["cell"].isin(cells.index), options.measure.name]
         axes.plot(values.to_numpy(), "o", color=self.colour)

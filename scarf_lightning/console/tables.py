@@ -8,6 +8,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from ..config.axes import COLUMNS
 from ..metrics import METRICS, Metric, metrics
 
 Row = dict[str, Any]
@@ -15,10 +16,6 @@ Row = dict[str, Any]
 CHOSEN = METRICS[0]
 """What a line a cell shows."""
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
-AXES = (
-    "dataset", "split", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
-    "cotrain.task",
-)  # fmt: skip
 
 
 def cell_table(rows: Sequence[Row]) -> Table:
@@ -53,7 +50,7 @@ def n_diverged(rows: Sequence[Row]) -> int:
 
 def describe(axes: Row) -> str:
     """A cell in words: the choice on each axis that it uses."""
-    return ", ".join(f"{axis}={axes[axis]}" for axis in AXES if axes.get(axis))
+    return ", ".join(f"{axis}={axes[axis]}" for axis in COLUMNS if axes.get(axis))
 
 
 def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
@@ -104,7 +101,7 @@ def shared_axes(cells: Sequence[Row]) -> Row:
 def _shown(cells: Sequence[Row]) -> list[str]:
     """Columns in which cells that use them differ: axes first, then options."""
     columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
-    ordered = [*(axis for axis in AXES if axis in columns), *(column for column in columns if column not in AXES)]
+    ordered = [*(axis for axis in COLUMNS if axis in columns), *(column for column in columns if column not in COLUMNS)]
     used = {column: {str(cell[column]) for cell in cells if cell.get(column) is not None} for column in ordered}
     return [column for column in ordered if len(used[column]) > 1]
 

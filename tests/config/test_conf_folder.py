@@ -79,6 +79,8 @@ def test_every_option_composes_and_builds(group: str, file: Path) -> None:
     chosen = asdict(config)[group]
     if group in ("pretrain", "cotrain"):
         chosen |= chosen["options"]
+    if DEPEND_ON_DATA.get(group) == file.stem:
+        return
     assert {key: chosen[key] for key in content} == content
 
 
