@@ -30,7 +30,6 @@ class DatasetSettings:
 
     source: str = MISSING
     id: int | None = None
-    task: int | None = None
     name: str | None = None
     path: str | None = None
     target: str | None = None
@@ -43,6 +42,7 @@ class DatasetSettings:
     encoding: str | None = None
     target_kind: str | None = None
     unlabelled: str | None = None
+    task: int | None = None
 
     def __post_init__(self) -> None:
         for option in ("id", "task"):
