@@ -38,8 +38,8 @@ NAMED = [group for group in GROUPS if group not in UNNAMED]
 EXAMPLES = {"id": 31, "path": "table.csv", "target": "kind"}
 """Of what a dataset's file leaves to the user."""
 GLOBAL = "# @package _global_\n"
-DEPEND_ON_DATA = {"scaling": "paper", "split": "own"}
-"""Options that stand for another one, which the data decide."""
+BY_DATA = "by_data"
+"""The folder of what stands for another option of its group, which the data decide."""
 NEVER_SCALED = {4134, 28, 1468}
 NOT_IN_THE_PAPER = {554, 40927, 40996}
 
@@ -79,16 +79,11 @@ def test_every_option_composes_and_builds(group: str, file: Path) -> None:
     chosen = asdict(config)[group]
     if group in ("pretrain", "cotrain"):
         chosen |= chosen["options"]
-    if DEPEND_ON_DATA.get(group) == file.stem:
-        return
     assert {key: chosen[key] for key in content} == content
 
 
 @pytest.mark.parametrize(("group", "file"), of_groups(*NAMED))
 def test_an_option_is_named_after_its_file(group: str, file: Path) -> None:
-    if DEPEND_ON_DATA.get(group) == file.stem:
-        assert own(file)["name"].startswith("${scarf.")
-        return
     assert own(file)["task" if group == "cotrain" else "name"] == file.stem
 
 
@@ -97,16 +92,14 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
     chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
 
     assert sorted(chosen) == GROUPS
-    ours = [file for file in CONF.glob("**/*.yaml") if file.parent not in (CONF, CONF / "hydra" / "launcher")]
+    others = (CONF, CONF / "hydra" / "launcher")
+    ours = [file for file in CONF.glob("**/*.yaml") if file.parent not in others and file.parent.name != BY_DATA]
     assert sorted(file.parent.name for file in ours) == sorted(group for group in GROUPS for _ in files(group))
 
 
 @pytest.mark.parametrize("axis", BASES)
 def test_every_class_has_a_file_and_every_file_a_class(axis: str) -> None:
-    named = [
-        name for name in names(axis) if (name != "none" or axis != "pretrain") and name != DEPEND_ON_DATA.get(axis)
-    ]
-    assert named == sorted(options(axis))
+    assert [name for name in names(axis) if name != "none" or axis != "pretrain"] == sorted(options(axis))
 
 
 def defaults_of(cls: type[Any]) -> dict[str, Any]:
@@ -118,8 +111,6 @@ def defaults_of(cls: type[Any]) -> dict[str, Any]:
 def test_a_file_holds_its_classs_options_and_their_defaults(axis: str, file: Path) -> None:
     if file.stem == "none" and axis == "pretrain":
         assert own(file) == {"name": "none"}
-        return
-    if DEPEND_ON_DATA.get(axis) == file.stem:
         return
     cls = options(axis)[file.stem]
     content = own(file)
