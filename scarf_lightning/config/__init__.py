@@ -4,7 +4,10 @@ from .combinations import canonical, check_combination, unused_options
 from .offer import offer
 from .parts import Parts, build_parts
 from .plugins import load_plugins, named_plugins, plugin_hashes
+from .resolvers import register_resolvers
 from .schema import Config, read
+
+register_resolvers()
 
 __all__ = [
     "Config",

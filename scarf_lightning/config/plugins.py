@@ -1,5 +1,6 @@
 """A user's own parts: modules named on the command line, whose classes register themselves by being subclasses."""
 
+import ast
 import hashlib
 import importlib
 import importlib.util
@@ -34,13 +35,14 @@ _imported: dict[str, str] = {}
 
 
 def plugin_hashes(names: Sequence[str]) -> dict[str, str]:
-    """SHA-256 of each module's source: what a part computes belongs to what a cell is.
+    """SHA-256 of each module's source: what a part computes belongs to what a cell is, unlike what is drawn of it.
 
     Raises:
         UsageError: there is no such module.
     """
     with _working_folder_first():
-        return {name: _hash(_find(name)) for name in sorted(set(names))}
+        files = {name: _find(name) for name in sorted(set(names))}
+    return {name: _hash(file) for name, file in files.items() if not _only_draws(file)}
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:
@@ -59,6 +61,19 @@ def plugin_files(names: Sequence[str]) -> list[Path]:
     """
     with _working_folder_first():
         return [_find(name) for name in names]
+
+
+def _only_draws(file: Path) -> bool:
+    """Whether a module's classes are drawings of a report, all of them, and it registers nothing else."""
+    body = ast.parse(file.read_text(encoding="utf-8"), str(file)).body
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    drawings = [node for node in classes if any(ast.unparse(base).endswith("Drawing") for base in node.bases)]
+    registers = any(
+        isinstance(node, ast.Name | ast.alias) and "register" in ast.unparse(node)
+        for each in body
+        for node in ast.walk(each)
+    )
+    return bool(drawings) and len(drawings) == len(classes) and not registers
 
 
 def _hash(file: Path) -> str:

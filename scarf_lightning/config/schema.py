@@ -43,10 +43,12 @@ class DatasetSettings:
     encoding: str | None = None
     target_kind: str | None = None
     unlabelled: str | None = None
+    task: int | None = None
 
     def __post_init__(self) -> None:
-        if self.id is not None:
-            at_least(self, "id", 1)
+        for option in ("id", "task"):
+            if getattr(self, option) is not None:
+                at_least(self, option, 1)
         if self.separator is not None and len(self.separator) != 1:
             raise ValueError(f"separator must be one character, not {self.separator!r}")
         if self.decimal is not None:

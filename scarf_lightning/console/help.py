@@ -8,24 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-AXES = {
-    "dataset": "the table; cc18-NAME is one of the paper's 69, csv a file of yours",
-    "regime": "which labels training sees",
-    "split": "which rows train, validate and test",
-    "scaling": "of numeric columns",
-    "encoding": "of categorical columns",
-    "pretrain": "the self-supervised phase",
-    "corruption": "what takes the place of a selected feature",
-    "selection": "which features are selected",
-    "views": "how many of a row's two views are corrupted",
-    "loss": "of the pretext task",
-    "method": "the supervised phase",
-    "cotrain": "the task that method=cotrain adds",
-    "network": "f, g and h",
-    "trainer": "hardware",
-    "logger": "where curves are shown, beside the results",
-    "hydra/launcher": "what starts jobs: basic is one after the other, joblib every core",
-}
+from ..config.axes import AXES
 
 COMMANDS = (
     ("train.py", "SCARF on a bundled dataset"),
@@ -33,6 +16,7 @@ COMMANDS = (
     ("train.py pretrain=none,scarf 'regime=glob(*)' trials=30", "against no pre-training, in every regime"),
     ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table, its column C the classes"),
     ("train.py corruption.rate=0.3,0.6,0.9", "an option of an axis"),
+    ("train.py batch_size=64,128,256", "of both phases; pretrain.batch_size is one of them"),
     ("train.py sweeps=quick", "all cells behind a figure or table"),
     ("train.py sweeps=temperature dataset=wdbc plan=true", "what there is to do, and how long it takes"),
 )
@@ -47,8 +31,9 @@ def help_page(conf: Path) -> Group:
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     defaults = {axis: entry[axis] for entry in main["defaults"] if isinstance(entry, dict) for axis in entry}
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
-    for axis, meaning in AXES.items():
-        axes.add_row(axis, meaning, str(defaults.get(axis, "basic")), ", ".join(_options(conf / axis)))
+    for axis in AXES:
+        default = str(defaults.get(axis.name, "basic"))
+        axes.add_row(axis.name, axis.meaning, default, ", ".join(_options(conf / axis.name)))
     sweeps = ", ".join(sorted(path.stem for path in (conf.parent / "sweeps").glob("*.yaml")))
     commands = Table(box=None, show_header=False, padding=(0, 2))
     for command, meaning in COMMANDS:

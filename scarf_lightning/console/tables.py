@@ -11,6 +11,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
+from ..config.axes import COLUMNS
 from ..escaping import spreadsheet
 from ..metrics import METRICS, Metric, metrics
 from .screen import Screen
@@ -24,10 +25,6 @@ LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 %
 """What a table lacks first where the screen is narrow."""
 UNBOUNDED = 10_000
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
-AXES = (
-    "dataset", "split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views", "loss",
-    "method", "cotrain.task",
-)  # fmt: skip
 
 
 def cell_table(rows: Sequence[Row]) -> Table:
@@ -70,7 +67,7 @@ def n_diverged(rows: Sequence[Row]) -> int:
 
 def describe(axes: Row) -> str:
     """A cell in words: the choice on each axis that it uses."""
-    return ", ".join(f"{axis}={axes[axis]}" for axis in AXES if axes.get(axis))
+    return ", ".join(f"{axis}={axes[axis]}" for axis in COLUMNS if axes.get(axis))
 
 
 def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED) -> Table:
@@ -178,7 +175,7 @@ def shared_axes(cells: Sequence[Row]) -> Row:
 def _shown(cells: Sequence[Row]) -> list[str]:
     """Columns in which cells that use them differ: axes first, then options."""
     columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
-    ordered = [*(axis for axis in AXES if axis in columns), *(column for column in columns if column not in AXES)]
+    ordered = [*(axis for axis in COLUMNS if axis in columns), *(column for column in columns if column not in COLUMNS)]
     used = {column: {str(cell[column]) for cell in cells if cell.get(column) is not None} for column in ordered}
     return [column for column in ordered if len(used[column]) > 1]
 

@@ -15,12 +15,14 @@ from ..errors import UsageError
 from .table import UNLABELLED, Table
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 VALIDATION_SHARE = 0.1
 TEST_SHARE = 0.2
 
 PARTS = ("train", "validation", "test")
 """What a column that says the split may hold, in the order of their numbers in ``Table.split_by``."""
+TRAIN, VALIDATION, TEST = range(len(PARTS))
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,17 @@ class Splitting(ABC):
 
         Raises:
             UsageError: the table cannot be split so.
+        """
+
+    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> Split:
+        """The split of the trial of this number, where it says more than its stream of random numbers does."""
+        return self.split(table, random)
+
+    def check(self, table: Table, n_trials: int) -> None:  # noqa: B027 - any number is the rule
+        """Refuse more trials than there are splits.
+
+        Raises:
+            UsageError: there are fewer.
         """
 
 
@@ -158,6 +171,31 @@ class Files(Given):
     test: str | None = None
 
 
+@dataclass
+class Task(Splitting):
+    """The splits of an OpenML task, one a trial, fold after fold and repetition after repetition: its test rows are
+    tested on, and of its training rows as many validate as are a tenth of both, drawn anew in every trial."""
+
+    name: ClassVar[str] = "task"
+    is_ragged: ClassVar[bool] = True
+
+    def split(self, table: Table, random: np.random.Generator) -> Split:
+        return self.of_trial(table, 0, random)
+
+    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> Split:
+        self.check(table, trial + 1)
+        part = _split_by(table)[:, trial].copy()
+        labelled = np.flatnonzero((part == TRAIN) & (table.labels != UNLABELLED))
+        n_validation = round(VALIDATION_SHARE * (~np.isnan(part)).sum())
+        part[random.permutation(labelled)[:n_validation]] = VALIDATION
+        return _finished(_of_parts(part, table), table, random, "an OpenML task needs some there")
+
+    def check(self, table: Table, n_trials: int) -> None:
+        n_splits = _split_by(table).shape[1]
+        if n_trials > n_splits:
+            raise UsageError(f"{table.source} has {n_splits} splits, a trial each; ask for trials={n_splits} at most.")
+
+
 def split_rows(n_rows: int, random: np.random.Generator) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified."""
     permutation = random.permutation(n_rows)
@@ -177,7 +215,7 @@ def _of_rows(rows: Ints, split: Split, unlabelled: Ints) -> Split:
     return Split(np.concatenate([rows[split.train], unlabelled]), rows[split.validation], rows[split.test])
 
 
-def _of_parts(part: Ints, table: Table) -> Split:
+def _of_parts(part: Ints | Floats, table: Table) -> Split:
     """Rows by the number of their part, without the unlabelled ones of validation and test."""
     is_labelled = table.labels != UNLABELLED
     rows = (np.flatnonzero((part == number) & (is_labelled | (number == 0))) for number in range(len(PARTS)))
@@ -188,7 +226,7 @@ def _closest(so_far: Ints, wanted: float) -> int:
     return int(np.abs(so_far - wanted).argmin())
 
 
-def _split_by(table: Table) -> NDArray[np.float64]:
+def _split_by(table: Table) -> Floats:
     if table.split_by is None:
         raise ValueError("the table was loaded without the column that it is split by")
     return table.split_by

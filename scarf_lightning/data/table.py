@@ -71,7 +71,8 @@ class Table:
     data give the same table whatever file format they came in. Columns that are always missing are left out (paper,
     section 4).
 
-    ``split_by`` is float64 ``(n,)``, what a split of the user's goes by: a group, a time, or a part; None without one.
+    ``split_by`` is float64 ``(n,)``, what a split of the user's goes by: a group, a time, or a part; of an OpenML task
+    ``(n, splits)``, the part in each of its splits; None without one.
     ``reading`` and ``notes`` say how a user's file was read, and what its user should know of it; by ``reader`` rows
     that come later are read in the same way.
     """

@@ -75,7 +75,7 @@ def prepare_trials(
         UsageError: the table cannot be split so, or has fewer labels than the regime shows.
     """
     rule = splitting or Random()
-    splits = [rule.split(table, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
+    splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     labelled, labels = [], []
     for trial, split in zip(trials, splits, strict=True):
         known = split.train[table.labels[split.train] != UNLABELLED]

@@ -67,6 +67,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
     check_labels(config, table.n_unlabelled)
     config = on_data(config, len(table.columns), table.n_encoded)
     parts, on_selections = build_parts(config), on_empty_selections(cell.config, config)
+    parts.splitting.check(table, config.trials)
     for sentence in on_selections:
         console.print(sentence, soft_wrap=True)
     note_data(

@@ -20,7 +20,8 @@ SECTIONS = frozenset(field.name for field in fields(Config))
 UNKNOWN = "?"
 REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)(?:[.\[][\w.\[\]]*)?\}")
 """An interpolation of an option by its whole name."""
-ENVIRONMENT = re.compile(r"\$\{oc\.env:[^${}]*\}")
+KNOWN = re.compile(r"\$\{(oc\.env|scarf\.\w+):[^${}]*\}")
+"""A resolver that looks at its arguments alone, or at the environment."""
 
 
 @dataclass(frozen=True)
@@ -186,4 +187,4 @@ def _referred(section: str, content: Any) -> set[str]:
     if not isinstance(content, str) or "${" not in content:
         return set()
     names = {match.group(1) for match in REFERENCE.finditer(content)} - {section}
-    return names | ({UNKNOWN} if "${" in ENVIRONMENT.sub("", REFERENCE.sub("", content)) else set())
+    return names | ({UNKNOWN} if "${" in KNOWN.sub("", REFERENCE.sub("", content)) else set())

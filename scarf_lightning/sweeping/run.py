@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from ..config.plugins import load_plugins
 from ..console.reading import reading_report
 from ..console.screen import doing, screen
 from ..console.tables import (
@@ -65,6 +66,7 @@ def run(request: Request, launch: Launch, launcher: str = "basic", conclude: Con
     if len(cells) == 1:
         cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
+    load_plugins(options.plugins)  # their metrics are shown
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
     if options.plan:

@@ -25,9 +25,12 @@ NOT_SCIENTIFIC = {
     "force",
     "keep_weights",
     "trials",
+    "objective",
+    "batch_size",
     "plugins",
 }
-"""What names the data, hardware and places, or is of a whole run; and the plugins, whose source is in the identity."""
+"""What names the data, hardware and places, or is of a whole run; the batch size, which is one of each phase; and the
+plugins, whose source is in the identity."""
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
 """What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}

@@ -38,6 +38,8 @@ NAMED = [group for group in GROUPS if group not in UNNAMED]
 EXAMPLES = {"id": 31, "path": "table.csv", "target": "kind"}
 """Of what a dataset's file leaves to the user."""
 GLOBAL = "# @package _global_\n"
+BY_DATA = "by_data"
+"""The folder of what stands for another option of its group, which the data decide."""
 NEVER_SCALED = {4134, 28, 1468}
 NOT_IN_THE_PAPER = {554, 40927, 40996}
 
@@ -90,7 +92,8 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
     chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
 
     assert sorted(chosen) == GROUPS
-    ours = [file for file in CONF.glob("**/*.yaml") if file.parent not in (CONF, CONF / "hydra" / "launcher")]
+    others = (CONF, CONF / "hydra" / "launcher")
+    ours = [file for file in CONF.glob("**/*.yaml") if file.parent not in others and file.parent.name != BY_DATA]
     assert sorted(file.parent.name for file in ours) == sorted(group for group in GROUPS for _ in files(group))
 
 
@@ -158,10 +161,17 @@ def test_an_option_changes_nothing_but_its_group_and_what_it_overrides(group: st
     assert {key for key in default if chosen[key] != default[key]} <= {group, *overridden}
 
 
+def settings_of(phase: str) -> dict[str, Any]:
+    """What `train.yaml` says of a phase; its batch size is that of both."""
+    main = yaml(CONF / "train.yaml")
+    assert main[phase]["batch_size"] == "${batch_size}"
+    return {**main[phase], "batch_size": main["batch_size"]}
+
+
 @pytest.mark.parametrize(
     ("content", "defaults"),
     [
-        pytest.param(lambda: yaml(CONF / "train.yaml")["finetune"], FinetuneSettings, id="finetune"),
+        pytest.param(lambda: settings_of("finetune"), FinetuneSettings, id="finetune"),
         pytest.param(lambda: {**yaml(CONF / "network" / "mlp.yaml"), "encoder": {}}, NetworkSettings, id="network=mlp"),
         pytest.param(lambda: yaml(CONF / "trainer" / "auto.yaml"), TrainerSettings, id="trainer=auto"),
         pytest.param(lambda: yaml(CONF / "logger" / "none.yaml"), LoggerSettings, id="logger=none"),
@@ -172,7 +182,7 @@ def test_an_option_changes_nothing_but_its_group_and_what_it_overrides(group: st
         ),
         pytest.param(lambda: yaml(CONF / "views" / "one.yaml"), ViewsSettings, id="views=one"),
         pytest.param(
-            lambda: {"options": {}} | yaml(CONF / "train.yaml")["pretrain"] | yaml(CONF / "pretrain" / "scarf.yaml"),
+            lambda: {"options": {}} | settings_of("pretrain") | yaml(CONF / "pretrain" / "scarf.yaml"),
             PretrainSettings,
             id="pretrain=scarf",
         ),

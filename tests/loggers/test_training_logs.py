@@ -12,12 +12,12 @@ from rich.console import Console
 from scarf_lightning.config.schema import LoggerSettings
 from scarf_lightning.loggers.curves import mean_curves
 from scarf_lightning.results import load, load_cell
+from scarf_lightning.running.cells import show_cell
 from tests.cells import finish, results_in, some_cell
 from tests.composing import ROOT
 from tests.loggers.wandb_files import runs
 from tests.processes import TINY, train
 from tests.storing import one_overflows
-from train import show_cell
 
 TWO_CELLS = ("trials=2", *TINY, "corruption=mean,marginal")
 

@@ -247,12 +247,16 @@ def test_what_is_wrong_is_one_sentence_that_names_the_option(argument: str, star
 
 
 def test_all_wrong_cells_are_listed_together_each_by_its_overrides() -> None:
-    assert refusal("trials=0,1", "network.head.depth=0,2", "seed=-1") == [
-        "trials=0 network.head.depth=0 seed=-1: network.head.depth must be at least 1, not 0.",
-        "trials=0 network.head.depth=2 seed=-1: trials must be at least 1, not 0.",
-        "trials=1 network.head.depth=0 seed=-1: network.head.depth must be at least 1, not 0.",
-        "trials=1 network.head.depth=2 seed=-1: seed must be at least 0, not -1.",
+    assert refusal("seed=-1,0", "network.head.depth=0,2", "fit_on=some") == [
+        "seed=-1 network.head.depth=0 fit_on=some: network.head.depth must be at least 1, not 0.",
+        "seed=-1 network.head.depth=2 fit_on=some: seed must be at least 0, not -1.",
+        "seed=0 network.head.depth=0 fit_on=some: network.head.depth must be at least 1, not 0.",
+        "seed=0 network.head.depth=2 fit_on=some: fit_on must be one of all, train, not some.",
     ]
+
+
+def test_a_number_of_trials_is_of_the_whole_run() -> None:
+    assert refusal("trials=1,2") == ["trials=1,2: trials is one for the whole run; give it one value."]
 
 
 def test_one_wrong_cell_among_good_ones_refuses_all() -> None:

@@ -9,6 +9,7 @@ from ..split_columns import SplitBy
 from .base import Source
 from .file import FileSource
 from .openml import OpenMLSource
+from .openml_task import OpenMLTaskSource
 from .wdbc import WdbcSource
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
     "unlabelled",
 )  # fmt: skip
-OPTIONS = {FileSource.name: OF_FILES, OpenMLSource.name: ("id",), WdbcSource.name: ("id",)}
+OPTIONS = {FileSource.name: OF_FILES, OpenMLSource.name: ("id", "task"), WdbcSource.name: ("id",)}
 """What each source can be told, beside the name of its data."""
 
 NEEDS_NOTHING = ("random", "stratified")
 """Splits that go by nothing but the labels."""
+OF_A_TASK = "task"
 
 
 def open_source(
@@ -52,7 +54,7 @@ def open_source(
         if value is not None and option not in OPTIONS[source]:
             known = ", ".join(("name", *OPTIONS[source]))
             raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
-    split_by = _split_by(split or {}, source)
+    split_by = _split_by(split or {}, source, given.get("task"))
     if source == WdbcSource.name:
         if given.get("id") not in (None, WdbcSource.dataset_id):
             raise UsageError(
@@ -60,9 +62,16 @@ def open_source(
             )
         return WdbcSource(name or "wdbc")
     if source == OpenMLSource.name:
-        if given.get("id") is None:
-            raise UsageError("dataset=openml needs the dataset's id: add dataset.id=N.")
-        return OpenMLSource(given["id"], name, Path(openml_cache).expanduser() if openml_cache else None, split_by)
+        cache = Path(openml_cache).expanduser() if openml_cache else None
+        dataset_id, task = given.get("id"), given.get("task")
+        if (dataset_id is None) == (task is None):
+            raise UsageError(
+                "dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N."
+            )
+        if task is not None:
+            return OpenMLTaskSource(task, name, cache, split_by, is_split=(split or {}).get("name") == OF_A_TASK)
+        assert dataset_id is not None
+        return OpenMLSource(dataset_id, name, cache, split_by)
     path, target, unlabelled = (given.get(option) for option in ("path", "target", "unlabelled"))
     if not path or not target:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
@@ -82,14 +91,16 @@ def open_source(
     )
 
 
-def _split_by(split: Mapping[str, Any], source: str) -> SplitBy | None:
+def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
     """What the source must know of a split.
 
     Raises:
         UsageError: the split lacks an option that it needs, or needs what the source has not.
     """
     kind = split.get("name", NEEDS_NOTHING[0])
-    if kind in NEEDS_NOTHING:
+    if kind == OF_A_TASK and task is None:
+        raise UsageError("split=task is that of an OpenML task; use it with dataset=openml dataset.task=N.")
+    if kind in (*NEEDS_NOTHING, OF_A_TASK):
         return None
     if source == WdbcSource.name or (kind == "files" and source != FileSource.name):
         has = "no such columns" if source == WdbcSource.name else "no files of its own"

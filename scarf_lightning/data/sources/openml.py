@@ -7,7 +7,8 @@ import platform
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlparse
@@ -42,6 +43,7 @@ class OpenMLSource(Source):
         dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
         split: what a split goes by, which is no feature.
+        target: the column that holds the classes; None takes OpenML's default.
     """
 
     name: ClassVar[str] = "openml"
@@ -50,13 +52,11 @@ class OpenMLSource(Source):
     dataset_name: str | None = None
     cache: Path | None = None
     split: SplitBy | None = None
+    target: str | None = None
 
     @property
     def key(self) -> str:
-        parted = (
-            "" if self.split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{self.split.kind}-{self.split.column}")
-        )
-        return f"openml-{self.dataset_id}{parted}"
+        return f"openml-{self.dataset_id}{split_suffix(self.split)}"
 
     def files(self) -> tuple[Path, ...]:
         description, data = self._cached()
@@ -81,11 +81,15 @@ class OpenMLSource(Source):
             for name in cached:
                 shutil.copyfile(folder / name, copy / name)
             read = self._read(Path(scratch))
-            self._keep(copy, {"description.xml", "dataset.arff", f"dataset_{self.dataset_id}.pq"} - cached)
+            downloaded = {"description.xml", "dataset.arff", f"dataset_{self.dataset_id}.pq"} - cached
+            keep(copy, folder, downloaded, f"dataset {self.dataset_id}")
 
+        if self.target is not None:
+            read = replace(read, target=self.target)
         if read.target not in read.frame.columns:  # ignored columns are gone from it
+            default = "default " if self.target is None else ""
             problem = f"target {read.target!r} among the columns that count" if read.target else "target"
-            raise UsageError(f"OpenML dataset {self.dataset_id} has no default {problem}, so it cannot be classified.")
+            raise UsageError(f"OpenML dataset {self.dataset_id} has no {default}{problem}, so it cannot be classified.")
         is_feature = (read.frame.columns != read.target) & (read.frame.columns != self._split_column(read))
         return Table.from_frame(
             read.frame.loc[:, is_feature],
@@ -113,15 +117,10 @@ class OpenMLSource(Source):
         from .openml_integrity import DamagedError, check_files, published_rows
 
         root, folder = self._locations()
-        environment = {}
+        environment = environment_of(self.cache, scratch)
         copied = scratch / folder.relative_to(root)
         if any(copied.glob("dataset*")):  # read what there is: the client would ask the server for parquet before ARFF
             environment["OPENML_SKIP_PARQUET"] = str((copied / "dataset.arff").exists()).lower()
-        # Importing the client makes its two folders in the home directory, unless it finds these.
-        if self.cache and self.cache.is_dir():
-            environment["OPENML_CACHE_DIR"] = str(self.cache)
-        if not _client_settings().exists():
-            environment["XDG_CONFIG_HOME"] = str(scratch)
         try:
             check_files(copied)
             read = read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
@@ -143,8 +142,7 @@ class OpenMLSource(Source):
 
     def _locations(self) -> tuple[Path, Path]:
         """The cache, and the dataset's folder in it as the client lays it out: ``org/openml/www/datasets/N``."""
-        root = self.cache or _default_cache()
-        return root, root.joinpath(*reversed(urlparse(SERVER).netloc.split(".")), "datasets", str(self.dataset_id))
+        return locations(self.cache, "datasets", self.dataset_id)
 
     def _cached(self) -> tuple[Path | None, Path | None]:
         """The cached description and data, each None where it is missing or a stump."""
@@ -155,23 +153,44 @@ class OpenMLSource(Source):
         description = folder / "description.xml"
         return description if _is_whole(description) else None, next(filter(_is_whole, data), None)
 
-    def _keep(self, copy: Path, names: set[str]) -> None:
-        """Put downloaded files into the cache, each whole or not at all."""
-        _, folder = self._locations()
-        for name in names:
-            if not (copy / name).exists():
-                continue
-            partial = folder / f".{name}.{uuid4().hex}"  # process ids meet across nodes and containers
+
+def split_suffix(split: SplitBy | None) -> str:
+    """What a key says of a split."""
+    return "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
+
+
+def locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
+    """The cache, and the folder in it of a dataset or a task, as the client lays it out: ``org/openml/www/tasks/N``."""
+    root = cache or _default_cache()
+    return root, root.joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
+
+
+def environment_of(cache: Path | None, scratch: Path) -> dict[str, str]:
+    """Variables without which importing the client makes its two folders in the home directory."""
+    environment = {}
+    if cache and cache.is_dir():
+        environment["OPENML_CACHE_DIR"] = str(cache)
+    if not _client_settings().exists():
+        environment["XDG_CONFIG_HOME"] = str(scratch)
+    return environment
+
+
+def keep(copy: Path, folder: Path, names: Iterable[str], subject: str) -> None:
+    """Put downloaded files into a folder of the cache, each whole or not at all."""
+    for name in names:
+        if not (copy / name).exists():
+            continue
+        partial = folder / f".{name}.{uuid4().hex}"  # process ids meet across nodes and containers
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
             try:
-                folder.mkdir(parents=True, exist_ok=True)
-                try:
-                    shutil.copyfile(copy / name, partial)
-                    partial.replace(folder / name)
-                finally:
-                    partial.unlink(missing_ok=True)
-            except OSError as error:
-                logger.warning("OpenML dataset %d is not kept for the next time: %s", self.dataset_id, error)
-                return
+                shutil.copyfile(copy / name, partial)
+                partial.replace(folder / name)
+            finally:
+                partial.unlink(missing_ok=True)
+        except OSError as error:
+            logger.warning("OpenML %s is not kept for the next time: %s", subject, error)
+            return
 
 
 def _is_whole(file: Path) -> bool:

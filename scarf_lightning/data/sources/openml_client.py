@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...errors import UsageError
 from .openml_integrity import DamagedError
@@ -22,8 +23,8 @@ TIMEOUT = 30.0
 ATTEMPTS = 2
 """How often a refused connection is tried, a second apart."""
 
-UNKNOWN_DATASET = 111
-"""The code with which OpenML answers for an id that it does not have."""
+UNKNOWN = (111, 151)
+"""The codes with which OpenML answers for the id of a dataset, or of a task, that it does not have."""
 
 _one_at_a_time = threading.Lock()  # the client's settings are global to the process
 
@@ -42,6 +43,16 @@ class Downloaded:
     categorical: list[bool]
 
 
+@dataclass(frozen=True)
+class DownloadedTask:
+    """What the client read of a task: its dataset, the column to classify by, and rows of its splits, ``(train, test)``
+    of each fold of each repetition."""
+
+    dataset_id: int
+    target: str
+    splits: list[tuple[NDArray[Any], NDArray[Any]]]
+
+
 def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict[str, str]) -> Downloaded:
     """Read a dataset from a cache folder of ours; what is not there is downloaded into it.
 
@@ -52,36 +63,16 @@ def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict
     """
     with _contained_client(server, cache, environment):
         import arff  # type: ignore[import-untyped]
-        import minio.error
         import openml
-        import requests
-        import urllib3
 
-        network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
         subject = f"OpenML dataset {dataset_id}"
-        try:
+        with _said_of(subject):
             dataset = openml.datasets.get_dataset(
                 dataset_id,
                 download_data=True,
                 download_qualities=False,
                 download_features_meta_data=False,  # the data say the same, and a cache may lack it
             )
-        except network_errors as error:
-            silent = isinstance(error, requests.Timeout)
-            raise UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
-        except openml.exceptions.PyOpenMLError as error:
-            if getattr(error, "code", None) == UNKNOWN_DATASET:
-                raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
-            answer = error.message.partition("\n")[0].rstrip(".!")
-            raise UsageError(f"{subject} cannot be had: {answer}.") from error
-        except ValueError as error:  # entities in XML, or a name that the client refuses
-            raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
-        except KeyError as error:  # a well-formed page that is not OpenML's
-            raise UsageError(
-                f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in "
-                "the server's place."
-            ) from error
-
         if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
             raise UsageError(f"{subject} comes as sparse ARFF alone, whose classes the openml client cannot read.")
         try:
@@ -95,6 +86,63 @@ def read_dataset(dataset_id: int, *, server: str, cache: Path, environment: dict
             raise
         assert isinstance(frame, pd.DataFrame)  # the format that get_data returns by default
         return Downloaded(dataset.name, dataset.default_target_attribute, frame, categorical)
+
+
+def read_task(task_id: int, *, server: str, cache: Path, environment: dict[str, str]) -> DownloadedTask:
+    """Read a task and its splits, but not its dataset, from a cache folder of ours, as `read_dataset` does.
+
+    Raises:
+        UnreachableError, DamagedError, UsageError: as by `read_dataset`; and where it is no classification.
+    """
+    with _contained_client(server, cache, environment):
+        import arff
+        from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask
+        from openml.tasks.functions import _get_task_description  # the public one wants the dataset too
+
+        subject = f"OpenML task {task_id}"
+        with _said_of(subject):
+            try:
+                task = _get_task_description(task_id)
+            except NotImplementedError:
+                task = None
+            if not isinstance(task, OpenMLClassificationTask) or isinstance(task, OpenMLLearningCurveTask):
+                raise UsageError(f"{subject} is no classification; give the id of one that is.")
+            try:
+                repetitions = task.download_split().split
+            except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
+                raise DamagedError("its splits are no ARFF") from error
+        splits = [(of_fold[0][0], of_fold[0][1]) for folds in repetitions.values() for of_fold in folds.values()]
+        return DownloadedTask(int(task.dataset_id), str(task.target_name), splits)
+
+
+@contextmanager
+def _said_of(subject: str) -> Iterator[None]:
+    """What the client raises while it describes something, as errors that say what is wrong."""
+    import minio.error
+    import openml
+    import requests
+    import urllib3
+
+    network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
+    try:
+        yield
+    except (UsageError, DamagedError):
+        raise
+    except network_errors as error:
+        silent = isinstance(error, requests.Timeout)
+        raise UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
+    except openml.exceptions.PyOpenMLError as error:
+        if getattr(error, "code", None) in UNKNOWN:
+            raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
+        answer = error.message.partition("\n")[0].rstrip(".!")
+        raise UsageError(f"{subject} cannot be had: {answer}.") from error
+    except ValueError as error:  # entities in XML, or a name that the client refuses
+        raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
+    except KeyError as error:  # a well-formed page that is not OpenML's
+        raise UsageError(
+            f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in the "
+            "server's place."
+        ) from error
 
 
 @contextmanager

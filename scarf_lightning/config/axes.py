@@ -1,0 +1,45 @@
+"""The axes of an ablation, once: what the help says of them, and the order in which tables show them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A group of `conf/`.
+
+    Attributes:
+        name: of the group.
+        meaning: what is chosen by it.
+        column: what its choice is called in results; None for what is no part of what a cell is.
+    """
+
+    name: str
+    meaning: str
+    column: str | None = None
+
+
+def _of_a_cell(name: str, meaning: str) -> Axis:
+    return Axis(name, meaning, name)
+
+
+AXES = (
+    _of_a_cell("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
+    _of_a_cell("split", "which rows train, validate and test"),
+    _of_a_cell("regime", "which labels training sees"),
+    _of_a_cell("scaling", "of numeric columns"),
+    _of_a_cell("encoding", "of categorical columns"),
+    _of_a_cell("pretrain", "the self-supervised phase"),
+    _of_a_cell("corruption", "what takes the place of a selected feature"),
+    _of_a_cell("selection", "which features are selected"),
+    _of_a_cell("views", "how many of a row's two views are corrupted"),
+    _of_a_cell("loss", "of the pretext task"),
+    _of_a_cell("method", "the supervised phase"),
+    Axis("cotrain", "the task that method=cotrain adds", "cotrain.task"),
+    _of_a_cell("network", "f, g and h"),
+    Axis("trainer", "hardware"),
+    Axis("logger", "where curves are shown, beside the results"),
+    Axis("hydra/launcher", "what starts jobs: basic is one after the other, joblib every core"),
+)
+
+COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
+"""The axes' columns in results, in the order of tables."""

@@ -1,0 +1,174 @@
+"""Tasks of OpenML, from a cache that the test makes: the dataset, the task's target, and its splits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.sources import open_source
+from scarf_lightning.data.sources.openml_task import OpenMLTaskSource
+from scarf_lightning.data.splits import Stratified, Task
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+from tests.data.sources.test_openml_source import ID, PUBLIC, ROWS, fill, home, no_network
+
+__all__ = ["home", "no_network"]
+pytestmark = pytest.mark.usefixtures("no_network")
+
+TASK = 70
+FOLDS, REPEATS = 3, 2
+TASK_XML = """<oml:task xmlns:oml="http://openml.org/openml">
+<oml:task_id>{task}</oml:task_id><oml:task_type_id>{kind}</oml:task_type_id><oml:task_type>a type</oml:task_type>
+<oml:input name="source_data"><oml:data_set><oml:data_set_id>{dataset}</oml:data_set_id>
+<oml:target_feature>{target}</oml:target_feature></oml:data_set></oml:input>
+<oml:input name="estimation_procedure"><oml:estimation_procedure><oml:id>1</oml:id><oml:type>crossvalidation</oml:type>
+<oml:data_splits_url>http://openml.invalid/splits.arff</oml:data_splits_url>
+<oml:parameter name="number_repeats">2</oml:parameter><oml:parameter name="number_folds">3</oml:parameter>
+</oml:estimation_procedure></oml:input></oml:task>
+"""
+
+
+def rows_of(repeat: int, fold: int) -> list[int]:
+    """Test rows of a split: every third, from another place in each repetition."""
+    return list(range((fold + repeat) % FOLDS, ROWS, FOLDS))
+
+
+def splits() -> Iterator[str]:
+    yield from ("@relation splits", "@attribute type {TRAIN,TEST}", "@attribute rowid INTEGER")
+    yield from ("@attribute repeat INTEGER", "@attribute fold INTEGER", "@data")
+    for repeat in range(REPEATS):
+        for fold in range(FOLDS):
+            for row in range(ROWS):
+                yield f"{'TEST' if row in rows_of(repeat, fold) else 'TRAIN'},{row},{repeat},{fold}"
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    fill(tmp_path / "cache")
+    folder = tmp_path / "cache" / PUBLIC.parents[1] / "tasks" / str(TASK)
+    folder.mkdir(parents=True)
+    (folder / "task.xml").write_text(TASK_XML.format(task=TASK, kind=1, dataset=ID, target="colour"))
+    (folder / "datasplits.arff").write_text("\n".join(splits()) + "\n")
+    return tmp_path / "cache"
+
+
+def task_folder(cache: Path) -> Path:
+    return cache / PUBLIC.parents[1] / "tasks" / str(TASK)
+
+
+def opened(cache: Path, split: str = "task") -> OpenMLTaskSource:
+    source = open_source("openml", name=None, openml_cache=str(cache), split={"name": split}, id=None, task=TASK)
+    assert isinstance(source, OpenMLTaskSource)
+    return source
+
+
+def loaded(cache: Path, split: str = "task") -> Table:
+    return opened(cache, split).load()
+
+
+def test_it_classifies_by_the_tasks_target(cache: Path) -> None:
+    table = loaded(cache)
+
+    assert (table.name, table.dataset_id, table.source) == ("tiny", ID, f"openml-task:{TASK}")
+    assert table.classes == ("blue", "red")  # the dataset's default is `defect`
+    assert "defect" in [column.name for column in table.columns]
+    assert table.n_unlabelled == 1
+
+
+@pytest.mark.parametrize("trial", range(FOLDS * REPEATS))
+def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path, trial: int) -> None:
+    table, random = loaded(cache), np.random.default_rng(trial)
+
+    split = Task().of_trial(table, trial, random)
+
+    theirs = set(rows_of(*divmod(trial, FOLDS)))
+    labelled = set(np.flatnonzero(table.labels >= 0).tolist())
+    assert set(split.test.tolist()) == theirs & labelled
+    assert len(split.validation) == round(0.1 * ROWS)
+    assert set(split.validation.tolist()) <= labelled - theirs
+    assert sorted([*split.train, *split.validation]) == sorted(set(range(ROWS)) - theirs)
+
+
+def test_trials_of_a_fold_validate_on_rows_of_their_own(cache: Path) -> None:
+    table = loaded(cache)
+
+    drawn = {int(Task().of_trial(table, 0, np.random.default_rng(seed)).validation[0]) for seed in range(20)}
+
+    assert len(drawn) > 1
+
+
+def test_there_are_as_many_trials_as_splits(cache: Path) -> None:
+    table = loaded(cache)
+
+    Task().check(table, FOLDS * REPEATS)
+    with pytest.raises(
+        UsageError, match=rf"^openml-task:{TASK} has 6 splits, a trial each; ask for trials=6 at most\.$"
+    ):
+        Task().check(table, FOLDS * REPEATS + 1)
+
+
+def test_another_split_takes_the_tasks_data_alone(cache: Path) -> None:
+    table = loaded(cache, "stratified")
+
+    assert table.split_by is None
+    assert len(Stratified().split(table, np.random.default_rng(0)).test) > 0
+    assert opened(cache).key == f"openml-task-{TASK}"
+    assert opened(cache, "stratified").key == f"openml-task-{TASK}-data"
+
+
+def test_the_cache_is_as_it_was_and_its_files_name_the_data(cache: Path) -> None:
+    before = {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()}
+
+    loaded(cache)
+
+    assert {path: path.read_bytes() for path in cache.rglob("*") if path.is_file()} == before
+    named = {path.name for path in opened(cache).files()}
+    assert named == {"task.xml", "datasplits.arff", "description.xml", f"dataset_{ID}.pq"}
+    (task_folder(cache) / "datasplits.arff").unlink()
+    assert opened(cache).files() == ()
+
+
+def test_other_splits_are_other_data(cache: Path) -> None:
+    before = loaded(cache).hash
+    file = task_folder(cache) / "datasplits.arff"
+
+    file.write_text(file.read_text().replace("TEST,0,0,0", "TRAIN,0,0,0"))
+
+    assert loaded(cache).hash != before
+
+
+def test_a_task_of_another_kind_is_refused(cache: Path) -> None:
+    text = TASK_XML.format(task=TASK, kind=2, dataset=ID, target="size")
+    (task_folder(cache) / "task.xml").write_text(text)
+
+    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} is no classification; "):
+        loaded(cache)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client leaves the file open
+def test_damaged_splits_are_named(cache: Path) -> None:
+    (task_folder(cache) / "datasplits.arff").write_text("<html>")
+
+    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} cannot be read .*; delete .*tasks/{TASK} to download"):
+        loaded(cache)
+
+
+def test_the_target_must_be_a_column(cache: Path) -> None:
+    (task_folder(cache) / "task.xml").write_text(TASK_XML.format(task=TASK, kind=1, dataset=ID, target="none"))
+
+    with pytest.raises(UsageError, match="has no target 'none' among the columns that count"):
+        loaded(cache)
+
+
+@pytest.mark.parametrize(
+    ("given", "split", "sentence"),
+    [
+        ({"id": None, "task": None}, "random", "dataset=openml needs the id of a dataset, or of a task: "),
+        ({"id": 3, "task": 4}, "task", "dataset=openml needs the id of a dataset, or of a task: "),
+        ({"id": 3, "task": None}, "task", "split=task is that of an OpenML task; "),
+    ],
+)
+def test_what_does_not_go_together_is_refused(given: dict[str, int | None], split: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=f"^{sentence}"):
+        open_source("openml", name=None, openml_cache=None, split={"name": split}, **given)
