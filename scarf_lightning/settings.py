@@ -71,7 +71,9 @@ class FitSettings:
     validation: 0 watches the monitor itself. No trial stops before ``min_epochs``, unless it diverges.
 
     Before ``min_steps`` steps of the optimiser no epoch is watched, so none can be the best one or end the training;
-    ``max_epochs`` counts from there. On a small table an epoch is a step or two, and a few epochs are no training.
+    ``max_epochs`` counts from there. On a small table an epoch is a step or two, and a validation row a large part of
+    the error, so that an early epoch is best by chance: on iris (105 training rows) the paper's options kept the first
+    epoch's weights, accuracy 0.74; with 100 steps it was 0.93, with 100 steps of patience alone 0.88.
     """
 
     batch_size: int = 128
