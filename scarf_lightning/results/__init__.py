@@ -9,7 +9,8 @@ from .loading import axis_columns, described_cells, load
 from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import DamagedRecordError
-from .store import CellStore, StackRecord, read_cell
+from .stack_record import StackRecord
+from .store import CellStore, read_cell
 
 __all__ = [
     "CellStore",

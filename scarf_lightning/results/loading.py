@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..metrics import METRICS, metrics
-from .store import DESCRIPTION, Row, Stored, read_cell
+from .stack_record import Row
+from .store import DESCRIPTION, Stored, read_cell
 
 if TYPE_CHECKING:
     import pandas as pd

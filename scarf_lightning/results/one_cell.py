@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
 from .records import WEIGHTS, DamagedRecordError, read_file
-from .store import CONFIG, PREPROCESSING, Row, Stored, stack_curves, stack_environment, stack_tries
+from .stack_record import Row
+from .store import CONFIG, PREPROCESSING, Stored, stack_curves, stack_environment, stack_tries
 
 if TYPE_CHECKING:
     import pandas as pd
