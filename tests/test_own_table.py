@@ -51,8 +51,8 @@ def test_one_command_reads_it_says_how_and_compares(tmp_path: Path) -> None:
 
     ran = script(
         "train.py", "-m", "dataset=csv", "dataset.path=customers.csv", "dataset.target=churned", "pretrain=none,scarf",
-        "method=control,logistic,xgboost", "finetune.min_steps=100", "pretrain.max_epochs=20", "trials=2",
-        "trainer=cpu", cwd=tmp_path,
+        "method=control,logistic,xgboost", "finetune.min_steps=100", "finetune.monitor=loss", "pretrain.max_epochs=20",
+        "trials=2", "trainer=cpu", cwd=tmp_path,
     )  # fmt: skip
 
     assert ran.returncode == 0, ran.stderr

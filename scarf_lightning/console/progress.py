@@ -45,8 +45,6 @@ class StackProgress(pl.Callback):
         training = f"{len(stopping.active)} of {len(stopping.trials)} trials"
         best = stopping.sign * stopping.best.mean()
         watched = f"best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
-        if epoch <= stopping.unwatched:
-            watched = f"watched from epoch {stopping.unwatched + 1}"
         state = f"{training}, epoch {epoch}, {watched}"
         left = self._time_left(epoch)
         self._progress.update(self._task, state=state, left=left)
@@ -72,7 +70,7 @@ def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
         return 0.0
     now = stopping.epochs[stopping.active]
     patience = (stopping.longest_wait - stopping.waited[stopping.active]) * stopping.validate_every
-    patience += np.maximum(stopping.unwatched - now, 0)
+    patience = np.maximum(patience, stopping.min_epochs - now)
     stopped = np.setdiff1d(np.arange(len(stopping.trials)), stopping.active)
     typical = np.median(stopping.epochs[stopped]) - now if len(stopped) else np.zeros_like(now)
     return float(np.minimum(np.maximum(patience, typical), max_epochs - now).max())

@@ -31,16 +31,16 @@ class TrialStopping(pl.Callback):
         trials: the trials' numbers, in the order of the stack.
         settings: the phase's: what is watched, and for how long; see `FitSettings`. Strictly better counts.
         metric: what is watched in the place of the settings' monitor.
-        unwatched: how many first epochs are not watched: none of them is the best one or ends the training.
+        min_epochs: before which no trial stops, if more than the settings say.
 
     Attributes:
         longest_wait: validations without improvement after which a trial stops.
         validate_every: epochs from one validation to the next.
-        unwatched: epochs before the first that is watched.
+        min_epochs: epochs before which no trial stops.
         sign: what makes smaller better: -1 where higher is.
         active: positions in the stack of the trials still training.
         best: best metric so far, ``(T,)``, smoothed as the settings say, and negative where higher is better; infinity
-            before the first validation that is watched.
+            before the first validation.
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
         epochs: epochs trained, ``(T,)``.
         waited: validations since the best one, ``(T,)``.
@@ -51,15 +51,14 @@ class TrialStopping(pl.Callback):
     """
 
     def __init__(
-        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, unwatched: int = 0
+        self, trials: Sequence[int], settings: FitSettings, *, metric: Metric | None = None, min_epochs: int = 1
     ) -> None:
         self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
-        self.sign, self.unwatched = -metric.sign if metric else 1, unwatched
+        self.sign, self.min_epochs = -metric.sign if metric else 1, max(min_epochs, settings.min_epochs)
         exceeded, patience = settings.patience_rule == "exceeded", settings.patience
         self.longest_wait = np.inf if patience is None else patience + exceeded
         self.validate_every = settings.validate_every
-        self._smoothing, self._min_epochs = settings.monitor_smoothing, settings.min_epochs
-        self._restore_best = settings.restore_best
+        self._smoothing, self._restore_best = settings.monitor_smoothing, settings.restore_best
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
         self._smoothed = np.full(len(trials), np.nan)
@@ -83,12 +82,12 @@ class TrialStopping(pl.Callback):
         finite = np.logical_and.reduce([np.isfinite(metrics[name]) for name in MUST_BE_FINITE & metrics.keys()])
         self.diverged[self.active] = ~finite
         self._record(metrics)
-        improved, is_watched = np.zeros_like(finite), self.epochs[self.active[0]] > self.unwatched
-        if is_watched and self.monitor in metrics:
+        improved = np.zeros_like(finite)
+        if self.monitor in metrics:
             improved = self._judge(np.where(finite, self.sign * metrics[self.monitor], np.inf))
-        self._keep_weights(pl_module, improved if is_watched and self._restore_best else finite)
+        self._keep_weights(pl_module, improved if self._restore_best else finite)
 
-        stops = (self.waited[self.active] >= self.longest_wait) & (self.epochs[self.active] >= self._min_epochs)
+        stops = (self.waited[self.active] >= self.longest_wait) & (self.epochs[self.active] >= self.min_epochs)
         staying = finite & ~stops
         if staying.all():
             return

@@ -85,9 +85,9 @@ def fit(
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
     steps_per_epoch = len(datamodule.train_dataloader())
-    unwatched = max(0, math.ceil(settings.min_steps / steps_per_epoch) - 1)
-    stopping = TrialStopping(trials, settings, metric=watched_metric(settings), unwatched=unwatched)
-    max_epochs = unwatched + settings.max_epochs
+    min_epochs = math.ceil(settings.min_steps / steps_per_epoch)
+    stopping = TrialStopping(trials, settings, metric=watched_metric(settings), min_epochs=min_epochs)
+    max_epochs = max(settings.max_epochs, min_epochs)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,

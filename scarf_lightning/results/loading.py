@@ -19,7 +19,8 @@ FIRST_COLUMNS = (
 )  # fmt: skip
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 WHOLE_NUMBERS = (
-    "dataset_id", "trial", "pretrain_epochs", "pretrain_best_epoch", "finetune_epochs", "finetune_best_epoch", "fits",
+    "dataset_id", "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs",
+    "finetune_steps", "finetune_best_epoch", "fits",
 )  # fmt: skip
 
 
@@ -29,8 +30,8 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
     metrics of `scarf_lightning.metrics`, NaN in rows older than they are; ``diverged``, the phase (``pretrain``,
-    ``finetune``) in which a trial without metrics did; epochs and seconds of each phase; ``fits``, how many; split
-    sizes; hardware; ``fingerprint``.
+    ``finetune``) in which a trial without metrics did; epochs, steps and seconds of each phase; ``fits``, how many;
+    split sizes; hardware; ``fingerprint``.
 
     A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 

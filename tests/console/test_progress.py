@@ -90,15 +90,18 @@ def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pyt
     assert "~1:16 left" in text  # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each
 
 
-def test_a_metric_is_shown_in_its_own_direction_and_only_once_it_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopping = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"), unwatched=9)
-    stopping.best = np.array([-0.75])
-    for epoch, said in ((9, "epoch 9, watched from epoch 10"), (10, "epoch 10, best auroc 0.7500")):
-        stopping.epochs = np.array([epoch])
-        assert said in shown(stopping, terminal=True, monkeypatch=monkeypatch)
+def test_a_metric_is_shown_in_its_own_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"))
+    stopping.best, stopping.epochs = np.array([-0.75]), np.array([10])
 
+    assert "epoch 10, best auroc 0.7500" in shown(stopping, terminal=True, monkeypatch=monkeypatch)
+
+
+def test_steps_that_are_asked_for_are_counted_in_the_epochs_left() -> None:
+    stopping = TrialStopping([0], FinetuneSettings(), min_epochs=50)
     stopping.epochs = np.array([3])
-    assert expected_epochs_left(stopping, 100) == 6 + 4
+
+    assert expected_epochs_left(stopping, 100) == 47
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])

@@ -14,7 +14,7 @@ def test_a_cell_of_few_steps_is_named_with_what_to_do() -> None:
 
     assert sentence == (
         "In fine-tuning the median trial made 7 steps of the optimiser, fewer than 100: the network may have hardly "
-        "learnt. finetune.min_steps=100 trains on."
+        "learnt. finetune.min_steps=100 finetune.monitor=loss trains on."
     )
 
 
