@@ -18,6 +18,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.escaping import escaped
 from scarf_lightning.loggers import upload_sweep
 from scarf_lightning.report import options as report_options
+from scarf_lightning.report.agreement_note import rows_by_reading, write_note
 from scarf_lightning.report.beside_paper import published_competitors
 from scarf_lightning.report.commands import by_cells, by_sweep
 from scarf_lightning.report.defaults import default_drawings
@@ -30,13 +31,14 @@ from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 
 ROOT = Path(__file__).parent
-OURS = ("results", "out", "upload", *report_options.NAMES)
+OURS = ("results", "out", "note", "upload", *report_options.NAMES)
 UPLOADS = ("wandb", "tensorboard", "both")
 USAGE = """\
 python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
 python report.py results=FOLDER [AXIS=OPTION ...]   everything in a folder, or what has these options: dataset=iris
 
   out=FOLDER                    where to write (reports/NAME)
+  note=FILE.md                  also a note on agreement with the paper, by reading, and FILE.csv, a row a cell
   metric=NAME                   what everything is compared by (accuracy), such as auroc or log_loss
   rope=0.01                     a difference no larger is of no practical consequence: 0.01 is a point of accuracy
   test=welch|paired|corrected   how differences are tested in win matrices (welch, as the paper)
@@ -81,21 +83,25 @@ def main(arguments: Sequence[str]) -> int:
             for regime, pretrain, method in published_competitors(results)
         }
         logger = compose(shown_by).logger
+    rows_of_defaults = {competitor: axis_columns(identity(config, "")) for competitor, config in defaults.items()}
+    command = shlex.join(["python", "report.py", *arguments])
     report = make_report(
         results,
         subject.drawings or default_drawings(results),
         options,
         title=subject.title,
         paper=subject.paper,
-        defaults={competitor: axis_columns(identity(config, "")) for competitor, config in defaults.items()},
+        defaults=rows_of_defaults,
         left_out=subject.left_out,
-        command=shlex.join(["python", "report.py", *arguments]),
+        command=command,
         more_trials=by_sweep(overrides) if folder is None else by_cells(results, folder),
     )
     index = write_report(report, Path(given.get("out", f"reports/{subject.name}")))
     for sentence in dict.fromkeys([*report.answer, *report.about, *report.warnings]):
         print(escaped(sentence))  # noqa: T201 - what a script says
     print(escaped(f"The report is {index.absolute()}"))  # noqa: T201
+    if "note" in given:
+        write_note(rows_by_reading(results, rows_of_defaults), Path(given["note"]), command)
     if "upload" not in given:
         return 0
     logger.name = given["upload"]
