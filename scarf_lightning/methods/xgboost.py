@@ -93,7 +93,7 @@ class XGBoost(Method):
     def _features(self, stack: Stack, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
         if self.encoding == "onehot":
-            return stack.encoded(rows)[0]
+            return np.asarray(stack.encoded(rows)[0])
         features: NDArray[np.float64] = stack.raw(rows)[0].double().cpu().numpy()
         encoding = Ordinal(self.order)
         for m, column in enumerate(stack.table.columns):

@@ -66,15 +66,15 @@ def cells_as_csv(rows: pd.DataFrame) -> str:
     """A row a cell: its mean accuracy in percent, and the accuracy of each trial, in their order."""
     keys = ["dataset_id", "dataset", "regime", *ARM]
     groups = rows.sort_values("trial").groupby(keys, sort=False)["accuracy"]
-    cells = groups.agg(
+    cells: pd.DataFrame = groups.agg(
         trials="count",
         mean=lambda values: round(100 * values.mean(), 4),
         accuracies=lambda values: " ".join(f"{100 * value:.4f}" for value in values),
-    )
+    ).reset_index()
     published = published_accuracy().set_index(["dataset_id", *LABEL])["accuracy"]
-    cells = cells.reset_index().join(published.rename("paper"), on=["dataset_id", *LABEL])
+    cells = cells.join(published.rename("paper"), on=["dataset_id", *LABEL])
     cells["paper"] = (100 * cells["paper"]).round(2)
-    return str(cells.sort_values([*keys], kind="stable").to_csv(index=False, lineterminator="\n"))
+    return str(cells.sort_values(keys, kind="stable").to_csv(index=False, lineterminator="\n"))
 
 
 def write_note(rows: pd.DataFrame, path: Path, command: str) -> None:

@@ -4,6 +4,8 @@ A reading is a setting of what the paper leaves open. Trials of an arm and of it
 gain is the mean of paired differences. The paper prints means of 30 trials without their spread; ours stands in for it.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy import special, stats
@@ -122,7 +124,7 @@ def against_default(gains: pd.DataFrame) -> pd.DataFrame:
     )
     rows = []
     for key, group in both.groupby(ARM, sort=False):
-        row = dict(zip(ARM, key, strict=True)) | {"datasets": len(group)}
+        row: dict[str, Any] = dict(zip(ARM, key, strict=True)) | {"datasets": len(group)}
         for name in ("S", "G", "L", "gain_absolute", "level_absolute"):
             difference = group[name] - group[f"{name}_default"]
             row |= {name: difference.mean(), f"{name}_se": difference.sem()}
