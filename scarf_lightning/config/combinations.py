@@ -21,10 +21,16 @@ SCIENTIFIC = (
 dataset: its hash names its content."""
 
 ONE_HOT = {"name": "onehot"}
-UNSAID_AT = {"encoding": ONE_HOT, "impute_on": None, "network.name": "mlp", "finetune.freeze": "none"} | {
-    f"{phase}.{option}": value
-    for phase in ("pretrain", "finetune")
-    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1))
+OF_A_FIT = {"validate_every": 1, "monitor_smoothing": 0.0, "min_epochs": 1}
+OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
+UNSAID_AT: dict[str, Any] = {
+    "regime.over": "all",
+    "encoding": ONE_HOT,
+    "impute_on": None,
+    "network.name": "mlp",
+    "finetune.freeze": "none",
+    **{f"{phase}.{option}": value for phase in ("pretrain", "finetune") for option, value in OF_A_FIT.items()},
+    **{f"{loss}.{option}": value for loss in ("loss", "cotrain.loss") for option, value in OF_INFONCE.items()},
 }
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
@@ -214,7 +220,7 @@ def _place_of(option: str, fields: dict[str, Any]) -> tuple[Any, str]:
     *groups, last = option.split(".")
     node: Any = fields
     for group in groups:
-        node = node[group]
+        node = None if node is None else node[group]
     return node, last
 
 

@@ -171,14 +171,14 @@ def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -
 @pytest.mark.slow
 def test_every_reading_has_three_regimes_and_its_control() -> None:
     """What control uses of a reading, a control of that reading has; what it does not, the usual one serves."""
-    shared = ("dataset", "scaling", "network", "finetune", "encoding", "fit_on")
+    shared = ("dataset", "scaling", "network", "finetune", "encoding", "fit_on", "impute_on", "regime")
     settings: dict[str, set[str]] = {}
     for cell in cells("readings"):
         config = canonical(cell.config)
-        regime, arm = config["regime"]["name"], f"{config['pretrain']['name']} {config['method']['name']}"
+        arm = f"{config['pretrain']['name']} {config['method']['name']}"
         config["network"] = config["network"] and {k: v for k, v in config["network"].items() if k != "pretrain_head"}
         kept = {name: config.get(name) for name in shared} | {"dataset": cell.config.dataset.id}
-        settings.setdefault(arm, set()).add(f"{kept} {regime}")
+        settings.setdefault(arm, set()).add(str(kept))
 
     assert set(settings) == {"none control", "scarf control", "none xgboost"}
     assert settings["scarf control"] == settings["none control"]
