@@ -261,7 +261,8 @@ class TestUnused:
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             (
                 "method=xgboost",
-                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "finetune", "network"},
+                OF_PRETRAIN
+                | {"corruption", "selection", "views", "loss", "cotrain", "finetune", "network", "encoding"},
             ),
             ("method=probe", {"cotrain", "finetune", "network.head"}),
             (
