@@ -31,14 +31,14 @@ def rows_by_reading(results: CellResults, defaults: Mapping[Competitor, Row]) ->
             readings[label] = ", ".join(differences(row, usual)) or DEFAULT  # type: ignore[arg-type]
     chosen = cells.loc[list(readings), ["dataset_id", "dataset", *LABEL]].assign(reading=pd.Series(readings))
     columns = ["cell", "trial", "accuracy", "finetune_epochs"]
-    rows = results.trials.loc[:, columns].dropna(subset=["accuracy"]).join(chosen, on="cell", how="inner")
+    rows = results.trials[columns].dropna(subset=["accuracy"]).join(chosen, on="cell", how="inner")
     if rows.empty:
         raise UsageError("No finished trial is of a cell that the paper has; there is nothing to compare.")
     return rows.drop(columns="cell").astype({"dataset_id": int})
 
 
 def note(rows: pd.DataFrame, command: str) -> str:
-    """The note: levels, gains and their regression by reading and regime, readings against the default, every cell.
+    """The note: accuracies, gains and their regression by reading and regime, readings against the default, every cell.
 
     Args:
         rows: what `rows_by_reading` returns.
@@ -50,11 +50,11 @@ def note(rows: pd.DataFrame, command: str) -> str:
     parts = [
         "# Agreement with the paper",
         f"{size} of {trials.min()} to {trials.max()} trials. Gains are over control, in points of accuracy, paired by "
-        "trial. A reading is what differs from the default configuration. Made by",
+        "trial, on the trials that both have. A reading is what differs from the default configuration. Made by",
         f"```console\n{command}\n```",
     ]
     if len(gains):
-        parts += ["## Readings", _summary_table(gains), _epochs_table(rows)]
+        parts += ["## Accuracies", _level_table(rows), _epochs_table(rows), "## Gains", _gain_table(gains)]
         if (gains["reading"] != DEFAULT).any():
             parts += ["## Against the default", _against_table(gains)]
         parts += ["## Every cell", _cell_table(rows, gains)]
@@ -84,22 +84,38 @@ def write_note(rows: pd.DataFrame, path: Path, command: str) -> None:
     path.with_suffix(".csv").write_text(cells_as_csv(rows), encoding="utf-8")
 
 
-def _summary_table(gains: pd.DataFrame) -> str:
-    summary = reading_summary(gains).reset_index()
-    signed = ("control_difference", "level_difference", "gain", "paper_gain", "relative_gain", "paper_relative_gain")
-    plain = ("control_absolute", "level_absolute", "gain_absolute", "slope", "slope_se", "correlation")
+def _level_table(rows: pd.DataFrame) -> str:
+    means = rows.groupby(["dataset_id", "regime", *ARM])["accuracy"].mean().reset_index()
+    published = published_accuracy().rename(columns={"accuracy": "paper"})
+    both = means.merge(published[["dataset_id", *LABEL, "paper"]], on=["dataset_id", *LABEL])
+    both["difference"] = 100 * (both["accuracy"] - both["paper"])
+    everywhere = pd.concat([both, both.assign(regime="all")])
+    shown = everywhere.groupby([*ARM, "regime"]).agg(
+        datasets=("dataset_id", "nunique"),
+        difference=("difference", "mean"),
+        size=("difference", lambda d: d.abs().mean()),
+        largest=("difference", lambda d: d.abs().max()),
+    )
+    formats = {"difference": "+.2f", "size": ".2f", "largest": ".2f"}
+    headings = {"difference": "ours − paper", "size": "mean size", "largest": "largest size"}
+    caption = "Ours less the paper's accuracy in points: mean over datasets, mean size, largest size."
+    return to_markdown(table("levels", caption, shown.reset_index(), formats, headings))
+
+
+def _gain_table(gains: pd.DataFrame) -> str:
+    signed = ("gain", "paper_gain", "relative_gain", "paper_relative_gain")
+    plain = ("gain_absolute", "slope", "slope_se", "correlation")
+    shown = reading_summary(gains).sort_index()[["datasets", "trials", *signed, *plain]].reset_index()
     return to_markdown(
         table(
-            "readings",
-            "Control and the other arm: mean of ours less the paper's accuracy and mean size of that difference; mean "
-            "gains in points and in percent of control; mean size of the difference of gains; our gain regressed on "
-            "the paper's.",
-            summary,
+            "gains",
+            "Gains over control: means in points and in percent of control, the mean size of the difference between "
+            "ours and the paper's, and ours regressed on the paper's.",
+            shown,
             formats=dict.fromkeys(signed, "+.2f") | dict.fromkeys(plain, ".2f"),
             headings={
-                "control_difference": "control − paper", "control_absolute": "size", "level_difference": "arm − paper",
-                "level_absolute": "size ", "relative_gain": "gain, %", "paper_gain": "paper's gain",
-                "paper_relative_gain": "paper's gain, %", "gain_absolute": "gain − paper's, size", "slope_se": "s.e.",
+                "relative_gain": "gain, %", "paper_gain": "paper's gain", "paper_relative_gain": "paper's gain, %",
+                "gain_absolute": "gain − paper's, size", "slope_se": "s.e.",
             },
         )
     )  # fmt: skip
@@ -143,6 +159,7 @@ def _against_table(gains: pd.DataFrame) -> str:
 
 def _cell_table(rows: pd.DataFrame, gains: pd.DataFrame) -> str:
     names = rows.drop_duplicates("dataset_id").set_index("dataset_id")["dataset"]
+    gains = gains.sort_values([*ARM, "dataset_id", "regime"])
     shown = gains[["dataset_id", "regime", *ARM, "trials"]].copy()
     shown.insert(1, "dataset", shown["dataset_id"].map(names))
     headings = {
