@@ -25,7 +25,10 @@ SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""
 
 ONE_HOT = {"name": "onehot"}
+OF_A_FIT = {"validate_every": 1, "monitor_smoothing": 0.0, "min_epochs": 1, "min_steps": 0}
+OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
 UNSAID_AT: dict[str, Any] = {
+    "regime.over": "all",
     "encoding": ONE_HOT,
     "impute_on": None,
     "network.name": "mlp",
@@ -33,10 +36,8 @@ UNSAID_AT: dict[str, Any] = {
     "finetune.class_weight": "none",
     "finetune.metric": None,
     "tune": 0,
-} | {
-    f"{phase}.{option}": value
-    for phase in ("pretrain", "finetune")
-    for option, value in (("validate_every", 1), ("monitor_smoothing", 0.0), ("min_epochs", 1), ("min_steps", 0))
+    **{f"{phase}.{option}": value for phase in ("pretrain", "finetune") for option, value in OF_A_FIT.items()},
+    **{f"{loss}.{option}": value for loss in ("loss", "cotrain.loss") for option, value in OF_INFONCE.items()},
 }
 """Options at the values at which they are not part of what a cell is: what every cell was before they could be set."""
 
@@ -241,7 +242,7 @@ def _place_of(option: str, fields: dict[str, Any]) -> tuple[Any, str]:
     *groups, last = option.split(".")
     node: Any = fields
     for group in groups:
-        node = node[group]
+        node = None if node is None else node[group]
     return node, last
 
 

@@ -83,18 +83,25 @@ class Few(Regime):
 
 @dataclass
 class Noise30(Regime):
-    """Exactly round(noise * n) training labels are redrawn uniformly over all classes, the true one included."""
+    """Exactly round(noise * n) training labels are redrawn uniformly: over ``all`` classes, the true one included, or
+    over the ``others``, so that every label that is redrawn is wrong."""
 
     name: ClassVar[str] = "noise30"
     noise: float = 0.3
+    over: str = "all"
 
     def __post_init__(self) -> None:
         if not 0 <= self.noise <= 1:
             raise ValueError(f"noise must lie in [0, 1], not {self.noise}")
+        if self.over not in ("all", "others"):
+            raise ValueError(f"over must be one of all, others, not {self.over}")
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)
         redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
         noisy = labels.copy()
-        noisy[redrawn] = random.integers(n_classes, size=len(redrawn))
+        if self.over == "all":
+            noisy[redrawn] = random.integers(n_classes, size=len(redrawn))
+        else:
+            noisy[redrawn] = (noisy[redrawn] + 1 + random.integers(n_classes - 1, size=len(redrawn))) % n_classes
         return np.arange(len(labels)), noisy

@@ -30,6 +30,10 @@ class ContrastiveLoss(Loss):
 
     def error(self, first: Tensor, second: Tensor) -> Tensor:
         """The share of rows whose largest similarity lies off the diagonal (paper, appendix: "InfoNCE error")."""
-        similarities = cosine_similarities(first, second)
+        similarities = self.similarities(first, second)
         own = similarities.diagonal(dim1=-2, dim2=-1)
         return (similarities.amax(dim=-1) > own).float().mean(dim=-1)
+
+    def similarities(self, first: Tensor, second: Tensor) -> Tensor:
+        """Of row i of the first and row j of the second, by which the error is judged: ``(N, N)``."""
+        return cosine_similarities(first, second)

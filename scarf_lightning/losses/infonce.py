@@ -4,20 +4,46 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from .base import ContrastiveLoss
-from .similarity import cosine_similarities
+from .similarity import cosine_similarities, inner_products
+
+SIMILARITIES = {"cosine": cosine_similarities, "dot": inner_products}
 
 
-def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0) -> Tensor:
+def infonce(
+    clean: Tensor,
+    corrupted: Tensor,
+    temperature: float = 1.0,
+    *,
+    similarity: str = "cosine",
+    symmetric: bool = False,
+    own_candidate: bool = True,
+) -> Tensor:
     """Mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), which is cross-entropy minus log N.
 
     **Shape.** ``(N, E)`` twice gives a scalar. One row gives 0: it is its own only candidate.
+
+    Args:
+        clean, corrupted: embeddings of the two views.
+        temperature: tau.
+        similarity: s is a ``cosine``, or an inner product: ``dot``.
+        symmetric: the mean of this and of what the two views give when they change places.
+        own_candidate: whether a row's own view (k = i) is among its candidates; without it they are N - 1.
     """
-    logits = cosine_similarities(clean, corrupted) / temperature
-    positive = logits.diagonal(dim1=-2, dim2=-1)
-    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(logits.shape[-1])
+    logits = SIMILARITIES[similarity](clean, corrupted) / temperature
+    loss = _one_direction(logits, own_candidate)
+    return (loss + _one_direction(logits.mT, own_candidate)) / 2 if symmetric else loss
+
+
+def _one_direction(logits: Tensor, own_candidate: bool) -> Tensor:
+    positive, n_candidates = logits.diagonal(dim1=-2, dim2=-1), logits.shape[-1]
+    if not own_candidate and n_candidates > 1:
+        logits = logits.masked_fill(torch.eye(n_candidates, dtype=torch.bool, device=logits.device), -math.inf)
+        n_candidates -= 1
+    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(n_candidates)
 
 
 @dataclass
@@ -27,10 +53,18 @@ class InfoNCE(ContrastiveLoss):
     name: ClassVar[str] = "infonce"
     search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
     temperature: float = 1.0
+    similarity: str = "cosine"
+    symmetric: bool = False
+    own_candidate: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < float("inf"):
             raise ValueError(f"temperature must be greater than 0, not {self.temperature}")
+        if self.similarity not in SIMILARITIES:
+            raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity}")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        return infonce(first, second, self.temperature)
+        return infonce(first, second, **vars(self))
+
+    def similarities(self, first: Tensor, second: Tensor) -> Tensor:
+        return SIMILARITIES[self.similarity](first, second)

@@ -27,7 +27,8 @@ class XGBoost(Method):
     """XGBClassifier on the labelled training rows; validation rows are not used.
 
     Args:
-        max_depth, n_estimators, learning_rate, tree_method, base_score: XGBoost's own.
+        max_depth, n_estimators, learning_rate, tree_method, base_score: XGBoost's own; a base score of None is
+            estimated from the labels.
         encoding: of categorical columns: ``ordinal`` or ``onehot``, whatever networks are given.
         order: of ordinal codes, see `Ordinal`.
     """
@@ -46,7 +47,7 @@ class XGBoost(Method):
     n_estimators: int = 100
     learning_rate: float = 0.1
     tree_method: str = "exact"
-    base_score: float = 0.5
+    base_score: float | None = 0.5
     encoding: str = "ordinal"
     order: str = "declared"
 
@@ -56,7 +57,7 @@ class XGBoost(Method):
                 raise ValueError(f"{option} must be at least 1, not {getattr(self, option)}")
         if not 0 < self.learning_rate <= 1:
             raise ValueError(f"learning_rate must lie in (0, 1], not {self.learning_rate}")
-        if not 0 < self.base_score < 1:
+        if self.base_score is not None and not 0 < self.base_score < 1:
             raise ValueError(f"base_score must lie between 0 and 1, not {self.base_score}")
         for option, allowed in (("tree_method", TREE_METHODS), ("encoding", ENCODINGS), ("order", ORDERS)):
             one_of(self, option, allowed)
@@ -98,8 +99,7 @@ class XGBoost(Method):
     def _features(self, stack: Stack, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
         if self.encoding == "onehot":
-            encoded: NDArray[np.float64] = stack.encoded(rows)[0]
-            return encoded
+            return np.asarray(stack.encoded(rows)[0])
         features: NDArray[np.float64] = stack.raw(rows)[0].double().cpu().numpy()
         encoding = Ordinal(self.order)
         for m, column in enumerate(stack.table.columns):

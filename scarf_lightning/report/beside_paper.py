@@ -56,12 +56,20 @@ def paper_cells(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.
         settings = expected.get((row["regime"], row["pretrain"], row["method"]))
         if settings is None:
             return False
-        if row["dataset_id"] in UNSCALED_IN_PAPER:
-            settings = {c: v for c, v in settings.items() if c.partition(".")[0] != "scaling"} | {"scaling": "none"}
-        return _settings(row) == settings
+        return _settings(row) == _on_dataset(settings, row)
 
     chosen = [is_the_papers(row) for row in cells.to_dict("records")]  # type: ignore[arg-type]
     return cells[pd.Series(chosen, index=cells.index, dtype=bool)]
+
+
+def differences(row: Row, usual: Row) -> list[str]:
+    """The settings of a cell that are not the usual ones, as ``option=value``; what it does not use is ``null``."""
+    ours, expected = _settings(row), _on_dataset(_settings(usual), row)
+    return [
+        f"{option}={ours.get(option, 'null')}"
+        for option in dict.fromkeys([*ours, *expected])
+        if ours.get(option) != expected.get(option)
+    ]
 
 
 def paper_section(results: CellResults, defaults: Mapping[Competitor, Row]) -> Section | None:
@@ -176,6 +184,13 @@ def _gains(rows: pd.DataFrame) -> list[Block]:
         },
     )  # fmt: skip
     return [shown] if len(beside) else []
+
+
+def _on_dataset(settings: Row, row: Row) -> Row:
+    """What the settings are on a cell's dataset: three are not scaled."""
+    if row["dataset_id"] not in UNSCALED_IN_PAPER:
+        return settings
+    return {c: v for c, v in settings.items() if c.partition(".")[0] != "scaling"} | {"scaling": "none"}
 
 
 def _settings(row: Row) -> Row:

@@ -22,6 +22,7 @@ python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures an
 python report.py results=FOLDER [AXIS=OPTION ...]   everything in a folder, or what has these options: dataset=iris
 
   out=FOLDER                    where to write (reports/NAME)
+  note=FILE.md                  also a note on agreement with the paper, by reading, and FILE.csv, a row a cell
   metric=NAME                   what everything is compared by (accuracy), such as auroc or log_loss
   rope=0.01                     a difference no larger is of no practical consequence: 0.01 is a point of accuracy
   test=welch|paired|corrected   how differences are tested in win matrices (welch, as the paper)
@@ -80,7 +81,7 @@ def _report(arguments: Sequence[str]) -> None:
     from .reporting import check_upload, write
 
     pairs = [(key, value) for key, sign, value in (each.partition("=") for each in arguments) if sign]
-    given = {key: value for key, value in pairs if key in ("results", "out", "upload", *NAMES)}
+    given = {key: value for key, value in pairs if key in ("results", "out", "note", "upload", *NAMES)}
     overrides = [argument for argument in arguments if argument.partition("=")[0] not in given]
     upload = given.pop("upload", None)
     check_upload(upload)

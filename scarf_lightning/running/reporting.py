@@ -16,6 +16,7 @@ from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
 from ..folders import SWEEPS
 from ..report import options as report_options
+from ..report.agreement_note import rows_by_reading, write_note
 from ..report.beside_paper import published_competitors
 from ..report.commands import by_cells, by_sweep
 from ..report.defaults import default_drawings
@@ -88,6 +89,7 @@ def report(
     *overrides: str,
     results: str | Path | None = None,
     out: str | Path | None = None,
+    note: str | Path | None = None,
     upload: str | None = None,
     **options: Any,
 ) -> WrittenReport:
@@ -101,6 +103,8 @@ def report(
         overrides: more of these.
         results: the folder of which everything is reported, instead of a sweep.
         out: where to write; ``reports/NAME`` if left out.
+        note: a Markdown file to write on the agreement with the paper, by reading; a CSV of the same name has a row a
+            cell.
         upload: ``wandb``, ``tensorboard`` or ``both``: make views of all cells and of the report.
         options: ``metric, rope, test, adjust, alpha, nemenyi``: see `scarf_lightning.report.options.Options`.
 
@@ -109,7 +113,7 @@ def report(
         UnfinishedError: not all views could be written.
     """
     check_upload(upload)
-    written = write(overrides_of(asked, overrides), results=results, out=out, **options)
+    written = write(overrides_of(asked, overrides), results=results, out=out, note=note, **options)
     if upload is not None:
         written.upload(upload)
     return written
@@ -126,7 +130,12 @@ def check_upload(to: str | None) -> None:
 
 
 def write(
-    asked: Sequence[str], *, results: str | Path | None = None, out: str | Path | None = None, **options: Any
+    asked: Sequence[str],
+    *,
+    results: str | Path | None = None,
+    out: str | Path | None = None,
+    note: str | Path | None = None,
+    **options: Any,
 ) -> WrittenReport:
     """As `report`, of a list of overrides, and without views."""
     folder = None if results is None else Path(results)
@@ -147,21 +156,24 @@ def write(
             for regime, pretrain, method in published_competitors(found)
         }
         logger = compose(of_logger).logger
-    given = {"results": results, **options, "out": out}
+    given = {"results": results, **options, "out": out, "note": note}
     said = [*asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
     command = shlex.join(["python", "report.py", *said])
+    rows_of_defaults = {competitor: axis_columns(identity(config, "")) for competitor, config in defaults.items()}
     made: Report = make_report(
         found,
         subject.drawings or default_drawings(found),
         chosen,
         title=subject.title,
         paper=subject.paper,
-        defaults={competitor: axis_columns(identity(config, "")) for competitor, config in defaults.items()},
+        defaults=rows_of_defaults,
         left_out=subject.left_out,
         command=command,
         more_trials=by_sweep(overrides) if folder is None else by_cells(found, folder),
     )
     index = write_report(made, Path(out or f"reports/{subject.name}"))
+    if note is not None:
+        write_note(rows_by_reading(found, rows_of_defaults), Path(note), command)
     made_by = {"command": command} | asdict(chosen)
     return WrittenReport(index, made.answer, [*made.about, *made.warnings], subject.name, found, logger, made_by)
 

@@ -266,12 +266,14 @@ class TestUnused:
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
             (
                 "method=xgboost",
-                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network"} | OF_FINETUNE,
+                OF_PRETRAIN
+                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
+                | OF_FINETUNE,
             ),
             (
                 "method=logistic tune=2",
                 OF_PRETRAIN
-                | {"corruption", "selection", "views", "loss", "cotrain", "network"}
+                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
                 | OF_FINETUNE - {"finetune.metric"},
             ),
             ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
@@ -304,7 +306,8 @@ def said(config: Config) -> dict[str, Any]:
         everything[section] |= everything[section].pop("options")
     for unsaid, value in UNSAID_AT.items():
         section, _, option = unsaid.rpartition(".")
-        if (node := everything[section] if section else everything)[option] == value:
+        node = select(everything, section) if section else everything
+        if node.get(option) == value:
             del node[option]
     return everything
 
@@ -330,6 +333,9 @@ class TestCanonical:
     def test_encoding_and_rows_of_imputation_are_fields_where_they_are_not_the_usual_ones(self) -> None:
         usual = canonical(config_of())
         assert {"encoding", "impute_on"} & set(usual) == set()
+        assert usual["loss"] == {"name": "infonce", "temperature": 1.0}
+        symmetric = canonical(config_of("loss.symmetric=true"))
+        assert symmetric == usual | {"loss": usual["loss"] | {"symmetric": True}}
         assert canonical(config_of("impute_on=all")) == usual
         assert canonical(config_of("impute_on=train")) == usual | {"impute_on": "train"}
         ordinal = {"name": "ordinal", "order": "declared"}

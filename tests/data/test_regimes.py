@@ -80,6 +80,18 @@ def test_noise30_makes_fewer_labels_wrong_for_the_true_class_is_drawn_too(n_clas
     assert stats.binomtest(wrong, round(0.3 * n), 1 - 1 / n_classes).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_noise_over_the_others_makes_every_label_wrong_that_is_redrawn(n_classes: int) -> None:
+    labels = labels_of(100_000, n_classes)
+    _, seen = Noise30(over="others").apply(labels, n_classes, STREAMS, 0)
+    wrong = seen != labels
+    assert wrong.sum() == 30_000
+    steps = np.bincount((seen[wrong] - labels[wrong]) % n_classes, minlength=n_classes)[1:]
+    assert n_classes == 2 or stats.chisquare(steps).pvalue > 1e-4
+    with pytest.raises(ValueError, match="over must be one of all, others, not none"):
+        Noise30(over="none")
+
+
 def test_noise30_redraws_uniformly_over_classes_and_rows() -> None:
     n, n_classes = 100_000, 5
     _, seen = Noise30().apply(np.full(n, 2), n_classes, STREAMS, 1)

@@ -64,6 +64,30 @@ def test_rotation_and_length_do_not_matter() -> None:
     torch.testing.assert_close(scaled, expected, atol=1e-12, rtol=0)
 
 
+def test_the_other_direction_has_half_the_weight_when_symmetric() -> None:
+    clean, corrupted = views(6, 3)
+    expected = (infonce(clean, corrupted, 0.5) + infonce(corrupted, clean, 0.5)) / 2
+    torch.testing.assert_close(infonce(clean, corrupted, 0.5, symmetric=True), expected, atol=1e-12, rtol=0)
+
+
+def test_without_its_own_view_a_row_has_the_others_as_candidates() -> None:
+    clean, corrupted = views(6, 3)
+    cosine = F.cosine_similarity(clean[:, None], corrupted[None], dim=-1).numpy() / 0.5
+    terms = [math.log(np.mean(np.exp(np.delete(row, i)))) - row[i] for i, row in enumerate(cosine)]
+    assert infonce(clean, corrupted, 0.5, own_candidate=False).item() == pytest.approx(np.mean(terms))
+    assert infonce(*views(1, 4), own_candidate=False).item() == pytest.approx(0, abs=1e-12)
+
+
+def test_raw_products_depend_on_length() -> None:
+    clean, corrupted = views(6, 3)
+    expected = F.cross_entropy(clean @ corrupted.T / 0.5, torch.arange(6)) - math.log(6)
+    torch.testing.assert_close(infonce(clean, corrupted, 0.5, similarity="dot"), expected, atol=1e-12, rtol=0)
+    rows = torch.tensor([[1.0, 0.0], [0.9, 0.9]])
+    assert InfoNCE(similarity="dot").error(rows, torch.tensor([[1.0, 0.0], [9.0, 9.0]])).item() == 0.5
+    with pytest.raises(ValueError, match="similarity must be one of cosine, dot, not euclidean"):
+        InfoNCE(similarity="euclidean")
+
+
 def test_gradient() -> None:
     clean, corrupted = (z.requires_grad_() for z in views(5, 3))
     assert torch.autograd.gradcheck(lambda a, b: infonce(a, b, 0.7), (clean, corrupted))
@@ -71,7 +95,8 @@ def test_gradient() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_stack_is_a_loop_over_trials_at_any_temperature(dtype: torch.dtype) -> None:
-    assert_a_stack_is_a_loop_over_trials(InfoNCE(temperature=0.1), *views(5, 7, 3, dtype=dtype))
+    for loss in (InfoNCE(temperature=0.1), InfoNCE(similarity="dot", symmetric=True, own_candidate=False)):
+        assert_a_stack_is_a_loop_over_trials(loss, *views(5, 7, 3, dtype=dtype))
 
 
 def test_error_counts_rows_nearest_to_another_row() -> None:

@@ -63,14 +63,17 @@ def test_it_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
 def test_one_hot_columns_can_be_had_instead(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0, 3])
     outcome = XGBoost(encoding="onehot").run(stack, SUPERVISION)
+    as_it_comes = XGBoost(encoding="onehot", tree_method="hist", base_score=None).run(stack, SUPERVISION)
     one_hot = stack.encoded(stack.data.labelled)
     assert one_hot.shape == (2, 139, 12), "six numbers, four colours, smoker or not"
     for t, trial in enumerate((0, 3)):
         seed = stack.streams.seed_of(trial, Purpose.TREES) % 2**31
-        direct = XGBClassifier(**PAPERS, n_jobs=1, random_state=seed)
-        direct.fit(one_hot[t], stack.data.labels[t])
-        expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
-        np.testing.assert_allclose(outcome.probabilities[t], expected, atol=1e-6)
+        usual = {name: value for name, value in PAPERS.items() if name not in ("tree_method", "base_score")}
+        for found, options in ((outcome, PAPERS), (as_it_comes, usual)):
+            direct = XGBClassifier(**options, n_jobs=1, random_state=seed)
+            direct.fit(one_hot[t], stack.data.labels[t])
+            expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
+            np.testing.assert_allclose(found.probabilities[t], expected, atol=1e-6)
     assert outcome.fit is None
     assert outcome.fits.tolist() == [1, 1]
     assert (outcome.seconds > 0).all()

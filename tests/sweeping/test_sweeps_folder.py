@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config
-from scarf_lightning.config.combinations import is_cotrained, is_pretrained
+from scarf_lightning.config.combinations import canonical, is_cotrained, is_pretrained
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, request_of
 
@@ -122,7 +122,7 @@ def cells(name: str) -> list[Cell]:
 
 
 def test_every_file_is_looked_at() -> None:
-    assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {*EXPECTED, *ON_ONE_DATASET}
+    assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {*EXPECTED, *ON_ONE_DATASET, "readings"}
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,22 @@ def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])
     assert len(cells("quick")) == 21
+
+
+@pytest.mark.slow
+def test_every_reading_has_three_regimes_and_its_control() -> None:
+    """What control uses of a reading, a control of that reading has; what it does not, the usual one serves."""
+    shared = ("dataset", "scaling", "network", "finetune", "encoding", "fit_on", "impute_on", "regime")
+    settings: dict[str, set[str]] = {}
+    for cell in cells("readings"):
+        config = canonical(cell.config)
+        arm = f"{config['pretrain']['name']} {config['method']['name']}"
+        config["network"] = config["network"] and {k: v for k, v in config["network"].items() if k != "pretrain_head"}
+        kept = {name: config.get(name) for name in shared} | {"dataset": cell.config.dataset.id}
+        settings.setdefault(arm, set()).add(str(kept))
+
+    assert set(settings) == {"none control", "scarf control", "none xgboost"}
+    assert settings["scarf control"] == settings["none control"]
+    datasets = {cell.config.dataset.id for cell in cells("readings")}
+    assert len(datasets) == 33
+    assert len(settings["none xgboost"]) == len(datasets) * 3
