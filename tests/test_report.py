@@ -151,7 +151,7 @@ def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
         (["quick"], r"quick is not an option; .*\."),
         (["sweeps=quick", "tets=welch"], r"tets=welch is not an option; .*\."),
         (["sweeps=quick", "test=student"], r"test=student is unknown; the options are: welch, paired, corrected\."),
-        (["sweeps=quik"], r"sweeps=quik: there is no file .*quik\.yaml; the sweeps are: .*quick.*\."),
+        (["sweeps=quik"], r"sweeps=quik: there is no file .*; the sweeps are: .*quick.*\. Did you mean quick\?"),
         (["results=nowhere"], r"nowhere holds no results; .*\."),
         (["results=nowhere", "regime=full"], r"nowhere holds no results; .*\."),
         (["sweeps=quick", "metric=f1"], r"metric=f1 is unknown; the metrics are: accuracy, .*\."),

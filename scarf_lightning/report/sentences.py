@@ -45,10 +45,19 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: O
         best = comparisons[0]
         return (
             f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
-            f"{effect(best, options.measure)}."
+            f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
         )
     rest = f"; {open_} cannot be told yet" if open_ else ""
     return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
+
+
+def _above_zero(comparisons: Sequence[Comparison], options: Options) -> str:
+    """What is known of open comparisons whose intervals are free of zero: that they are better, not that it matters."""
+    above = sum(each.verdict.low > 0 for each in comparisons)
+    if not above:
+        return ""
+    size = unsigned(options.rope, options.measure)
+    return f"; {above} of them {'is' if above == 1 else 'are'} better, but not surely by more than {size}"
 
 
 def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> list[str]:

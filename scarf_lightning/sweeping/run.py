@@ -79,11 +79,11 @@ def run(request: Request, launch: Launch, launcher: str = "basic", conclude: Con
     waiting = [each for each in before if each.state is not State.FINISHED]
     problems: list[str] = []
     if waiting:
-        for results in {each.cell.results for each in waiting}:
-            check_folder(results, writable=True)
         n_done = len(cells) - len(waiting)
         with doing(f"{len(waiting)} of {len(cells)} cells to train, {n_done} finished; importing torch and Lightning"):
             _check_parts([each.cell for each in waiting])
+        for results in {each.cell.results for each in waiting}:
+            check_folder(results, writable=True)
         model = CostModel(before)
         deal = partial(make_chunks, settings=options.chunk, model=model, launcher=launcher)
         progress = SweepProgress(before, model, screen(stderr=True))

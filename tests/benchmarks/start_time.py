@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.composing import ROOT
@@ -59,7 +60,8 @@ def measured(arguments: tuple[str, ...], folder: Path) -> tuple[float, float, fl
     while process.poll() is None:
         if select.select([ours], [], [], 0.05)[0]:
             first = first or time.perf_counter() - started
-            os.read(ours, 65536)
+            with suppress(OSError):  # the process has closed its end
+                os.read(ours, 65536)
     whole = time.perf_counter() - started
     os.close(ours)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -41,10 +41,11 @@ class Bare:
 
 
 def refusal(act: Callable[[], Any]) -> str:
-    """The one sentence that an act is refused with."""
+    """The one sentence that an act is refused with; a near name may be suggested after it."""
     with pytest.raises(UsageError) as caught:
         act()
-    sentence = str(caught.value)
+    sentence, _, near = str(caught.value).partition(" Did you mean ")
+    assert not near or near.endswith("?")
     assert "\n" not in sentence
     assert sentence.endswith(".")
     assert not sentence.endswith("..")

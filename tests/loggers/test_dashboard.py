@@ -79,7 +79,7 @@ def test_every_sweep_has_one_whose_axes_are_in_the_configuration(file: Path) -> 
     ("arguments", "sentence"),
     [
         ([], "Name one sweep."),
-        (["quick", "colour=red"], "colour is not an option; the options are: entity, project, report."),
+        (["quick", "colour=red"], "colour is not an option; the options are: entity, project, report, metric."),
         (["slow"], "sweeps=slow: there is no file"),
         (["quick", "entity=me"], "Nobody is logged in; run `wandb login`, or leave entity out"),
     ],

@@ -96,6 +96,18 @@ def test_over_datasets_it_says_on_how_many() -> None:
     assert row[-1] == "8–0"
 
 
+def test_what_is_better_but_not_surely_by_much_is_said() -> None:
+    differences = np.random.default_rng(0).normal(0.007, 0.002, size=(8, 1)) + np.linspace(0, 0.004, 8)[:, None]
+    results = compared(
+        {f"d{i}": {"none": LOW, "scarf": [v + d[0] for v in LOW], "scarf_ae": LOW} for i, d in enumerate(differences)}
+    )
+
+    headline, *_ = said(results)
+
+    assert headline.startswith("None of 2 comparisons with no pre-training over 8 datasets has an answer yet; the best")
+    assert headline.endswith("; 1 of them is better, but not surely by more than 1 point.")
+
+
 def test_few_datasets_ask_for_more_of_them() -> None:
     values = {f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}
 

@@ -35,7 +35,10 @@ def test_all_can_be_chosen() -> None:
         ({"alpha": "nan"}, r"alpha=nan must be between 0 and 1; the paper's is 0\.05\."),
         ({"rope": "-1"}, r"rope=-1 must be 0 or more; 0\.01 is one point of accuracy\."),
         ({"metric": "f1"}, r"metric=f1 is unknown; the metrics are: accuracy, .*\."),
-        ({"tset": "welch"}, r"tset is not an option; the options are: metric, rope, test, adjust, alpha, nemenyi\."),
+        (
+            {"tset": "welch"},
+            r"tset is not an option; the options are: metric, rope, test, adjust, alpha, nemenyi\. Did you mean test\?",
+        ),
     ],
 )
 def test_bad_options_are_refused_in_a_sentence(given: dict[str, str], sentence: str) -> None:

@@ -19,7 +19,7 @@ def refusal(*arguments: str) -> list[str]:
     with pytest.raises(UsageError) as caught:
         cells_of(*arguments)
     sentences = str(caught.value).split("\n")
-    assert all(sentence.endswith(".") for sentence in sentences)
+    assert all(sentence.endswith((".", "?")) for sentence in sentences)
     return sentences
 
 
