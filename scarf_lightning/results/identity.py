@@ -38,7 +38,7 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 def _numbered(config: Config, data_hash: str, fields: dict[str, Any]) -> dict[str, Any]:
     numbered = {"science": SCIENCE_VERSION, "data": data_hash} | fields
-    if hashes := plugin_hashes(config.plugins):
+    if config.plugins and (hashes := plugin_hashes(config.plugins)):
         numbered["plugins"] = hashes
     plain: dict[str, Any] = _plain(numbered)
     return plain
