@@ -21,7 +21,7 @@ from scarf_lightning.console.tables import (
 )
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.results import axis_columns, identity
-from scarf_lightning.settings import FitSettings
+from scarf_lightning.settings import FinetuneSettings
 from tests.cells import DATA_HASH, some_config, some_record
 
 COTRAIN = {"name": "cotrain"}
@@ -132,7 +132,7 @@ def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
         ([some_config(cotrain=cotrained(weight)) for weight in (1.0, 0.1)], []),
         ([some_config(method=COTRAIN, cotrain=cotrained(weight)) for weight in (1.0, 0.1)], ["cotrain.weight"]),
         ([some_config(seed=0), some_config(seed=1)], ["seed"]),
-        ([some_config(), some_config(finetune=FitSettings(batch_size=64))], ["finetune.batch_size"]),
+        ([some_config(), some_config(finetune=FinetuneSettings(batch_size=64))], ["finetune.batch_size"]),
         (
             [some_config(scaling={"name": "none"}), some_config(regime={"name": "full"})],
             ["regime", "scaling"],
