@@ -114,7 +114,7 @@ class Composer:
         sections = set(loaded.config) if loaded.header.get("package") == "_global_" else {group}
         for default in loaded.defaults_list:
             if isinstance(default, GroupDefault) and default.override:
-                other = default.group.lstrip("/")
+                other = str(default.group).lstrip("/")
                 sections |= self._changed_by(f"{other}={default.value}")
         return frozenset(sections) & SECTIONS
 
