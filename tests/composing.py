@@ -13,10 +13,11 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from scarf_lightning.config import Config, read
+from scarf_lightning.config import Config
 from scarf_lightning.config.facts import facts
 from scarf_lightning.config.registry import options
 from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import Request, expand
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +96,13 @@ def changed(option: str, value: Any) -> DictConfig:
 
 
 def config_of(*overrides: str) -> Config:
-    return read(composed(*overrides))
+    """One cell's configuration, by parts: `tests/sweeping/test_composer.py` holds that to Hydra's own composing."""
+    return deepcopy(_composer()(overrides))
+
+
+@cache
+def _composer() -> Composer:
+    return Composer(*loader_and_master())
 
 
 def cells_of(*arguments: str) -> list[Cell]:

@@ -323,6 +323,7 @@ class TestCanonical:
             "method=cotrain",
             "pretrain=scarf",
             "split=stratified",
+            "tune=2",
         )
 
         fields_of_cell = canonical(config)

@@ -2,6 +2,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,12 @@ def test_one_that_changes_after_it_was_imported_is_refused(plugin: Path) -> None
 
 def test_a_configuration_file_cannot_name_one(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compose = Composer._compose
-    monkeypatch.setattr(Composer, "_compose", lambda *given: replace(compose(*given), plugins=[plugin.stem]))
+
+    def with_a_plugin(composer: Composer, overrides: tuple[str, ...]) -> Any:
+        composed = compose(composer, overrides)
+        return replace(composed, config=replace(composed.config, plugins=[plugin.stem]))
+
+    monkeypatch.setattr(Composer, "_compose", with_a_plugin)
     with pytest.raises(UsageError, match="plugins may be named on the command line only"):
         cells_of("trainer=auto")
     assert cells_of(f"plugins=[{plugin.stem}]")

@@ -167,12 +167,14 @@ def test_xgboost_weighs_classes_too(patients: Table, make_stack: MakeStack) -> N
 
     stack = unbalanced(make_stack(patients, [0]))
     seed = stack.streams.seed_of(0, Purpose.TREES) % 2**31
-    direct = XGBClassifier(max_depth=3, n_estimators=10, learning_rate=0.1, n_jobs=1, random_state=seed)
+    options = {"max_depth": 3, "n_estimators": 10, "learning_rate": 0.1, "tree_method": "exact", "base_score": 0.5}
+    direct = XGBClassifier(**options, n_jobs=1, random_state=seed)
     direct.fit(
         stack.encoded(stack.data.labelled)[0], stack.data.labels[0], sample_weight=weights_of(stack, BALANCED, 0)
     )
     expected = direct.predict_proba(stack.encoded(stack.data.test)[0])
-    np.testing.assert_allclose(XGBoost(n_estimators=10).run(stack, BALANCED).probabilities[0], expected, atol=1e-6)
+    found = XGBoost(n_estimators=10, encoding="onehot").run(stack, BALANCED).probabilities[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -90,8 +90,8 @@ NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
     ("data/regimes.py", "max(1, round(self.labelled * len(labels)))", "max(1, int(self.labelled * len(labels)))"),
     ("data/regimes.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
-    ("methods/xgboost.py", "stack.encoded(stack.data.labelled)[0]",
-     "stack.encoded(stack.data.train[:, : stack.data.labelled.shape[1]])[0]"),
+    ("methods/xgboost.py", "self._features(stack, stack.data.labelled)",
+     "self._features(stack, stack.data.train[:, : stack.data.labelled.shape[1]])"),
     ("methods/tri_train.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
     ("report/statistics/gains.py", "alpha: float = 0.20", "alpha: float = 0.05"),
     ("report/statistics/significance.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
@@ -121,7 +121,7 @@ EQUIVALENT = (
     # The smallest number to a power of at least one is zero.
     ("losses/bitempered.py", "* (labels > 0)", "* (labels > -1)"),
     # A stack of one trial.
-    ("methods/xgboost.py", "stack.encoded(stack.data.test)[0]", "stack.encoded(stack.data.test)[-1]"),
+    ("methods/xgboost.py", "np.asarray(stack.encoded(rows)[0])", "np.asarray(stack.encoded(rows)[-1])"),
     # Means that do not differ have p = 1, which no level exceeds.
     ("report/statistics/wins.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # The end of the function.

@@ -761,7 +761,7 @@ class TestConfiguration:
         ("source", "option", "known"),
         [
             ("wdbc", {"path": "t.csv"}, "name, id"),
-            ("openml", {"numeric": ["a"]}, "name, id"),
+            ("openml", {"numeric": ["a"]}, "name, id, task"),
             (
                 "csv",
                 {"id": 3},
