@@ -11,7 +11,7 @@ from .blocks import counted
 from .paper import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs
 from .reading import CellResults, Row
 from .statistics.readings import ARM, DEFAULT, against_default, gains_beside, reading_summary
-from .tables import table, to_markdown
+from .tables import number, table, to_markdown
 
 
 def rows_by_reading(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:
@@ -142,7 +142,7 @@ def _against_table(gains: pd.DataFrame) -> str:
     found = against_default(gains)
     shown = found[[*ARM, "datasets"]].copy()
     for name in names:
-        shown[name] = [f"{a:+.2f} ± {b:.2f}" for a, b in zip(found[name], found[f"{name}_se"], strict=True)]
+        shown[name] = [f"{number(a, '+.2f')} ± {b:.2f}" for a, b in zip(found[name], found[f"{name}_se"], strict=True)]
     shown["p"] = found["p"]
     return to_markdown(
         table(
