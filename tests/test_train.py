@@ -237,13 +237,13 @@ def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_pa
         assert (shift[0] != shift[1]).all()  # each trial its own rows
     heading = (
         "2 cells of dataset=wdbc, scaling=zscore, pretrain=scarf, corruption=marginal, selection=exact, views=one, "
-        "loss=infonce, method=control"
+        "loss=infonce, method=control; 2 trials each"
     )
     assert heading in ran.stdout.splitlines()
     table = ran.stdout.partition(heading)[2]
     for regime in ("semi25", "noise30"):
         mean = frame.loc[frame["regime"] == regime, "accuracy"].mean()
-        assert re.search(rf"\n\s+{regime}\s+2\s+{mean:.4f}\s", table)
+        assert re.search(rf"\n\s*{regime}\s+{mean:.4f}\s", table)
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_top_level_settings_are_the_defaults_of_the_code(monkeypatch: pytest.Mon
 def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENML_CACHE_DIR", "elsewhere")
 
-    assert config_of().paths.openml == "elsewhere"
+    assert read(composed()).paths.openml == "elsewhere"
 
 
 @pytest.mark.parametrize("file", files("trainer"), ids=lambda file: file.stem)

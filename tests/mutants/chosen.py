@@ -73,6 +73,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         ("methods/test_rivals",),
     ),
     "methods/": ("methods/test_ragged",),
+    "sweeping/launching.py": ("sweeping/test_run",),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/stack_record.py": ("training/test_tuning", "results/test_store"),
     "results/files.py": ("results/test_files", "results/test_store"),

@@ -123,7 +123,7 @@ class TestLaunching:
 
     @pytest.mark.parametrize("name", ["it's", "a,b", "a b", "$(x)", "{y}", "back\\slash", "ü"])
     def test_a_results_folder_may_have_any_name(self, name: str) -> None:
-        assert ran([some_cell("x", paths=PathSettings(name))]) == (0, [[("x",)]])
+        assert ran([some_cell("seed=0", paths=PathSettings(name))]) == (0, [[("seed=0",)]])
 
         assert len(load(name)) == 2
 
@@ -489,7 +489,7 @@ def test_a_sweep_too_long_for_a_line_a_cell_is_shown_a_line_a_setting(
 ) -> None:
     monkeypatch.setattr("scarf_lightning.sweeping.run.LONGEST_TABLE", 1)
 
-    assert ran([some_cell("scarf"), some_cell("none", pretrain="none")])[0] == 0
+    assert ran([some_cell("pretrain=scarf"), some_cell("pretrain=none", pretrain="none")])[0] == 0
 
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["pretrain", "datasets", "finished", "of", "mean", "accuracy"] in lines

@@ -67,9 +67,11 @@ def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], l
     """The trials that are kept, and those that are trained, of every stack of a machine that is not exact."""
     seen = []
 
-    def spy(config: Any, parts: Any, table: Any, trials: Sequence[int], *rest: Any, company: Sequence[int]) -> Any:
+    def spy(
+        config: Any, parts: Any, table: Any, trials: Sequence[int], *rest: Any, company: Sequence[int], **told: Any
+    ) -> Any:
         seen.append((list(trials), list(company)))
-        return train_stack(config, parts, table, trials, *rest, company=company)
+        return train_stack(config, parts, table, trials, *rest, company=company, **told)
 
     monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
     monkeypatch.setattr("scarf_lightning.training.train_stack", spy)
