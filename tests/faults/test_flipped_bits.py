@@ -19,6 +19,7 @@ import pytest
 
 from scarf_lightning.data.sources import LastTable, open_source
 from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators import load_model
 from scarf_lightning.inspection import load_encoder
 from scarf_lightning.report.reading import cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, read_failure
@@ -32,7 +33,8 @@ WDBC = open_source("wdbc", id=None, name=None, openml_cache=None)
 KINDS = {
     "[0-9a-f]*/cell.json", "[0-9a-f]*/config.yaml", "[0-9a-f]*/stacks/*/trials.json",
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
-    "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "pretrained/*/pretraining.json",
+    "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "[0-9a-f]*/stacks/*/tries.parquet",
+    "[0-9a-f]*/model/*.json", "[0-9a-f]*/model/*.safetensors", "pretrained/*/pretraining.json",
     "pretrained/*/trials/*/curve.json", "pretrained/*/trials/*/weights.safetensors", "datasets/*.json",
     "failures/*.json", "set_aside/**/*.*",
 }  # fmt: skip
@@ -48,9 +50,10 @@ class Read:
 
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory: pytest.TempPathFactory) -> CellStore:
-    """A cell that is pre-trained, in a folder with a failure, noted data and a record that was set aside."""
+    """A cell that is pre-trained, in a folder with one that was tuned, a failure, noted data and a record set aside."""
     results = tmp_path_factory.mktemp("flipped") / "results"
     cell = stored(results, "trials=2", "trainer.trials_per_stack=1", "keep_weights=true")
+    stored(results, "trials=1", "method=logistic", "tune=2")
     stored(results, "trials=1", "seed=7").clear("it is to be set aside")
     try:
         raise FloatingPointError("training diverged")
@@ -74,6 +77,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values[name] = None
         return values[name]
 
+    (tuned,) = {file.parents[2].name for file in results.glob("*/stacks/*/tries.parquet")}
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         note("load", lambda: load(results).to_csv())
@@ -82,6 +86,8 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
         for trial, phase in product((0, 1), ("pretrained", "finetuned")):
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
+        note("tries", lambda: load_cell(tuned, results).tries.to_csv())
+        note("model", lambda: load_model(cell.folder / "model").predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))
         asked = note("report", lambda: cells_of_folder(results))
         if asked is not None:
@@ -97,7 +103,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
 def record_of(path: Path, results: Path) -> str:
     """What a sentence on a damaged file must name."""
     inside = path.relative_to(results)
-    if {"stacks", "trials"} & set(inside.parts):
+    if {"stacks", "trials", "model"} & set(inside.parts):
         return str(inside.parent)
     return str(inside.parent / "cell.json") if inside.name == "config.yaml" else str(inside)
 
