@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from omegaconf import OmegaConf
 
 from ..console.screen import screen
-from ..data.sources import LastTable
+from ..data.sources import LastTable, Source
 from ..results import LostClaimError, keep_failure
 from ..sweeping.cell import Cell
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from ..loggers import CellView
     from ..training.telling import Tell
+
+
+_REPORTED: list[tuple[Source, str]] = []
+"""Tables, by where they came from and what is in them, of which this process has said how they were read."""
 
 
 def train_cells(cells: Sequence[Cell]) -> None:
@@ -59,9 +63,9 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
 
-    is_first = last.source != cell.source
     table = last.load(cell.source)
-    if is_first:
+    if (cell.source, table.hash) not in _REPORTED:
+        _REPORTED.append((cell.source, table.hash))
         for line in reading_report(table):
             console.print(line, soft_wrap=isinstance(line, str))
     check_labels(config, table.n_unlabelled)
