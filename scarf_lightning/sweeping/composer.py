@@ -136,12 +136,13 @@ class Composer:
         loaded = self._repository.load_config(f"{group}/{name}")
         if loaded is None:
             raise UsageError(f"{group} has no file {name}")
-        sections = set(loaded.config) if loaded.header.get("package") == "_global_" else {group}
+        is_global = loaded.header.get("package") == "_global_"
+        sections = set(loaded.config) if is_global else {group}
         for default in loaded.defaults_list:
             if isinstance(default, GroupDefault) and default.override:
                 other = str(default.group).lstrip("/")
                 sections |= self._changed_by(f"{other}={default.value}")
-            elif not default.is_self():
+            elif not default.is_self() and (is_global or "_global_" in (default.package or "_global_")):
                 raise UsageError(f"{group}={name} is made of other files")
         return frozenset(sections) & SECTIONS
 
