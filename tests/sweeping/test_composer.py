@@ -210,7 +210,7 @@ def composer_of(conf: Path) -> Composer:
     return Composer(*loader_and_master(conf))
 
 
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(anything())
 def test_sections_that_refer_to_each_other_are_what_hydra_composes(drawn: tuple[int, tuple[str, ...]]) -> None:
     is_what_hydra_composes(drawn)
