@@ -66,7 +66,8 @@ def test_python_and_the_command_give_the_table_in_an_empty_folder(installed: Pat
     assert "[4 rows x " in in_python
     rows = lines_of_the_table(in_python)
     means = load(folder / "results").groupby("corruption")["accuracy"].mean()
-    assert [row[:3] for row in rows] == [[name, "2", f"{means[name]:.4f}"] for name in ("mean", "marginal")]
+    assert "; 2 trials each\n" in in_python
+    assert [row[:2] for row in rows] == [[name, f"{means[name]:.4f}"] for name in ("mean", "marginal")]
     assert [path.name for path in folder.iterdir()] == ["results"]
 
     by_command = run(installed / "scarf-train", *ASKED, cwd=folder)
