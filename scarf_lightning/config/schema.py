@@ -197,6 +197,11 @@ class Config:
         if self.impute_on is not None:
             one_of(self, "impute_on", ("all", "train"))
 
+    @property
+    def preprocesses_alike(self) -> bool:
+        """Whether all trials impute and scale by the whole table, and so alike."""
+        return {self.fit_on, self.impute_on} <= {"all", None}
+
 
 def read(composed: DictConfig | dict[str, Any]) -> Config:
     """Check a composed configuration, or a resolved one that was kept, against the schema.

@@ -26,10 +26,14 @@ class Encoding(ABC):
     def column(self, column: Column) -> Column:
         """A categorical column, its categories in the order of their codes, and how many indicators it has."""
 
+    def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """Columns of both kinds."""
+        return tuple(self.column(column) if column.is_categorical else column for column in columns)
+
     def encode(self, table: Table) -> Table:
         """The table with its columns so encoded. Rows and random streams are those of ``table``, and so is its hash:
         that of the encoded one is another."""
-        columns = tuple(self.column(column) if column.is_categorical else column for column in table.columns)
+        columns = self.columns(table.columns)
         if columns == table.columns:
             return table
         values = table.values.copy()

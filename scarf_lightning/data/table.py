@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,12 @@ class Column:
     categories: tuple[str, ...] | None = None
     declared: tuple[str, ...] | None = field(default=None, compare=False)
     indicators: int | None = None
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Column":
+        """Out of a record, which has its name, its categories and, where they are not one each, its indicators."""
+        categories = plain["categories"]
+        return cls(plain["name"], categories and tuple(categories), indicators=plain.get("indicators"))
 
     @property
     def is_categorical(self) -> bool:

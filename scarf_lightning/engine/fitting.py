@@ -24,6 +24,11 @@ Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 """Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
 
 
+def unwatched(*_: object) -> list[pl.Callback]:
+    """A `Watch` that shows nothing."""
+    return []
+
+
 @dataclass(frozen=True)
 class Fit:
     """What came of one fit of T trials.

@@ -24,7 +24,7 @@ from ..settings import FinetuneSettings, FitSettings, NetworkSettings, PretrainS
 from .base import StackModule
 from .encoder import Classifier
 from .finetune import FinetuneModule
-from .fitting import Fit, Watch, fit
+from .fitting import Fit, Watch, fit, unwatched
 from .hardware import Hardware
 from .lifting import give_streams
 from .networks import Networks
@@ -58,7 +58,7 @@ class Stack:
     settings: NetworkSettings
     hardware: Hardware
     datamodule: StackDataModule
-    watch: Watch = lambda *_: []
+    watch: Watch = unwatched
 
     @classmethod
     def make(
@@ -69,7 +69,7 @@ class Stack:
         network: Network,
         settings: NetworkSettings,
         hardware: Hardware,
-        watch: Watch = lambda *_: [],
+        watch: Watch = unwatched,
     ) -> "Stack":
         """A stack with a copy of the table on the device, which all its fits share."""
         on_device = DeviceTable(table, data.preprocessing, device=hardware.device, dtype=hardware.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from ..config import Config, read
+from ..config import Config, build_parts, read
 from ..config.combinations import method_facts
 from ..config.facts import facts
 from ..data.reading import Reader
@@ -67,7 +67,9 @@ def model_of_cell(fingerprint: str, results: str | Path = "results") -> Model:
         raise UsageError(
             f"Cell {fingerprint} has no model: no network of it was kept; train it with keep_weights=true force=true."
         )
-    return model_of(config, kept, _reader(cell), tuple(cell.description["classes"]), cell.description["dataset"])
+    return model_of(
+        config, kept, _reader(cell, config), tuple(cell.description["classes"]), cell.description["dataset"]
+    )
 
 
 def save_model(config: Config, cell: Path) -> None:
@@ -87,23 +89,22 @@ def model_of(config: Config, kept: Kept, reader: Reader, classes: tuple[str, ...
     Args:
         config: that they were trained by.
         kept: what is left of them.
-        reader: of the table.
+        reader: of the table, to columns as they are encoded.
         classes: of its target.
         name: of the data.
     """
-    is_shared = config.fit_on == "all"
     description = Description(
         name=name,
         reader=reader,
         classes=classes,
         network=config.network,
         trials=tuple(row["trial"] for row in kept.rows),
-        is_shared=is_shared,
+        is_shared=config.preprocesses_alike,
         precision=config.trainer.precision,
         file={option: getattr(config.dataset, option) for option in ("separator", "decimal", "encoding")},
         plugins=() if config.network.name in facts("network") else tuple(config.plugins),
     )
-    return Model(description, preprocessing_of(kept.preprocessing, is_shared=is_shared), kept.weights)
+    return Model(description, preprocessing_of(kept.preprocessing, is_shared=config.preprocesses_alike), kept.weights)
 
 
 def why_no_model(config: Config) -> str | None:
@@ -128,10 +129,9 @@ def _kept(cell: Path) -> Kept:
     return Kept.of(stacks)
 
 
-def _reader(cell: StoredCell) -> Reader:
+def _reader(cell: StoredCell, config: Config) -> Reader:
     """That of a cell's table; a cell that was described before readings were kept has the table's own columns."""
-    columns = cell.description["columns"]
+    encoding = build_parts(config).encoding
+    columns = encoding.columns([Column.from_plain(column) for column in cell.description["columns"]])
     rules = cell.description.get("reading", {}).get("rules")
-    if rules:
-        return Reader.from_plain({"rules": rules, "columns": columns})
-    return Reader.plain([Column(c["name"], c["categories"] and tuple(c["categories"])) for c in columns])
+    return Reader.with_rules(rules, columns) if rules else Reader.plain(columns)

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,13 +12,10 @@ from ..config import Config, build_parts
 from ..config.combinations import check_labels, on_data, on_empty_selections
 from ..data.reading import Reader
 from ..data.table import Table
-from ..data.trials import prepare_trials
 from ..engine.hardware import Hardware, choose_device, prepare_process
-from ..engine.stack import Stack
 from ..errors import UsageError
-from ..randomness import Streams
 from ..results import PretrainingStore, pretraining_identity
-from ..training import train_stack
+from ..training import make_stack, train_stack
 from .cells import Kept, model_of
 from .model import Model
 from .tables import WithoutTest
@@ -68,21 +65,12 @@ def pretrain(config: Config, table: Table) -> Trained:
     """
     with _process(config) as hardware:
         amounting = on_data(config, len(table.columns), table.n_encoded)
-        parts, streams = build_parts(amounting), Streams(amounting.seed, table.hash)
+        parts = build_parts(amounting)
         assert parts.pretext is not None
         rows: list[dict[str, object]] = []
         stacks = []
         for trials in hardware.stacks(range(amounting.trials), amounting.trainer.trials_per_stack):
-            data = prepare_trials(
-                table,
-                trials,
-                streams,
-                regime=parts.regime,
-                scaling=parts.scaling,
-                fit_on=amounting.fit_on,
-                splitting=WithoutTest(),
-            )
-            stack = Stack.make(table, data, streams, parts.network, amounting.network, hardware)
+            stack = make_stack(amounting, parts, table, trials, hardware, splitting=WithoutTest())
             fit = stack.pretrain(amounting.pretrain, parts.pretext)
             of_stack: list[dict[str, object]] = [
                 {"trial": trial, "diverged": "pretrain" if gone else None, "pretrain_epochs": int(n_epochs)}
@@ -90,7 +78,7 @@ def pretrain(config: Config, table: Table) -> Trained:
                 if trial < amounting.trials
             ]
             encoder = {f"encoder.{name}": weight.cpu().numpy() for name, weight in fit.part("encoder").items()}
-            vectors = {name: getattr(data.preprocessing, name) for name in ("fill", "shift", "scale")}
+            vectors = {name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")}
             rows += of_stack
             stacks.append(Kept(of_stack, vectors, encoder))
     return Trained(_model(amounting, Kept.of(stacks), table, ()), rows)
@@ -105,7 +93,8 @@ def _model(config: Config, kept: Kept, table: Table, classes: tuple[str, ...]) -
         )
     if n_diverged:
         warnings.warn(f"{n_diverged} of {config.trials} trials diverged, and have no vote.", UserWarning, stacklevel=5)
-    return model_of(config, kept, Reader.of(table), classes, table.name)
+    columns = build_parts(config).encoding.columns(table.columns)
+    return model_of(config, kept, replace(Reader.of(table), columns=columns), classes, table.name)
 
 
 @contextmanager

@@ -183,7 +183,7 @@ class Model:
     def _networks(self) -> Networks:
         said, columns = self.description, self.description.reader.columns
         return Networks(
-            Columns(tuple(len(column.categories or ()) for column in columns)),
+            Columns(tuple(column.n_indicators for column in columns)),
             len(said.classes),
             Streams(0, ""),  # of initial weights, in whose place the trained ones come
             build("network", {"name": said.network.name} | said.network.encoder, "network.encoder"),

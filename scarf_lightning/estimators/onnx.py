@@ -84,7 +84,7 @@ class Voters(nn.Module):
     def __init__(self, model: Model) -> None:
         super().__init__()
         columns = model.description.reader.columns
-        self.one_hot = OneHot([len(column.categories or ()) for column in columns])
+        self.one_hot = OneHot([column.n_indicators for column in columns])
         self.encoders = nn.ModuleList(unlift(model.encoder.body, model.plain_encoders()))
         self.heads = nn.ModuleList(unlift(model.classifier.head, model.plain_heads()) if model.classes else [])
         self.dtype = next(model.encoder.parameters()).dtype

@@ -90,11 +90,7 @@ def read_trained(fingerprint: str, trial: int, phase: Phase, results: str | Path
     stored = load_trial(fingerprint, trial, results)
     config, data_hash = read(cell.config), cell.description["identity"]["data"]
     parts = build_parts(config)
-    described = tuple(
-        Column(column["name"], None if column["categories"] is None else tuple(column["categories"]))
-        for column in cell.description["columns"]
-    )
-    columns = tuple(parts.encoding.column(column) if column.is_categorical else column for column in described)
+    columns = parts.encoding.columns([Column.from_plain(column) for column in cell.description["columns"]])
     networks = Networks(
         Columns(tuple(column.n_indicators for column in columns)),
         len(cell.description["classes"]),
@@ -104,7 +100,7 @@ def read_trained(fingerprint: str, trial: int, phase: Phase, results: str | Path
         look=_no_training_rows,
     )
     fill, shift, scale = (stored.preprocessing[name][None] for name in ("fill", "shift", "scale"))
-    preprocessing = Preprocessing(fill, shift, scale, is_shared={config.fit_on, config.impute_on} <= {"all", None})
+    preprocessing = Preprocessing(fill, shift, scale, config.preprocesses_alike)
     if phase == "initial":
         if "network" not in method_facts(config).variables["uses"]:
             raise UsageError(_no_network(cell, config))

@@ -9,11 +9,12 @@ from rich.console import Console
 
 from ..config import Config, Parts
 from ..console.progress import StackProgress
+from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import prepare_trials
 from ..engine.early_stopping import TrialStopping
 from ..engine.exactness import Promise
-from ..engine.fitting import Fit
+from ..engine.fitting import Fit, Watch, unwatched
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
 from ..methods import Outcome, Supervision
@@ -60,27 +61,14 @@ def train_phases(
         tell: told of each epoch while it trains, see `EpochTeller`.
         predicts_validation: whether the validation rows are predicted too, before the test rows.
     """
-    together, encoded = list(trials if company is None else company), parts.encoding.encode(table)
+    together = list(trials if company is None else company)
 
     def watch(phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
         shown: list[Callback] = [StackProgress(phase, stopping, max_epochs, console)] if console else []
         return [*shown, *([EpochTeller(phase, stopping, tell)] if tell else [])]
 
     def stack_of(chosen: Sequence[int]) -> Stack:
-        streams = Streams(config.seed, table.hash)
-        data = prepare_trials(
-            encoded,
-            chosen,
-            streams,
-            regime=parts.regime,
-            scaling=parts.scaling,
-            fit_on=config.fit_on,
-            impute_on=config.impute_on,
-            splitting=parts.splitting,
-        )
-        if predicts_validation:
-            data = replace(data, test=np.concatenate([data.validation, data.test], axis=1))
-        return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)
+        return make_stack(config, parts, table, chosen, hardware, watch, predicts_validation=predicts_validation)
 
     stack, pretext, pretraining = stack_of(together), parts.pretext, None
     if pretext is not None:
@@ -96,3 +84,38 @@ def train_phases(
         stack = stack_of(trials)
     encoder = pretraining.part("encoder") if pretraining else None
     return Trained(stack, pretraining, parts.method.run(stack, Supervision(config.finetune, encoder)), len(together))
+
+
+def make_stack(
+    config: Config,
+    parts: Parts,
+    table: Table,
+    trials: Sequence[int],
+    hardware: Hardware,
+    watch: Watch = unwatched,
+    *,
+    splitting: Splitting | None = None,
+    predicts_validation: bool = False,
+) -> Stack:
+    """Trials of a cell with their data, ready to train.
+
+    Args:
+        config, parts, table, trials, hardware: as in `train_phases`.
+        watch: the callbacks of a fit.
+        splitting: in place of the cell's own.
+        predicts_validation: as in `train_phases`.
+    """
+    streams, encoded = Streams(config.seed, table.hash), parts.encoding.encode(table)
+    data = prepare_trials(
+        encoded,
+        trials,
+        streams,
+        regime=parts.regime,
+        scaling=parts.scaling,
+        fit_on=config.fit_on,
+        impute_on=config.impute_on,
+        splitting=splitting or parts.splitting,
+    )
+    if predicts_validation:
+        data = replace(data, test=np.concatenate([data.validation, data.test], axis=1))
+    return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)

@@ -12,13 +12,11 @@ import torch
 from scarf_lightning import ScarfClassifier, ScarfTransformer, load_model
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.tables import WithoutTest
-from scarf_lightning.randomness import Streams
 from scarf_lightning.results import load_cell
+from scarf_lightning.training import make_stack
 from tests.composing import config_of
 from tests.estimators.conftest import TrainOn
 from tests.processes import TINY
@@ -74,8 +72,12 @@ class TestTheCell:
                 ("split=stratified", "network=resnet", "method=mixup"),
                 {"split": "stratified", "network": "resnet", "method": "mixup"},
             ),
+            (
+                ("encoding=ordinal", "impute_on=train"),
+                {"options": {"encoding": "ordinal", "impute_on": "train"}},
+            ),
         ],
-        ids=["defaults", "options", "self_train", "resnet"],
+        ids=["defaults", "options", "self_train", "resnet", "codes"],
     )
     @IGNORED
     def test_it_is_the_cell_of_the_same_options_bit_for_bit(
@@ -251,19 +253,18 @@ class TestParameters:
 
 
 class TestTransformer:
-    def test_it_is_the_pre_training_of_the_engine(self, X: pd.DataFrame) -> None:
-        fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS).fit(X)
+    @pytest.mark.parametrize("options", [{}, {"encoding": "ordinal", "impute_on": "train"}], ids=["defaults", "codes"])
+    def test_it_is_the_pre_training_of_the_engine(self, options: dict[str, str], X: pd.DataFrame) -> None:
+        X = X.assign(a=X["a"].where(X.index % 7 != 0), b=pd.Categorical(X["b"], categories=["v", "u"]))
+        fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS | options).fit(X)
 
-        config = config_of(*TINY, "trials=2")
+        config = config_of(*TINY, "trials=2", *(f"{name}={value}" for name, value in options.items()))
         halves = Table.from_frame(X, pd.Series([0, 1] * 30), categorical=[False, True], name="X", source="X")
         table = replace(halves, labels=np.zeros(60, dtype=np.int64), classes=("",))
-        parts, streams = build_parts(config), Streams(0, table.hash)
+        parts = build_parts(config)
         assert parts.pretext is not None
-        rules: dict[str, Any] = {"regime": parts.regime, "scaling": parts.scaling, "splitting": WithoutTest()}
-        data = prepare_trials(table, (0, 1), streams, fit_on="all", **rules)
-        stack = Stack.make(
-            table, data, streams, parts.network, config.network, Hardware(torch.device("cpu"), "32-true")
-        )
+        hardware = Hardware(torch.device("cpu"), "32-true")
+        stack = make_stack(config, parts, table, (0, 1), hardware, splitting=WithoutTest())
         weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
         with torch.no_grad():
             expected = stack.networks.encoder((0, 1), weights)(stack.raw(np.tile(np.arange(60), (2, 1)))).numpy()

@@ -12,13 +12,11 @@ import torch
 
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.hardware import Hardware
-from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model, load_model, model_of_cell
 from scarf_lightning.methods import Supervision
-from scarf_lightning.randomness import Streams
+from scarf_lightning.training import make_stack
 from tests.composing import ROOT, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
 from tests.processes import TINY
@@ -27,17 +25,14 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def in_the_stack(trained: OfACell) -> tuple[Floats, Floats, Floats]:
-    """The cell's two trials, trained again as a stack outside the store: the numbers of all rows ``(n, M)``, the rows
+    """The cell's two trials, trained again as a stack outside the store: all rows as they are encoded ``(n, M)``, those
     that each trial tests ``(T, n_test)``, and what its network gives them."""
     config = config_of(*TINY, *trained.overrides)
     table, parts = open_source(**vars(config.dataset), openml_cache=None).load(), build_parts(config)
-    streams = Streams(config.seed, table.hash)
-    data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
-    hardware = Hardware(torch.device("cpu"), config.trainer.precision)
-    stack = Stack.make(table, data, streams, parts.network, config.network, hardware)
+    stack = make_stack(config, parts, table, (0, 1), Hardware(torch.device("cpu"), config.trainer.precision))
     weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder") if parts.pretext else None
     outcome = parts.method.run(stack, Supervision(config.finetune, weights))
-    return table.values, data.test, outcome.probabilities
+    return stack.table.values, stack.data.test, outcome.probabilities
 
 
 def predicted_elsewhere(models: dict[str, Model], rows: pd.DataFrame, folder: Path) -> dict[str, Floats]:
@@ -61,13 +56,18 @@ numpy.savez("given.npz", **{{n: scarf_lightning.load_model(n).predict_proba(rows
 BESIDE = {
     "by_trial": ("fit_on=train", "scaling=minmax", "pretrain=none", "trainer.precision=64-true"),
     "missing_values": ("corruption=missing", "method=dropout"),
+    "codes": ("encoding=ordinal",),
+    "fewer_indicators": ("encoding=onehot_drop_last", "impute_on=train"),
 }
 """What a model must carry beside its network."""
 
 
 @pytest.mark.parametrize(
     "chosen",
-    [("mlp", "by_trial"), pytest.param((*names("network"), *BESIDE), marks=pytest.mark.slow)],
+    [
+        ("mlp", "by_trial", "codes", "fewer_indicators"),
+        pytest.param((*names("network"), *BESIDE), marks=pytest.mark.slow),
+    ],
     ids=["one", "every"],
 )
 def test_a_network_gives_what_it_gave_in_the_stack_and_again_in_another_process(

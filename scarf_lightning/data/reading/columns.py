@@ -121,6 +121,8 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     text, notes = as_text(column)
     read = _text_column(text, options, is_declared=is_declared)
     read.notes = [*notes, *read.notes]
+    if is_declared and isinstance(read.rule, AsCategories):
+        read.features = read.rule.features(column)
     return read
 
 

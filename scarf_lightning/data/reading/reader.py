@@ -56,16 +56,21 @@ class Reader:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Reader":
         """What `as_plain` gave."""
-        rules = tuple((rule.pop("column"), rule_of(rule)) for rule in map(dict, plain["rules"]))
-        columns = tuple(
-            Column(column["name"], None if column["categories"] is None else tuple(column["categories"]))
-            for column in plain["columns"]
-        )
-        return cls(rules, columns)
+        return cls.with_rules(plain["rules"], [Column.from_plain(column) for column in plain["columns"]])
+
+    @classmethod
+    def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
+        """That of columns which were made by rules that were kept."""
+        rules = tuple((rule.pop("column"), rule_of(rule)) for rule in map(dict, plain))
+        return cls(rules, tuple(columns))
 
     def as_plain(self) -> dict[str, Any]:
         """All of it as lists, texts and numbers."""
-        columns = [{"name": column.name, "categories": column.categories} for column in self.columns]
+        columns = [
+            {"name": column.name, "categories": column.categories}
+            | ({} if column.indicators is None else {"indicators": column.indicators})
+            for column in self.columns
+        ]
         return {"rules": [{"column": name, **rule.plain()} for name, rule in self.rules], "columns": columns}
 
     @property

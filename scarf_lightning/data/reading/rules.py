@@ -148,14 +148,20 @@ class AsHours(Rule):
 
 @dataclass(frozen=True)
 class AsCategories(Rule):
-    """Categories: numbers as they are spelled, text without blanks around it."""
+    """Categories: numbers as they are spelled, text without blanks around it, in the order of their type if it has one."""
 
     name: ClassVar[str] = "categories"
     of: ClassVar[str] = "categories"
     from_text: bool
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        return [(column if is_numeric(column) else as_text(column)[0], True)]
+        if is_numeric(column):
+            return [(column, True)]
+        text = as_text(column)[0]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            declared = as_text(column.cat.categories.to_series())[0].dropna().unique()
+            text = text.astype(pd.CategoricalDtype(declared))
+        return [(text, True)]
 
 
 @dataclass(frozen=True)
