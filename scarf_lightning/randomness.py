@@ -17,7 +17,7 @@ from .roster import Roster
 
 
 class Purpose(StrEnum):
-    """What the random streams of this package are for. A plugin names a stream of its own by any other string."""
+    """What the random streams of trainings are for. A method or a plugin names one of its own by any other string."""
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
@@ -34,8 +34,6 @@ class Purpose(StrEnum):
     PRETRAIN_DROPOUT = "dropout in pre-training"
     MIXUP = "mixup"
     BOOTSTRAP = "bootstrap samples"
-    TREES = "boosted trees"
-    RIVAL = "another library's classifier"
     TUNING = "search for options"
 
 

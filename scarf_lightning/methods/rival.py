@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..engine.stack import Stack
 from ..errors import UsageError
-from ..randomness import Purpose
 from .base import Method, Outcome, Supervision
 
 Floats = NDArray[np.float64]
@@ -47,6 +46,8 @@ class Rival(Method):
     uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
     has_encoder: ClassVar[bool] = False
     trains_each_alone: ClassVar[bool] = True
+    stream: ClassVar[str] = "another library's classifier"
+    """Its seed is of this one."""
 
     def run(self, stack: Stack, supervision: Supervision) -> Outcome:
         n_trials = len(stack.trials)
@@ -56,7 +57,7 @@ class Rival(Method):
         for position, trial in enumerate(stack.trials):
             classes, labels = np.unique(stack.data.labels[position], return_inverse=True)
             of_rows = None if weights is None else weights[position]
-            seed = stack.streams.seed_of(trial, Purpose.RIVAL) % 2**31
+            seed = stack.streams.seed_of(trial, self.stream) % 2**31
             lesson = Lesson(stack.of(position), labels, classes, of_rows, seed)
             probabilities[position][:, classes] = self.predict(lesson) if len(classes) > 1 else 1
             started.append(time.perf_counter())

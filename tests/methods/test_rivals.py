@@ -23,7 +23,6 @@ from scarf_lightning.methods.logistic import Logistic
 from scarf_lightning.methods.random_forest import RandomForest
 from scarf_lightning.methods.tabm import TabM
 from scarf_lightning.methods.xgboost import XGBoost
-from scarf_lightning.randomness import Purpose
 from scarf_lightning.settings import FinetuneSettings
 from tests.stacks import MakeStack
 
@@ -40,7 +39,7 @@ def unbalanced(stack: Stack) -> Stack:
 
 
 def seed_of(stack: Stack, trial: int) -> int:
-    return stack.streams.seed_of(trial, Purpose.RIVAL) % 2**31
+    return stack.streams.seed_of(trial, "another library's classifier") % 2**31
 
 
 def weights_of(stack: Stack, supervision: Supervision, t: int) -> Any:
@@ -166,7 +165,7 @@ def test_xgboost_weighs_classes_too(patients: Table, make_stack: MakeStack) -> N
     from xgboost import XGBClassifier
 
     stack = unbalanced(make_stack(patients, [0]))
-    seed = stack.streams.seed_of(0, Purpose.TREES) % 2**31
+    seed = stack.streams.seed_of(0, "boosted trees") % 2**31
     options = {"max_depth": 3, "n_estimators": 10, "learning_rate": 0.1, "tree_method": "exact", "base_score": 0.5}
     direct = XGBClassifier(**options, n_jobs=1, random_state=seed)
     direct.fit(

@@ -12,7 +12,6 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Supervision
 from scarf_lightning.methods.xgboost import XGBoost
-from scarf_lightning.randomness import Purpose
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
@@ -50,7 +49,7 @@ def test_it_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
     outcome, of_sorted = XGBoost().run(stack, SUPERVISION), XGBoost(order="sorted").run(stack, SUPERVISION)
     for t, trial in enumerate((0, 3)):
         train, test = (stack.raw(rows)[t].double().numpy() for rows in (stack.data.labelled, stack.data.test))
-        seed = stack.streams.seed_of(trial, Purpose.TREES) % 2**31
+        seed = stack.streams.seed_of(trial, "boosted trees") % 2**31
         for found, order in ((of_sorted, np.arange(4)), (outcome, rank)):
             codes = [
                 np.column_stack([*x[:, :m].T, order[x[:, m].astype(int)], *x[:, m + 1 :].T]) for x in (train, test)
@@ -67,7 +66,7 @@ def test_one_hot_columns_can_be_had_instead(patients: Table, make_stack: MakeSta
     one_hot = stack.encoded(stack.data.labelled)
     assert one_hot.shape == (2, 139, 12), "six numbers, four colours, smoker or not"
     for t, trial in enumerate((0, 3)):
-        seed = stack.streams.seed_of(trial, Purpose.TREES) % 2**31
+        seed = stack.streams.seed_of(trial, "boosted trees") % 2**31
         usual = {name: value for name, value in PAPERS.items() if name not in ("tree_method", "base_score")}
         for found, options in ((outcome, PAPERS), (as_it_comes, usual)):
             direct = XGBClassifier(**options, n_jobs=1, random_state=seed)
@@ -85,7 +84,7 @@ def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stac
     assert len(rows) == 35
     assert not np.isin(rows, stack.data.train[0, :35]).all(), "they are not the first of the training rows"
 
-    seed = stack.streams.seed_of(2, Purpose.TREES) % 2**31
+    seed = stack.streams.seed_of(2, "boosted trees") % 2**31
     direct = XGBClassifier(**PAPERS, n_jobs=1, random_state=seed)
     direct.fit(stack.encoded(rows[None])[0], patients.labels[rows])
     expected = direct.predict_proba(stack.encoded(stack.data.test)[0])

@@ -148,7 +148,7 @@ class AsHours(Rule):
 
 @dataclass(frozen=True)
 class AsCategories(Rule):
-    """Categories: numbers as they are spelled, text without blanks around it, in the order of their type if it has one."""
+    """Categories: numbers as they are spelled, text without blanks around it. A type's order of them stays."""
 
     name: ClassVar[str] = "categories"
     of: ClassVar[str] = "categories"
@@ -159,7 +159,7 @@ class AsCategories(Rule):
             return [(column, True)]
         text = as_text(column)[0]
         if isinstance(column.dtype, pd.CategoricalDtype):
-            declared = as_text(column.cat.categories.to_series())[0].dropna().unique()
+            declared = pd.Index(as_text(column.cat.categories.to_series())[0].dropna().unique())
             text = text.astype(pd.CategoricalDtype(declared))
         return [(text, True)]
 
