@@ -58,7 +58,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 FRONT_DOORS = {"__init__.py": "running", "report/__init__.py": "running"}
 """The package's public names are looked up, and the package `report` is called, when they are asked for: both lead to
 the top of the house."""
-CONFIG_MAY_USE = {"errors", "settings"}
+CONFIG_MAY_USE = {"errors", "folders", "settings"}
 KNOW_HYDRA = {"config", "sweeping", "running", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
 FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "settings", "errors", "escaping"}

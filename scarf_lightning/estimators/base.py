@@ -1,5 +1,6 @@
 """What the estimators share: parameters, X, and the model."""
 
+import inspect
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,12 +15,13 @@ from ..errors import UsageError
 from .composing import config_of
 from .fitting import Trained
 
+NO_AXES = ("n_trials", "seed", "unlabelled", "options")
+"""Parameters that are no axes of the configuration."""
+
 
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Parameters become the configuration of a cell, X a table, and what is trained a model."""
 
-    _defaults: ClassVar[dict[str, Any]]
-    """Parameters that are axes of the configuration, at their defaults."""
     _needs_classes: ClassVar[bool]
     model_: Any
 
@@ -49,13 +51,14 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_.save(folder)
 
     def _config(self) -> Config:
-        axes = {name: value for name, value in self._axes().items() if value != self._defaults[name]}
+        given = {
+            name: getattr(self, name)
+            for name, parameter in inspect.signature(type(self)).parameters.items()
+            if name not in NO_AXES and getattr(self, name) != parameter.default
+        }
         options = dict(self.options or {})
         n_trials, seed = self.n_trials, self.seed
-        return config_of(axes, options, n_trials=n_trials, seed=seed, needs_classes=self._needs_classes)
-
-    def _axes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._defaults}
+        return config_of(given, options, n_trials=n_trials, seed=seed, needs_classes=self._needs_classes)
 
     def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X as a frame in fitting, and whether it is an array's numbers alone."""

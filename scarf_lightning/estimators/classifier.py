@@ -56,20 +56,6 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         UsageError: a ValueError; in `fit`, when a parameter is wrong or of no use, or the table cannot be trained on.
     """
 
-    _defaults: ClassVar[dict[str, Any]] = {
-        "pretrain": "scarf",
-        "method": "control",
-        "regime": "full",
-        "split": "random",
-        "scaling": "zscore",
-        "network": "mlp",
-        "corruption": None,
-        "selection": None,
-        "views": None,
-        "loss": None,
-        "cotrain": None,
-        "fit_on": "all",
-    }
     _needs_classes: ClassVar[bool] = True
 
     def __init__(

@@ -1,18 +1,15 @@
 """From an estimator's parameters to the configuration of the cell that it amounts to."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 from typing import Any
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
+from hydra import compose
 from omegaconf import DictConfig, OmegaConf
 
-from ..config import Config, check_combination, offer, read, unused_options
-from ..config.typed import explain
+from ..config import Config, check_combination, read, unused_options
+from ..config.hydra import hydra_started
 from ..errors import UsageError
 from ..folders import CONF
 from .cells import why_no_model
@@ -74,29 +71,12 @@ def config_of(
 
 
 def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
-    offer(plugins)
-    config = deepcopy(_compose(overrides) if not plugins else _compose.__wrapped__(overrides))
+    config = deepcopy((_compose if not plugins else _compose.__wrapped__)(overrides, plugins))
     OmegaConf.set_struct(config, False)
     return config
 
 
 @cache
-def _compose(overrides: tuple[str, ...]) -> DictConfig:
-    try:
-        with _hydra_started():
-            return compose("train", overrides=["dataset=csv", *overrides])
-    except HydraException as error:
-        raise UsageError(explain(error)) from error
-
-
-@contextmanager
-def _hydra_started() -> Iterator[None]:
-    """Hydra with our configuration; what the program around us has of Hydra, it has again in the end."""
-    instance = GlobalHydra.instance()
-    theirs = instance.hydra
-    instance.clear()
-    try:
-        with initialize_config_dir(str(CONF), job_name="train", version_base="1.3"):
-            yield
-    finally:
-        GlobalHydra.instance().hydra = theirs
+def _compose(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
+    with hydra_started(plugins):
+        return compose("train", overrides=["dataset=csv", *overrides])

@@ -33,16 +33,6 @@ class ScarfTransformer(ScarfEstimator):
         UsageError: a ValueError; in `fit`, when a parameter is wrong or of no use, or the table cannot be trained on.
     """
 
-    _defaults: ClassVar[dict[str, Any]] = {
-        "pretrain": "scarf",
-        "scaling": "zscore",
-        "network": "mlp",
-        "corruption": None,
-        "selection": None,
-        "views": None,
-        "loss": None,
-        "fit_on": "all",
-    }
     _needs_classes: ClassVar[bool] = False
 
     def __init__(

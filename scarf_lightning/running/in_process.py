@@ -1,21 +1,17 @@
 """Sweeps from Python, in this process, as `train.py` runs them from a command line."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hydra import initialize_config_dir
 from hydra._internal.hydra import Hydra
-from hydra.core.global_hydra import GlobalHydra
-from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from ..config import named_plugins, offer
-from ..config.typed import explain
+from ..config import named_plugins
+from ..config.hydra import hydra_started
 from ..errors import UsageError
-from ..folders import CONF, SWEEPS
+from ..folders import SWEEPS
 from ..sweeping.cell import distinct
 from ..sweeping.expand import expand
 from ..sweeping.survey import Surveyed, survey
@@ -57,7 +53,7 @@ def run(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
         option = override.partition("=")[0]
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    with hydra_started(given) as hydra:
+    with hydra_started(named_plugins(given)) as hydra:
         return _trials(hydra.multirun("train", task_function=train_job, overrides=given))
 
 
@@ -81,7 +77,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     from ..sweeping.plan import core_hours
 
     given = overrides_of(asked, overrides)
-    with hydra_started(given) as hydra:
+    with hydra_started(named_plugins(given)) as hydra:
         request = expand(given, hydra.config_loader, master_of(hydra), SWEEPS)
     surveyed = survey(distinct(request.cells))
     rows = [
@@ -96,27 +92,6 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
 def master_of(hydra: Hydra) -> DictConfig:
     """The configuration that a command line without options makes, as Hydra gives it to a sweeper."""
     return hydra.config_loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
-
-
-@contextmanager
-def hydra_started(overrides: Sequence[str] = ()) -> Iterator[Hydra]:
-    """Hydra with our configuration and the parts of the plugins that overrides name.
-
-    What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`.
-    """
-    instance = GlobalHydra.instance()
-    theirs = instance.hydra
-    instance.clear()
-    try:
-        offer(named_plugins(overrides))
-        with initialize_config_dir(str(CONF), job_name="train", version_base="1.3"):
-            hydra = GlobalHydra.instance().hydra
-            assert hydra is not None
-            yield hydra
-    except HydraException as error:
-        raise UsageError(explain(error)) from error
-    finally:
-        GlobalHydra.instance().hydra = theirs
 
 
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
 from ..config import load_plugins, named_plugins
+from ..config.hydra import hydra_started
 from ..config.schema import LoggerSettings
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
@@ -27,7 +28,7 @@ from ..results import axis_columns, identity, read_failure
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from .in_process import hydra_started, master_of, overrides_of
+from .in_process import master_of, overrides_of
 
 UPLOADS = ("wandb", "tensorboard", "both")
 
@@ -146,7 +147,7 @@ def write(
     chosen = report_options.read_options(options)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
-    with hydra_started([f"plugins=[{','.join(plugins)}]"]) as hydra:
+    with hydra_started(plugins) as hydra:
         loader, master = hydra.config_loader, master_of(hydra)
         subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, kept, damaged, overrides)
         compose = Composer(loader, master)

@@ -43,9 +43,10 @@ def table(results: Path, run: Run, key: str) -> Row:
 
 def _read(folder: Path) -> Run:
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(folder)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
     run = Run()
-    for record in map(json.loads, said.splitlines()):
+    for record in map(json.loads, ran.stdout.splitlines()):
         content = record.get(record["type"])
         if record["type"] == "run":
             run.id, run.name, run.group = content["run_id"], content["display_name"], content["run_group"]
