@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 
 NOT_IN_A_NAME = (
-    "sweeps", "plan", "force", "keep_weights", "trials", "trainer", "logger", "paths", "cache", "chunk", "hydra",
-    "hydra/launcher",
+    "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "trainer", "logger", "paths", "cache",
+    "chunk", "hydra", "hydra/launcher",
 )  # fmt: skip
 """How and where to train, which is none of a cell's choices."""
 

@@ -179,6 +179,7 @@ class Config:
     plan: bool = False
     force: bool = False
     keep_weights: bool = False
+    keep_predictions_mb: float = 20
     tune: int = 0
     trials: int = 5
     seed: int = 0
@@ -192,6 +193,7 @@ class Config:
         at_least(self, "tune", 0, MOST_TRIES)
         at_least(self, "trials", 1, MOST_TRIALS)
         at_least(self, "seed", 0)
+        at_least(self, "keep_predictions_mb", 0)
         at_least(self, "batch_size", 2, MOST_ROWS)
         one_of(self, "fit_on", ("all", "train"))
         if self.impute_on is not None:

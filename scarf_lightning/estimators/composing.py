@@ -16,8 +16,8 @@ from .cells import why_no_model
 
 OF_A_RUN = (
     "cache", "chunk", "dataset.encoding", "dataset.id", "dataset.name", "dataset.path", "dataset.separator",
-    "dataset.source", "dataset.target", "dataset.unlabelled", "force", "hydra", "keep_weights", "logger", "paths",
-    "plan", "sweeps",
+    "dataset.source", "dataset.target", "dataset.unlabelled", "force", "hydra", "keep_predictions_mb", "keep_weights",
+    "logger", "paths", "plan", "sweeps",
 )  # fmt: skip
 """Options of a command line that have no meaning for an estimator."""
 
@@ -56,7 +56,14 @@ def config_of(
     for name, value in given.items():
         if name not in groups:
             OmegaConf.update(config, name, list(value) if isinstance(value, tuple) else value, force_add=True)
-    ours = {"dataset.path": "X", "trials": n_trials, "seed": seed, "plugins": plugins, "keep_weights": True}
+    ours = {
+        "dataset.path": "X",
+        "trials": n_trials,
+        "seed": seed,
+        "plugins": plugins,
+        "keep_weights": True,
+        "keep_predictions_mb": 0,
+    }
     for name, value in ours.items():
         OmegaConf.update(config, name, value)
     chosen = read(config)

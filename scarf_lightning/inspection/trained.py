@@ -29,7 +29,7 @@ from ..results import PretrainingStore, StoredCell, StoredTrial, load_cell, load
 from ..roster import Roster
 
 Phase = Literal["initial", "pretrained", "finetuned"]
-ABOUT_THE_RUN = ("sweeps", "plan", "force", "keep_weights", "trials", "logger", "chunk", "hydra")
+ABOUT_THE_RUN = ("sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "logger", "chunk", "hydra")
 
 
 @dataclass(frozen=True)

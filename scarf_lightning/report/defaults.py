@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..results import keeps_predictions, read_cell
 from .competitors import distinguishing, labels
 from .drawings import Drawing, read_drawings
 from .reading import CellResults
@@ -22,7 +23,7 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     entries: list[dict[str, Any]] = []
     for where, named in _contexts(cells, contexts):
         entries += _of_context(cells, compared, where, named)
-    return read_drawings(entries + _over_none(cells, different) + _curves(results), "defaults")
+    return read_drawings(entries + _over_none(cells, different) + _curves(results) + _predictions(results), "defaults")
 
 
 def _contexts(cells: pd.DataFrame, columns: list[str]) -> list[tuple[dict[str, Any], str]]:
@@ -69,5 +70,23 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
 def _curves(results: CellResults) -> list[dict[str, Any]]:
     if (results.cells["pretrain"] == "none").all():
         return []
-    first = results.cells.loc[results.cells["finished"] > 0, "dataset"].iloc[0]
+    first = _first_dataset(results)
     return [{"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": {"dataset": first}}]
+
+
+def _predictions(results: CellResults) -> list[dict[str, Any]]:
+    """Of the dataset that comes first, where its predictions were kept."""
+    first = _first_dataset(results)
+    of_first = results.cells.index[results.cells["dataset"] == first]
+    if not any(keeps_predictions(read_cell(results.folders[cell])) for cell in of_first if cell in results.folders):
+        return []
+    where = {"where": {"dataset": first}}
+    return [
+        {"draw": "roc_curves", "title": f"True against false positives on {first}", **where},
+        {"draw": "confusion_matrix", "title": f"Which class is taken for which on {first}", **where},
+    ]
+
+
+def _first_dataset(results: CellResults) -> str:
+    """The first with a finished trial."""
+    return str(results.cells.loc[results.cells["finished"] > 0, "dataset"].iloc[0])

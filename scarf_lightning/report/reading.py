@@ -11,7 +11,7 @@ import pandas as pd
 from ..config import named_plugins
 from ..errors import UsageError
 from ..metrics import metrics
-from ..results import axis_columns, described_cells, read_cell, read_curves, read_environments
+from ..results import axis_columns, described_cells, measured_rows, read_cell, read_curves, read_environments
 
 Row = dict[str, Any]
 
@@ -54,8 +54,8 @@ class CellResults:
         cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None where
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
-            NaN where it did and in rows older than the metric; ``finetune_epochs``; ``n_train, n_test``, rows of the
-            split.
+            NaN where it did and where it is younger than a row without predictions; ``finetune_epochs``; ``n_train,
+            n_test``, rows of the split.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell for which nothing is asked: names leave out what is usual.
@@ -92,8 +92,8 @@ def read_results(
     found: list[list[Row]] = []
     for cell in wanted:
         stored = None if cell.folder is None else read_cell(cell.folder)
+        rows = {} if stored is None else measured_rows(stored)
         damaged |= {} if stored is None else stored.damaged
-        rows = {} if stored is None else stored.rows
         found.append([rows[trial] for trial in range(cell.trials) if trial in rows])
     return results_of(wanted, found, damaged, usual)
 

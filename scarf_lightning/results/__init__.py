@@ -7,10 +7,19 @@ from .failures import Failure, forget_failure, keep_failure, read_failure
 from .files import check_folder, write_whole
 from .identity import fingerprint, identity, pretraining_identity
 from .loading import axis_columns, described_cells, load
-from .one_cell import StoredCell, StoredTrial, load_cell, load_trial, read_curves, read_environments
+from .one_cell import (
+    StoredCell,
+    StoredTrial,
+    load_cell,
+    load_predictions,
+    load_trial,
+    read_curves,
+    read_environments,
+)
+from .predictions import keeps_predictions, measured_rows, read_predictions
 from .pretrained import PretrainedTrial, PretrainingStore
 from .records import DamagedRecordError
-from .stack_record import StackRecord
+from .stack_record import Predictions, StackRecord
 from .store import CellStore, read_cell
 
 __all__ = [
@@ -19,6 +28,7 @@ __all__ = [
     "Failure",
     "KnownData",
     "LostClaimError",
+    "Predictions",
     "PretrainedTrial",
     "PretrainingStore",
     "StackRecord",
@@ -34,16 +44,20 @@ __all__ = [
     "identity",
     "is_claimed",
     "keep_failure",
+    "keeps_predictions",
     "known_data",
     "load",
     "load_cell",
+    "load_predictions",
     "load_trial",
+    "measured_rows",
     "note_data",
     "pretraining_identity",
     "read_cell",
     "read_curves",
     "read_environments",
     "read_failure",
+    "read_predictions",
     "source_commit",
     "write_whole",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..metrics import METRICS, metrics
+from .predictions import measured_rows
 from .stack_record import Row
 from .store import DESCRIPTION, Stored, read_cell
 
@@ -29,9 +30,9 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
 
     Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
     method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics of `scarf_lightning.metrics`, NaN in rows older than they are; ``diverged``, the phase (``pretrain``,
-    ``finetune``) in which a trial without metrics did; epochs, steps and seconds of each phase; ``fits``, how many;
-    split sizes; hardware; ``fingerprint``.
+    metrics of `scarf_lightning.metrics`, NaN in rows that are older and have kept no predictions; ``diverged``, the
+    phase (``pretrain``, ``finetune``) in which a trial without metrics did; epochs, steps and seconds of each phase;
+    ``fits``, how many; split sizes; hardware; ``fingerprint``.
 
     A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 
@@ -62,8 +63,9 @@ def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
 
 
 def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
-    """What a cell's folder holds, see `read_cell`; a warning names each record that cannot be used."""
+    """What a cell's folder holds, see `measured_rows`; a warning names each record that cannot be used."""
     stored = read_cell(cell, weights=weights)
+    stored.rows = measured_rows(stored)
     for damaged, reason in stored.damaged.items():
         warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=3)
     return stored

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from .loading import FIRST_COLUMNS, as_table, read_with_warnings
+from .predictions import read_predictions
 from .records import WEIGHTS, DamagedRecordError, read_file
 from .stack_record import Row
 from .store import CONFIG, PREPROCESSING, Stored, stack_curves, stack_environment, stack_tries
@@ -132,6 +133,39 @@ def load_trial(fingerprint: str, trial: int, results: str | Path = "results") ->
                 )
     finished = ", ".join(map(str, sorted(stored.rows))) or "none"
     raise UsageError(f"Cell {fingerprint} has no finished trial {trial}; it has: {finished}.")
+
+
+def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.DataFrame":
+    """What the trials of a cell predicted on their test rows; what is damaged is left out, with a warning.
+
+    Returns:
+        A row a trial and test row: ``trial``; ``row``, its number in the table, from 0; its ``class``; and
+        ``probability_<class>`` for each, to three digits.
+
+    Raises:
+        UsageError: the folder has no such cell, or it has kept no predictions.
+    """
+    import pandas as pd
+
+    stored, description = _described(Path(results) / fingerprint)
+    unread: dict[Path, str] = {}
+    found = read_predictions(stored, unread)
+    for stack, reason in unread.items():
+        warnings.warn(f"{stack} has no predictions: {reason}.", stacklevel=2)
+    if not found:
+        raise UsageError(
+            f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
+            "keep_predictions_mb."
+        )
+    classes = description["classes"]
+    frames = []
+    for _, each in sorted(found.items()):
+        frame = pd.DataFrame(each.probabilities, columns=[f"probability_{name}" for name in classes])
+        frame.insert(0, "class", [classes[code] for code in each.labels], allow_duplicates=True)
+        frame.insert(0, "row", each.rows)
+        frame.insert(0, "trial", each.trial)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:

@@ -6,7 +6,7 @@ an older version is recognised.
 
 - Who reads a file has its hash checked on the bytes that are used (`read_file`).
 - Who asks whether a record is whole (`read_record`), as for skipping a finished cell, has every file's hash checked but
-  that of weights, the only large ones, which are judged by their size unless asked for.
+  those of weights and predictions, the only large ones, which are judged by their size unless asked for.
 - Records that were written before there were hashes are as good as their sizes.
 """
 
@@ -26,6 +26,8 @@ SCHEMA_VERSION = 2
 SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
+PREDICTIONS = "predictions.parquet"
+LARGE = (WEIGHTS, PREDICTIONS)
 
 T = TypeVar("T")
 Fields = Mapping[str, type | UnionType]
@@ -101,7 +103,7 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
         folder: the record's place.
         contents: name of its table of contents.
         fingerprint: of what it must belong to.
-        weights: whether the hash of weights is checked, too.
+        weights: whether the hashes of weights and predictions are checked, too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
@@ -115,7 +117,7 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
         raise DamagedRecordError(f"{contents} is missing") from None
     check_contents(table, fingerprint)
     for name in table["files"]:
-        if name == WEIGHTS and not weights:
+        if name in LARGE and not weights:
             _check_size(folder, table, name)
         else:
             _content(folder, table, name)

@@ -6,6 +6,7 @@
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
+                                        predictions.parquet probabilities of the classes on the test rows
                                         tries.parquet      with `tune`: a row a try of a trial
                                         weights.safetensors with `keep_weights`: the fine-tuned networks
                                         environment.json   versions and hardware
@@ -28,6 +29,7 @@ from .claims import Claim, claim, folder_time
 from .files import remove_unfinished, write_whole
 from .identity import fingerprint
 from .records import (
+    PREDICTIONS,
     WEIGHTS,
     DamagedRecordError,
     Fields,
@@ -181,6 +183,10 @@ class CellStore:
             )
             if record.tries:
                 pd.DataFrame(list(record.tries)).to_parquet(folder / TRIES, compression="zstd", index=False)
+            if record.predictions:
+                pd.concat([each.frame() for each in record.predictions]).to_parquet(
+                    folder / PREDICTIONS, compression="zstd", index=False
+                )
             for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
                 if arrays is not None:
                     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})

@@ -19,7 +19,7 @@ from ..engine.stack import Stack
 from ..methods import Outcome
 from ..metrics import classification_metrics, metrics
 from ..randomness import Purpose, Streams
-from ..results import PretrainingStore, StackRecord
+from ..results import Predictions, PretrainingStore, StackRecord
 from ..results.steps import on_few_steps
 from .environment import environment
 from .phases import Trained, train_phases
@@ -112,13 +112,15 @@ def _record(config: Config, trained: Trained, trials: Sequence[int]) -> StackRec
     rows = _rows(stack, trained.pretraining, outcome, config)
     weights = _weights(outcome.fit) if config.keep_weights else None
     wanted = [rows[position] for position in kept]
+    predictions, too_many = _predictions(stack, outcome, [t for t in kept if rows[t]["diverged"] is None], config)
     return StackRecord(
         rows=wanted,
         curves=[record for record in _curves(trained.pretraining, outcome.fit) if record["trial"] in trials],
         preprocessing={name: getattr(stack.data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
         environment=environment(stack.hardware, config.trainer.threads, trained.together),
         weights=weights and {name: weight[kept] for name, weight in weights.items()},
-        notes=on_few_steps([wanted]),
+        predictions=predictions,
+        notes=[*on_few_steps([wanted]), *too_many],
     )
 
 
@@ -159,6 +161,25 @@ def _diverged(pretraining: Fit | None, outcome: Outcome) -> list[str | None]:
     of_method = outcome.diverged | ~np.isfinite(outcome.probabilities).all(axis=(1, 2))
     phases = zip(of_pretraining, of_method, strict=True)
     return ["pretrain" if first else "finetune" if second else None for first, second in phases]
+
+
+def _predictions(
+    stack: Stack, outcome: Outcome, positions: Sequence[int], config: Config
+) -> tuple[list[Predictions], list[str]]:
+    """What the trials at these positions predicted, and no sentence; or none, and why."""
+    labels = stack.table.labels
+    found = [
+        Predictions(stack.data.trials[t], test := stack.data.test[t], labels[test], outcome.probabilities[t])
+        for t in positions
+    ]
+    most = config.keep_predictions_mb
+    needed = config.trials * max((each.size for each in found), default=0) / 1e6
+    if needed <= most:
+        return found, []
+    said = (
+        f"Test predictions are not kept: they would take up to {needed:.3g} MB, more than keep_predictions_mb={most:g}."
+    )
+    return [], [said] if most else []
 
 
 def _weights(finetuning: Fit | None) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.inspection import load_encoder
 from scarf_lightning.report.reading import cells_of_folder, curves_of, environments, read_results
-from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, read_failure
+from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, load_predictions, read_failure
 from tests.storing import stored
 
 pytestmark = [pytest.mark.slow]
@@ -86,6 +86,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
         for trial, phase in product((0, 1), ("pretrained", "finetuned")):
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
+        note("predictions", lambda: load_predictions(cell.fingerprint, results).to_csv())
         note("tries", lambda: load_cell(tuned, results).tries.to_csv())
         note("model", lambda: load_model(cell.folder / "model").predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))

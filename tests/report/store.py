@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scarf_lightning.report.paper import UNSCALED_IN_PAPER, published_accuracy, published_epochs
-from scarf_lightning.results import CellStore, StackRecord, identity
+from scarf_lightning.results import CellStore, Predictions, StackRecord, identity
 from tests.cells import OF_WDBC, some_record
 from tests.composing import config_of
 
@@ -66,4 +66,9 @@ def _record(accuracies: Iterable[float], pretrained: bool, epochs: float) -> Sta
         for curve in record.curves
         if pretrained or curve["phase"] == "finetune"
     ]
-    return StackRecord(rows, curves, record.preprocessing, record.environment)
+    random = np.random.default_rng(len(values))
+    predictions = [
+        Predictions(trial, np.arange(30), random.integers(0, 2, 30), random.dirichlet((1, 1), 30))
+        for trial in range(len(values))
+    ]
+    return StackRecord(rows, curves, record.preprocessing, record.environment, predictions=predictions)

@@ -55,7 +55,7 @@ EVERYTHING = some_config(
 """A pre-trained and co-trained cell, which uses every option, those too that are unsaid at their defaults."""
 
 SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
-OF_THE_RUN = ("trials", "sweeps", "plan", "force", "keep_weights", "objective", "batch_size")
+OF_THE_RUN = ("trials", "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "objective", "batch_size")
 """The batch sizes of the phases are what counts, not the one that they are unless they are set."""
 OTHERS = [(option,) for option in OF_THE_RUN] + [
     (group, option.name)

@@ -10,17 +10,21 @@ import pandas as pd
 import pytest
 import yaml
 from scipy import stats
+from sklearn.metrics import confusion_matrix
 
 from scarf_lightning.config.registry import registered
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS, Metric
+from scarf_lightning.metrics import METRICS, Metric, auroc
 from scarf_lightning.report.blocks import Block, Paragraph, Picture
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import draw_all, read_drawings
 from scarf_lightning.report.drawings.base import BASE, Drawing
+from scarf_lightning.report.drawings.confusion_matrix import confusion, mistakes
+from scarf_lightning.report.drawings.roc_curves import area, curves_of_trials
 from scarf_lightning.report.drawings.sensitivity import relative_to_best
 from scarf_lightning.report.drawings.wins_over_reference import WinsOverReference
 from scarf_lightning.report.options import Options
+from scarf_lightning.report.predictions import predicted_cells
 from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.tables import Table
 from tests.composing import ROOT
@@ -36,10 +40,14 @@ SMALLEST: dict[str, dict[str, Any]] = {
     "epochs_table": {"columns": "pretrain"},
     "loss_curves": {"where": {"dataset": "dataset-6"}},
     "sensitivity": {"x": "corruption.rate"},
+    "roc_curves": {"where": {"dataset": "dataset-6"}},
+    "confusion_matrix": {"where": {"dataset": "dataset-6"}},
 }
 """The least that each kind needs."""
 PRETRAINS = {"none": "no pre-training", "scarf": "SCARF", "scarf_ae": "SCARF AE"}
-METRIC_DRAWINGS = sorted(set(SMALLEST) - {"loss_curves", "epochs_table", "sensitivity"})
+METRIC_DRAWINGS = sorted(
+    set(SMALLEST) - {"loss_curves", "epochs_table", "sensitivity", "roc_curves", "confusion_matrix"}
+)
 
 
 def blocks_of(results: CellResults, kind: str, options: Options | None = None, **keys: Any) -> list[Block]:
@@ -346,6 +354,8 @@ def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults,
         ("wins_over_reference", ["pretrain"]),
         ("gain_table", ["pretrain"]),
         ("loss_curves", None),
+        ("roc_curves", None),
+        ("confusion_matrix", None),
     ]
 
 
@@ -376,3 +386,33 @@ def test_an_option_with_numbers_has_its_sensitivity_by_default() -> None:
         ("sensitivity", "corruption.rate"),
         ("loss_curves", None),
     ]
+
+
+def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, _ = stored
+    (cell,) = predicted_cells(results, results.cells.iloc[:1])
+    labels = np.concatenate([each.labels for each in cell.trials])
+    given = np.concatenate([each.probabilities.argmax(axis=1) for each in cell.trials])
+
+    shares = confusion(cell)
+
+    np.testing.assert_allclose(shares, 100 * confusion_matrix(labels, given, normalize="true"))
+    a, b = (0, 1) if shares[0, 1] > shares[1, 0] else (1, 0)
+    assert f"takes {shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" in mistakes(cell)
+
+
+def test_the_area_of_a_roc_curve_is_the_metric(stored: tuple[CellResults, pd.DataFrame]) -> None:
+    results, _ = stored
+    (cell,) = predicted_cells(results, results.cells.iloc[:1])
+    expected = np.mean([auroc(each.probabilities, each.labels) for each in cell.trials])
+
+    assert area(curves_of_trials(cell)) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("kind", ["roc_curves", "confusion_matrix"])
+def test_cells_without_predictions_say_what_to_do(kind: str) -> None:
+    results = compared({"a": {"none": [0.5, 0.6], "scarf": [0.6, 0.7]}})
+
+    (sentence,) = said(blocks_of(results, kind))
+
+    assert "have kept no predictions; keep_predictions_mb=20 force=true" in sentence

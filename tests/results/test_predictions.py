@@ -1,0 +1,126 @@
+"""What trials predicted: kept small, read again, and good for a metric that did not exist when they were trained."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from scarf_lightning import metrics
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import Metric, register
+from scarf_lightning.results import CellStore, Predictions, load, load_cell, load_predictions
+from scarf_lightning.results.records import PREDICTIONS
+from tests.cells import finish, results_in, some_cell, some_record
+
+
+def predicted(trial: int, n: int = 40, classes: int = 2) -> Predictions:
+    random = np.random.default_rng(trial)
+    rows = random.permutation(1000)[:n]
+    return Predictions(trial, rows, random.integers(0, classes, n), random.dirichlet(np.ones(classes), n))
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def store(results: Path) -> CellStore:
+    """A cell of three trials, the last of which has kept nothing."""
+    store = finish(some_cell(paths=results_in(results.parent)), trials=[])
+    store.add(replace(some_record([0, 1, 2]), predictions=[predicted(0), predicted(1)]))
+    return store
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> Metric:
+    """A metric that no row has."""
+    monkeypatch.setattr(metrics, "_of_plugins", {})
+    return register(
+        Metric("late", "late", True, (0.0, 1.0), lambda p, y: float((p[np.arange(len(y)), y] > 0.5).mean()))
+    )
+
+
+def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: Path) -> None:
+    found = load_predictions(store.fingerprint, results)
+
+    assert list(found) == ["trial", "row", "class", "probability_1", "probability_2"]
+    for trial, part in found.groupby("trial"):
+        expected = predicted(int(str(trial)))
+        assert part["row"].tolist() == expected.rows.tolist()
+        assert part["class"].tolist() == [("1", "2")[label] for label in expected.labels]
+        np.testing.assert_allclose(part.iloc[:, 3:], expected.probabilities, atol=1e-3)
+        np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
+    assert found["trial"].unique().tolist() == [0, 1]
+
+
+@given(
+    arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(0, 1)).filter(
+        lambda p: bool((p.sum(axis=1) > 0.1).all())
+    )
+)
+def test_any_probabilities_come_back_within_their_digits(raw: np.ndarray) -> None:
+    probabilities = raw / raw.sum(axis=1, keepdims=True)
+    n = len(raw)
+    given = Predictions(3, np.arange(n) * 7, np.zeros(n, dtype=np.int64), probabilities)
+
+    found = Predictions.of(given.frame())
+
+    assert (found.trial, found.rows.tolist()) == (3, given.rows.tolist())
+    np.testing.assert_allclose(found.probabilities, probabilities, atol=2e-3)
+
+
+def test_a_later_metric_is_had_of_trials_that_kept_them(store: CellStore, results: Path, late: Metric) -> None:
+    expected = [late.function(predicted(trial).probabilities, predicted(trial).labels) for trial in (0, 1)]
+
+    for found in (load(results)["late"], load_cell(store.fingerprint, results).trials["late"]):
+        assert found.tolist()[:2] == expected
+        assert pd.isna(found.iloc[2])
+
+
+def test_what_a_trial_was_measured_by_stays(store: CellStore, results: Path) -> None:
+    assert load(results)["accuracy"].tolist() == [0.5, 0.51, 0.52]
+
+
+def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric) -> None:
+    store = finish(some_cell(paths=results_in(results.parent)), trials=[])
+    store.add(replace(some_record([0], diverged="finetune"), predictions=[predicted(0)]))
+
+    assert "late" not in load(results)
+
+
+@pytest.fixture
+def damaged(store: CellStore, results: Path) -> None:
+    """One bit of the predictions is another."""
+    (file,) = results.rglob(PREDICTIONS)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.usefixtures("damaged")
+def test_damage_is_named(store: CellStore, results: Path) -> None:
+    with (
+        pytest.warns(UserWarning, match=r"predictions\.parquet is damaged"),
+        pytest.raises(UsageError, match="has kept no predictions"),
+    ):
+        load_predictions(store.fingerprint, results)
+
+
+@pytest.mark.usefixtures("damaged")
+def test_nothing_is_measured_by_what_is_damaged(results: Path, late: Metric) -> None:
+
+    with pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"):
+        assert "late" not in load(results)
+
+
+def test_a_cell_without_any_says_what_to_do(results: Path) -> None:
+    store = finish(some_cell(paths=results_in(results.parent)), trials=[0])
+
+    with pytest.raises(UsageError, match=r"has kept no predictions; train it again with force=true and a larger kee"):
+        load_predictions(store.fingerprint, results)

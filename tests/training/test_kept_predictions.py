@@ -1,0 +1,44 @@
+"""What a stack keeps of its predictions."""
+
+import pytest
+
+from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.metrics import classification_metrics
+from tests.composing import config_of
+from tests.short_training import trained
+
+
+@pytest.fixture(scope="module")
+def wdbc() -> Table:
+    return WdbcSource().load()
+
+
+@pytest.mark.parametrize(
+    "overrides", [("pretrain=none",), ("method=logistic", "pretrain=none", "tune=2")], ids=["stack", "tuned"]
+)
+def test_each_trials_are_those_that_its_row_was_measured_by(overrides: tuple[str, ...], wdbc: Table) -> None:
+    record = trained(config_of(*overrides), wdbc, trials=(0, 2))
+
+    assert [each.trial for each in record.predictions] == [0, 2]
+    for each, row in zip(record.predictions, record.rows, strict=True):
+        assert len(set(each.rows.tolist())) == len(each.rows) == row["n_test"]
+        assert each.labels.tolist() == wdbc.labels[each.rows].tolist()
+        for name, value in classification_metrics(each.probabilities, each.labels).items():
+            assert row[name] == value, name
+    assert record.predictions[0].rows.tolist() != record.predictions[1].rows.tolist()
+
+
+def test_more_than_is_allowed_are_not_kept_and_it_is_said(wdbc: Table) -> None:
+    needed = 5 * 114 * (2 * 2 + 3 * 4) / 1e6
+
+    enough, less, none = (
+        trained(config_of("pretrain=none", "trials=5", f"keep_predictions_mb={most}"), wdbc)
+        for most in (needed, 0.99 * needed, 0)
+    )
+
+    assert len(enough.predictions) == 2
+    assert less.predictions == none.predictions == []
+    said = "Test predictions are not kept: they may take 0.00912 MB, more than keep_predictions_mb=0.0090288."
+    assert [said in record.notes for record in (enough, less, none)] == [False, True, False]
+    assert not any("redictions" in note for note in none.notes)
