@@ -176,9 +176,7 @@ def _predictions(
     needed = config.trials * max((each.size for each in found), default=0) / 1e6
     if needed <= most:
         return found, []
-    said = (
-        f"Test predictions are not kept: they would take up to {needed:.3g} MB, more than keep_predictions_mb={most:g}."
-    )
+    said = f"Test predictions are not kept: they may take {needed:.3g} MB, more than keep_predictions_mb={most:g}."
     return [], [said] if most else []
 
 
