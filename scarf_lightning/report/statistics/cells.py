@@ -16,6 +16,10 @@ def competitor_name(pretrain: str, method: str) -> str:
     return f"{pretrain}+{method}"
 
 
+NOT_USED = "not used"
+"""What names a column that a cell does not use, which an option called none is not."""
+
+
 def scores_of(
     results: pd.DataFrame,
     value: str = "accuracy",
@@ -30,13 +34,13 @@ def scores_of(
             published means, which are then one trial.
         value: a metric; a loss is turned into its negative, so that higher is better.
         dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
-        competitor: the columns that tell competitors apart, joined by ``+`` in their names; null is ``none``.
+        competitor: the columns that tell competitors apart, joined by ``+`` in their names; null is ``not used``.
 
     Raises:
         UsageError: there are no results, or a column is missing.
     """
     _need(results, [dataset, value, *competitor])
-    names = results[list(competitor)].astype(object).fillna("none").astype(str)
+    names = results[list(competitor)].astype(object).fillna(NOT_USED).astype(str)
     return pd.DataFrame(
         {
             "dataset": results[dataset],

@@ -12,7 +12,7 @@ RESULTS = pd.DataFrame(
         "dataset": ["letter", "letter", "letter", "mine"],
         "regime": "full",
         "pretrain": ["none", "none", "scarf", "scarf"],
-        "corruption": [None, None, "marginal", "mean"],
+        "corruption": [None, "none", "marginal", "mean"],
         "method": "control",
         "trial": pd.array([0, 1, 0, 0], dtype="Int64"),
         "accuracy": [0.5, 0.7, 0.9, 0.8],
@@ -32,10 +32,10 @@ def test_results_as_scores() -> None:
     }
 
 
-def test_other_columns_tell_competitors_apart_and_null_is_none() -> None:
+def test_other_columns_tell_competitors_apart_and_null_is_not_the_option_none() -> None:
     scores = scores_of(RESULTS, competitor=["corruption"])
 
-    assert scores["competitor"].to_list() == ["none", "none", "marginal", "mean"]
+    assert scores["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
 
 
 def test_published_means_are_one_trial() -> None:
