@@ -1,13 +1,10 @@
 """What cells of one run are called, for people: what is asked of one and not of all."""
 
+import re
 from collections.abc import Sequence
 from datetime import date
 
-NOT_IN_A_NAME = (
-    "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "trainer", "logger", "paths", "cache",
-    "chunk", "hydra", "hydra/launcher",
-)  # fmt: skip
-"""How and where to train, which is none of a cell's choices."""
+from .axes import OF_THE_RUN
 
 
 def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
@@ -16,7 +13,7 @@ def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
     Args:
         asked: the overrides that ask for each.
     """
-    own = [[each for each in overrides if _key(each).partition(".")[0] not in NOT_IN_A_NAME] for overrides in asked]
+    own = [[each for each in overrides if _section(each) not in OF_THE_RUN] for overrides in asked]
     shared = set.intersection(*map(set, own)) if len(own) > 1 else set()
     return [" ".join(each for each in overrides if each not in shared) or "defaults" for overrides in own]
 
@@ -25,6 +22,10 @@ def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
     """What cells that no sweep file names are called together: what varies among them, and the day."""
     keys = dict.fromkeys(_key(part) for name in told_apart(asked) for part in name.split() if "=" in part)
     return f"{', '.join(keys) if len(asked) > 1 and keys else 'cells'} {day.isoformat()}"
+
+
+def _section(override: str) -> str:
+    return re.split("[./]", _key(override))[0]
 
 
 def _key(override: str) -> str:

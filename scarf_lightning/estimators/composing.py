@@ -9,16 +9,14 @@ from hydra import compose
 from omegaconf import DictConfig, OmegaConf
 
 from ..config import Config, check_combination, read, unused_options
+from ..config.axes import OF_THE_RUN
 from ..config.hydra import hydra_started
 from ..errors import UsageError
 from ..folders import CONF
 from .cells import why_no_model
 
-OF_A_RUN = (
-    "cache", "chunk", "dataset.encoding", "dataset.id", "dataset.name", "dataset.path", "dataset.separator",
-    "dataset.source", "dataset.target", "dataset.unlabelled", "force", "hydra", "keep_predictions_mb", "keep_weights",
-    "logger", "paths", "plan", "sweeps",
-)  # fmt: skip
+OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "unlabelled")
+NOT_OF_AN_ESTIMATOR = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer"}
 """Options of a command line that have no meaning for an estimator."""
 
 PARAMETERS = {"trials": "n_trials", "seed": "seed"}
@@ -45,7 +43,7 @@ def config_of(
     for option in given:
         if option in PARAMETERS:
             raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
-        if any(option == name or option.startswith(f"{name}.") for name in OF_A_RUN):
+        if any(option == name or option.startswith(f"{name}.") for name in NOT_OF_AN_ESTIMATOR):
             raise UsageError(f"options: {option} is one of train.py's alone; leave it out.")
     plugins = [str(name) for name in given.pop("plugins", ())]
     groups = {name: value for name, value in given.items() if "." not in name and (CONF / name).is_dir()}

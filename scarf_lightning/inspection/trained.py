@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..config import Config, build_parts, read, unused_options
+from ..config.axes import OF_THE_RUN
 from ..config.combinations import method_facts
 from ..data.datamodule import EVALUATION_ROWS
 from ..data.device_table import DeviceTable
@@ -29,7 +30,8 @@ from ..results import PretrainingStore, StoredCell, StoredTrial, load_cell, load
 from ..roster import Roster
 
 Phase = Literal["initial", "pretrained", "finetuned"]
-ABOUT_THE_RUN = ("sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "logger", "chunk", "hydra")
+SAID_AGAIN = {"paths", "trainer", "cache"}
+"""Options of a run that matter when its cell is trained again."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def _part(weights: Mapping[str, Any]) -> dict[str, Any]:
 
 def _again(cell: StoredCell, config: Config, *options: str) -> str:
     """The command that trains a cell again: what asked for it, without what other cells of that run used."""
-    left_out = {*ABOUT_THE_RUN, *unused_options(config)}
+    left_out = ({*OF_THE_RUN} - SAID_AGAIN) | unused_options(config)
     asked = [o for o in cell.description["overrides"] if not left_out & set(_groups(o.partition("=")[0]))]
     trials = f"trials={max(cell.trials['trial']) + 1}"
     return shlex.join(["python", "train.py", *asked, trials, *options, "force=true"])

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
+from scarf_lightning.config.axes import OF_THE_RUN
 from scarf_lightning.config.combinations import UNSAID_AT, on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
@@ -13,22 +14,7 @@ from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.settings import FinetuneSettings, PretrainSettings
 from tests.composing import RIVALS, cells_of, config_of, goes_together, names, serves, with_a_loss
 
-NOT_SCIENTIFIC = {
-    "dataset",
-    "trainer",
-    "logger",
-    "paths",
-    "cache",
-    "chunk",
-    "sweeps",
-    "plan",
-    "force",
-    "keep_weights",
-    "trials",
-    "objective",
-    "batch_size",
-    "plugins",
-}
+NOT_SCIENTIFIC = {*OF_THE_RUN, "dataset", "batch_size", "plugins"} - {"hydra"}
 """What names the data, hardware and places, or is of a whole run; the batch size, which is one of each phase; and the
 plugins, whose source is in the identity."""
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
