@@ -25,7 +25,7 @@ LATEX = {
     "≥": r"$\ge$",
 }
 MARKDOWN = {**{character: f"\\{character}" for character in "\\|*_`[]"}, "<": "&lt;", ">": "&gt;"}
-ROWS_OF_A_PAGE, LETTERS_OF_A_LINE = 45, 85
+ROWS_OF_A_PAGE, LETTERS_OF_A_LINE = 45, 65
 
 
 class Entry(NamedTuple):
