@@ -47,12 +47,12 @@ class WinMatrixDrawing(Drawing):
         matrix = win_matrix(found.scores, found.names, **options.how)
         title = columns_in_words(self.compare)
         blocks: list[Block] = [
-            Picture(
+            matrix_picture(
                 name,
                 heat_map(matrix, row_title=title, column_title=f"against {title}"),
                 alt=f"Win matrix of {counted(len(found.names), 'competitor')}. {minima(matrix)}",
-                caption=f"Wins over wins and losses of the row against the column in {options.measure.label}, by "
-                f"datasets ({options.in_words}); last, the least ratio of each row.",
+                what=f"of the row against the column in {options.measure.label}",
+                options=options,
             ),
             *lacking(matrix, found),
         ]
@@ -60,6 +60,12 @@ class WinMatrixDrawing(Drawing):
         if 0 < len(pairs) <= LONGEST_PAIRS:
             blocks.append(survival_table(found.scores, pairs, options, name))
         return blocks + rank_blocks(found, options, name)
+
+
+def matrix_picture(name: str, figure: Figure, *, alt: str, what: str, options: Options) -> Picture:
+    """A heat map with its caption, which says of ``what`` its fractions are."""
+    counts = f"by datasets ({options.in_words}); last, the least ratio of each row."
+    return Picture(name, figure, alt=alt, caption=f"Wins over wins and losses {what}, {counts}")
 
 
 @styled()

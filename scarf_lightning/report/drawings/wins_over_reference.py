@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import Block, Paragraph, named
 from ..competitors import competing, grid_over_reference, reference_in_words
 from ..options import Options
 from ..reading import CellResults
 from ..statistics import reference_win_matrix
 from ..words import columns_in_words
 from .base import Drawing
-from .win_matrix import heat_map, lacking, minima, survival_table
+from .win_matrix import heat_map, lacking, matrix_picture, minima, survival_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +37,12 @@ class WinsOverReference(Drawing):
         matrix = reference_win_matrix(found.scores, grid, **options.how)
         rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
         blocks: list[Block] = [
-            Picture(
+            matrix_picture(
                 name,
                 heat_map(matrix, row_title=rows, column_title=f"{columns}, against {reference}"),
                 alt=f"Wins of each {rows} with {columns} over the same with {reference}. {minima(matrix)}",
-                caption=f"Wins over wins and losses in {options.measure.label} against the same {rows} with "
-                f"{reference}, by datasets ({options.in_words}); last, the least ratio of each row.",
+                what=f"in {options.measure.label} against the same {rows} with {reference}",
+                options=options,
             ),
             *lacking(matrix, found),
         ]
