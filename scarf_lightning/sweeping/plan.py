@@ -121,9 +121,9 @@ def sentences(plan: Plan) -> list[str]:
             f"{pre.n:,} pre-trainings serve {pre.n_cells:,} cells; of the trials still needed {pre.n_trials_kept:,} "
             f"are in the cache and {pre.n_trials_to_train:,} are to be trained."
         )
-    lines.append(
-        f"Expected: {plan.hours:.2f} core hours, {pre.seconds_to_train / HOUR:.2f} of them pre-training.{_basis(plan)}"
-    )
+    unit, seconds = ("hours", HOUR) if plan.hours >= 0.1 else ("minutes", HOUR / 60)
+    expected, of_pretraining = plan.hours * HOUR / seconds, pre.seconds_to_train / seconds
+    lines.append(f"Expected: {expected:.2f} core {unit}, {of_pretraining:.2f} of them pre-training.{_basis(plan)}")
     return lines
 
 

@@ -37,7 +37,7 @@ def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
     assert shared == (
         "1 pre-trainings serve 2 cells; of the trials still needed 0 are in the cache and 3 are to be trained."
     )
-    assert hours.startswith("Expected: 0.00 core hours, 0.00 of them pre-training.")
+    assert hours.startswith("Expected: 0.06 core minutes, 0.03 of them pre-training.")
     assert hours.endswith(" No cell is finished, so this is a rule of thumb.")
 
 
