@@ -19,12 +19,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, with the name of its files, what it shows in words for who cannot see it, and its caption."""
+    """A figure, with the name of its files, what it shows in words for who cannot see it, its caption, and the same for
+    the width of a phone, where the figure does not fit."""
 
     name: str
     figure: "Figure"
     alt: str
     caption: str
+    narrow: "Figure | None" = None
 
     @property
     def width(self) -> int:

@@ -10,7 +10,7 @@ from .comparisons import Comparison
 from .options import Options
 from .sentences import effect, references, unsigned, won
 from .statistics.verdict import ANSWERS
-from .style import COLOURS, GREY, PAGE, new_figure, short, styled, tip
+from .style import COLOURS, COLUMN, GREY, PAGE, new_figure, short, styled, tip
 
 COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
 MOST_ROWS = 20
@@ -24,6 +24,7 @@ def effects_picture(comparisons: Sequence[Comparison], options: Options) -> Pict
     return Picture(
         "effects",
         effects_figure(comparisons, metric, options.rope),
+        narrow=effects_figure(comparisons, metric, options.rope, is_narrow=True),
         alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
         caption=f"Improvement in {metric.label} over {references(comparisons)}, with its 95 % interval ({kind}). The "
         f"band holds differences of no practical consequence, up to {unsigned(options.rope, metric)}: what lies "
@@ -33,10 +34,16 @@ def effects_picture(comparisons: Sequence[Comparison], options: Options) -> Pict
 
 
 @styled()
-def effects_figure(comparisons: Sequence[Comparison], metric: Metric, rope: float) -> Figure:
-    """A line a comparison: improvement and interval, coloured by the answer, over the band of no consequence."""
+def effects_figure(
+    comparisons: Sequence[Comparison], metric: Metric, rope: float, *, is_narrow: bool = False
+) -> Figure:
+    """A line a comparison: improvement and interval, coloured by the answer, over the band of no consequence.
+
+    Names and answers stand beside the lines, or, where it is narrow, above them.
+    """
     scale = metric.scale
-    figure, (axes,) = new_figure(PAGE * 1.3, 0.6 + 0.21 * len(comparisons))
+    width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
+    figure, (axes,) = new_figure(width, 0.6 + height * len(comparisons))
     axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
     axes.axvline(0, color="black", lw=0.6)
     for y, each in enumerate(comparisons):
@@ -47,13 +54,20 @@ def effects_figure(comparisons: Sequence[Comparison], metric: Metric, rope: floa
         words = f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}"
         tip(line, words)
         tip(point, words)
-    axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
-    axes.set_ylim(len(comparisons) - 0.5, -0.5)
+    axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
     axes.set_xlabel(f"improvement in {metric.label}{', points' if scale == 100 else ''}")
     axes.tick_params(axis="y", length=0)
-    right = axes.twinx()
-    right.set_ylim(axes.get_ylim())
-    right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
-    right.tick_params(axis="y", length=0)
-    right.spines[:].set_visible(False)
+    if is_narrow:
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        for y, each in enumerate(comparisons):
+            said = f"{short(each.label, 36)}: {each.verdict.answer}"
+            axes.text(0, y - 0.25, said, transform=axes.get_yaxis_transform(), fontsize=7, va="bottom")
+    else:
+        axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
+        right = axes.twinx()
+        right.set_ylim(axes.get_ylim())
+        right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
+        right.tick_params(axis="y", length=0)
+        right.spines[:].set_visible(False)
     return figure

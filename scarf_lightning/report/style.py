@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from html import escape
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
@@ -71,6 +72,14 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         figure.set_layout_engine("none")
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         figure.savefig(folder / f"{name}.png", dpi=DPI)
+
+
+def as_svg(figure: Figure) -> str:
+    """The text of an SVG file."""
+    text = StringIO()
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
 def tip(artist: Artist, words: str) -> None:

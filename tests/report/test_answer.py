@@ -227,6 +227,17 @@ def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> N
     assert "+29.75" in picture.alt
 
 
+def test_on_a_phone_names_and_answers_stand_above_the_lines() -> None:
+    comparisons = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), Options())
+
+    wide, narrow = (effects_figure(comparisons, METRICS[0], 0.01, is_narrow=is_narrow) for is_narrow in (False, True))
+
+    assert narrow.get_size_inches()[0] * 96 < 380 < wide.get_size_inches()[0] * 96
+    (axes,) = narrow.axes
+    assert [text.get_text() for text in axes.texts] == [f"SCARF: {comparisons[0].verdict.answer}"]
+    assert [list(line.get_xdata()) for line in axes.lines] == [list(line.get_xdata()) for line in wide.axes[0].lines]
+
+
 def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
     results = compared({"iris": {"none": LOW, "scarf": HIGH}})
     asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]

@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from ..blocks import Section
-from ..style import as_inline
+from ..style import as_inline, as_svg
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 GENERATOR = "SCARF-Lightning report"
 """By this a page is known to be a report, which a later one may replace."""
@@ -30,6 +34,9 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: 
     def drawn(name: str) -> Markup:
         return Markup(as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")))
 
+    def narrow(figure: "Figure") -> Markup:
+        return Markup(as_inline(as_svg(figure)))
+
     template = Environment(autoescape=True).from_string(_shipped("page.html"))
     return template.render(
         generator=GENERATOR,
@@ -38,6 +45,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: 
         about=about,
         sections=sections,
         drawn=drawn,
+        narrow=narrow,
         style=Markup(_shipped("page.css")),
         script=Markup(_shipped("page.js")),
     )
