@@ -61,7 +61,7 @@ def effects_figure(
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         for y, each in enumerate(comparisons):
-            said = f"{short(each.label, 36)}: {each.verdict.answer}"
+            said = f"{short(each.label, 44)}: {each.verdict.answer}"
             axes.text(0, y - 0.25, said, transform=axes.get_yaxis_transform(), fontsize=7, va="bottom")
     else:
         axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
