@@ -32,7 +32,6 @@ def by_lightning(setup: FitSetup) -> FinetuneModule:
 
 @pytest.mark.parametrize("precision", ["32-true", "64-true", "bf16-mixed"])
 def test_training_is_bit_for_bit_lightnings_own(patients: Table, make_stack: MakeStack, precision: str) -> None:
-    """In mixed precision this also says that gradients are not cast anew."""
     stack = make_stack(patients, range(3), precision=precision)
     settings = FitSettings(max_epochs=4, batch_size=46)
     fit, _ = stack.finetune(settings, stack.labelled())
