@@ -44,11 +44,12 @@ class DeviceTable:
 
     def rows(self, index: Tensor, roster: Roster) -> Tensor:
         """Whole rows: ``index`` ``(A, N)`` of row numbers, for each trial on the roster, gives ``(A, N, M)``."""
-        return self._finish(self._values[index], roster)
+        return self._finish(_select(self._values, index), roster)
 
     def cells(self, index: Tensor, roster: Roster) -> Tensor:
         """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
-        return self._finish(self._values.view(-1)[index * self.n_features + self._column_numbers], roster)
+        places = index * self.n_features + self._column_numbers
+        return self._finish(_select(self._values.view(-1), places), roster)
 
     def of(self, position: int) -> "DeviceTable":
         """The table of the trial at this position alone; its values are the same copy."""
@@ -95,3 +96,8 @@ class TrainingRows:
         """All training rows of all trials, left or not, in their order, ``(T, <= size, M)`` at a time."""
         everyone = Roster(len(self._rows), self._rows.device)
         return (self._table.rows(rows, everyone) for rows in torch.split(self._rows, size, dim=1))
+
+
+def _select(values: Tensor, index: Tensor) -> Tensor:
+    """``values[index]`` along the first axis, in a fraction of the time that indexing by several tensors would take."""
+    return values.index_select(0, index.flatten()).view(*index.shape, *values.shape[1:])

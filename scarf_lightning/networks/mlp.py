@@ -45,7 +45,7 @@ class ReLUNetwork(nn.Module):
         for position, layer in enumerate(self.layers):
             x = layer(x)
             if position < last or self.final_relu:
-                x = x.relu()
+                x = x.relu_()  # of the layer's own output, which nothing else reads
             if position < last or self.final_dropout:
                 x = self.dropout(x)
         return x

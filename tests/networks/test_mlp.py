@@ -25,6 +25,17 @@ def test_linear_layers_with_a_relu_between_them(widths: list[int], final_relu: b
     assert torch.equal(network(x), plain(network, final_relu=final_relu)(x))
 
 
+@pytest.mark.parametrize("final_relu", [False, True])
+def test_gradients_are_those_of_layers_that_overwrite_nothing(final_relu: bool) -> None:
+    network = ReLUNetwork([5, 8, 7, 3], final_relu=final_relu).double()
+    expected = plain(network, final_relu=final_relu)
+    x, parameters = normal(6, 5).double().requires_grad_(), list(network.parameters())
+    found = torch.autograd.grad(network(x).square().sum(), [x, *parameters])
+    for one, other in zip(found, torch.autograd.grad(expected(x).square().sum(), [x, *parameters]), strict=True):
+        assert torch.equal(one, other)
+    assert torch.autograd.gradcheck(network, x)
+
+
 def test_the_papers_encoder_has_its_layers() -> None:
     network = MLP().build(Columns((0, 3, 0, 1, 5)), None)
     assert [(layer.in_features, layer.out_features) for layer in network.layers] == [(11, 256), *[(256, 256)] * 3]

@@ -1,0 +1,58 @@
+"""The step that `StackModule` takes itself, against the one that Lightning would take."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from scarf_lightning.data.datamodule import Batch
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import stack as stacks
+from scarf_lightning.engine.finetune import FinetuneModule
+from scarf_lightning.engine.setup import FitSetup
+from scarf_lightning.settings import FitSettings
+from tests.stacks import MakeStack
+
+
+class ByLightning(FinetuneModule):
+    """Leaves gradients and the optimiser to Lightning."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.automatic_optimization = True
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:  # type: ignore[override]
+        losses = self.losses(batch)
+        self._add("train_loss", losses.detach(), batch.x.shape[1])
+        return losses.sum()
+
+
+def by_lightning(setup: FitSetup) -> FinetuneModule:
+    return ByLightning(setup.classifier(), **setup.training)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "64-true", "bf16-mixed"])
+def test_training_is_bit_for_bit_lightnings_own(patients: Table, make_stack: MakeStack, precision: str) -> None:
+    stack = make_stack(patients, range(3), precision=precision)
+    settings = FitSettings(max_epochs=4, batch_size=46)
+    fit, _ = stack.finetune(settings, stack.labelled())
+    expected, _ = stack.finetune(settings, stack.labelled(), make=by_lightning)
+    assert fit.curves == expected.curves
+    assert len(fit.weights) > 0
+    for name, weight in fit.weights.items():
+        assert torch.equal(weight, expected.weights[name]), name
+
+
+def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, range(2))
+    before: dict[str, Tensor] = {}
+
+    def frozen(setup: FitSetup) -> FinetuneModule:
+        module = stacks.plain(setup)
+        module.classifier.encoder.freeze()
+        before.update({name: tensor.detach().clone() for name, tensor in module.named_parameters()})
+        return module
+
+    fit, _ = stack.finetune(FitSettings(max_epochs=2), stack.labelled(), make=frozen)
+    changed = {name for name, tensor in before.items() if not torch.equal(tensor, fit.weights[name])}
+    assert changed
+    assert all(name.startswith("classifier.head") for name in changed)
