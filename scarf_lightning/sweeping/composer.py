@@ -8,6 +8,8 @@ from typing import Any
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.default_element import GroupDefault
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -61,6 +63,10 @@ class Composer:
     def _bare(self) -> DictConfig:
         """What Hydra composes where nothing is asked."""
         return self._loader.load_sweep_config(self._master, [])
+
+    def parse(self, overrides: Sequence[str]) -> list[Override]:
+        """Overrides as Hydra reads them; a pattern in them stands for the options that there are."""
+        return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
