@@ -149,7 +149,9 @@ def write(
     with hydra_started(plugins) as hydra:
         master = master_of(hydra)
         compose = Composer(hydra.config_loader, master)
-        subject = of_sweep(overrides, compose, master) if folder is None else of_folder(folder, kept, damaged, overrides)
+        subject = (
+            of_sweep(overrides, compose, master) if folder is None else of_folder(folder, kept, damaged, overrides)
+        )
         found = read_results(subject.cells, subject.damaged, axis_columns(identity(compose(()), "")))
         defaults = {
             (regime, pretrain, method): compose((f"regime={regime}", f"pretrain={pretrain}", f"method={method}"))
