@@ -102,17 +102,18 @@ def config_of(*overrides: str) -> Config:
 
 @cache
 def _composer() -> Composer:
+    """One for all tests: what it has composed before does not show, but what it gives is not to be changed."""
     return Composer(*loader_and_master())
 
 
 def cells_of(*arguments: str) -> list[Cell]:
-    """The cells that a command line with these arguments asks for."""
-    return request_of(*arguments).cells
+    """The cells that a command line with these arguments asks for; they may be changed."""
+    return deepcopy(request_of(*arguments).cells)
 
 
 def request_of(*arguments: str, sweeps: Path = SWEEPS) -> Request:
     """What a command line with these arguments asks for, with the sweep files of this folder."""
-    return expand(arguments, *loader_and_master(), sweeps)
+    return expand(arguments, _composer(), sweeps)
 
 
 @cache

@@ -1,10 +1,14 @@
-"""`train.py` as a user starts it: a process with tiny networks, and what it leaves on the disk."""
+"""Commands as a user starts them, with tiny networks, and what they leave on the disk."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 
@@ -29,13 +33,31 @@ MINUTES = 60.0
 Process = subprocess.CompletedProcess[str]
 
 
+def environment() -> dict[str, str]:
+    """This process's, without what would change what a command does."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
+
+
+def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
+    """A command of `scarf_lightning.running.commands` in this process, which has imported all that it needs."""
+    out, err = StringIO(), StringIO()
+    with (
+        chdir(cwd),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(sys, "argv", [f"{command.__name__}.py", *arguments]),
+        patch.dict(os.environ, environment(), clear=True),
+    ):
+        status = command()
+    return Process(arguments, status, out.getvalue(), err.getvalue())
+
+
 def started(*overrides: str, cwd: Path, python_options: tuple[str, ...] = (), **how: Any) -> subprocess.Popen[str]:
     """`train.py`, running in a process group of its own."""
-    given = {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
     return subprocess.Popen(
         [sys.executable, *python_options, str(ROOT / "train.py"), *overrides],
         cwd=cwd,
-        env=given,
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

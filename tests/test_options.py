@@ -22,7 +22,7 @@ def wdbc() -> Table:
     return WdbcSource().load()
 
 
-@pytest.fixture(params=["wdbc", "mixed_table"])
+@pytest.fixture(params=["mixed_table", pytest.param("wdbc", marks=pytest.mark.slow)])
 def table(request: pytest.FixtureRequest) -> Table:
     found: Table = request.getfixturevalue(request.param)
     return found

@@ -1,21 +1,22 @@
-"""`report.py` as a user starts it: a process, its output, what it leaves on the disk."""
+"""`report.py`: its output, what it leaves on the disk; once as a user starts it, else in this process."""
 
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scarf_lightning.results import CellStore, identity
+from scarf_lightning.running import commands
 from tests.cells import OF_WDBC, finish, some_config, some_record
 from tests.composing import ROOT, cells_of
+from tests.processes import Process, here
 from tests.report.store import fill_store
 
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "xgboost", "wandb"}
-
-Process = subprocess.CompletedProcess[str]
 
 
 def report(*arguments: str, cwd: Path, python_options: tuple[str, ...] = ()) -> Process:
@@ -27,6 +28,10 @@ def report(*arguments: str, cwd: Path, python_options: tuple[str, ...] = ()) -> 
         text=True,
         timeout=120,
     )
+
+
+def report_here(*arguments: str, cwd: Path) -> Process:
+    return here(commands.report, *arguments, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +64,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
 
 
 def test_the_answer_comes_first(half_finished: Path) -> None:
-    ran = report("sweeps=quick", "trials=2", "regime=full", "method=control", "out=page", cwd=half_finished)
+    ran = report_here("sweeps=quick", "trials=2", "regime=full", "method=control", "out=page", cwd=half_finished)
 
     assert ran.returncode == 0, ran.stderr
     html = (half_finished / "page" / "index.html").read_text(encoding="utf-8")
@@ -72,7 +77,7 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
 def test_everything_in_a_folder(tmp_path: Path) -> None:
     fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))
 
-    ran = report("results=mine", "test=corrected", "adjust=holm", "alpha=0.1", "nemenyi=true", cwd=tmp_path)
+    ran = report_here("results=mine", "test=corrected", "adjust=holm", "alpha=0.1", "nemenyi=true", cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
@@ -90,15 +95,15 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
 def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: Path) -> None:
     ids = fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))["dataset_id"].unique()
 
-    ran = report("results=mine", f"dataset=dataset-{ids[0]},dataset-{ids[2]}", "metric=log_loss", cwd=tmp_path)
+    ran = report_here("results=mine", f"dataset=dataset-{ids[0]},dataset-{ids[2]}", "metric=log_loss", cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
     assert "better log-loss" in ran.stdout.splitlines()[0]
-    wrong = report("results=mine", "dataset=iris", cwd=tmp_path)
+    wrong = report_here("results=mine", "dataset=iris", cwd=tmp_path)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("No cell has dataset=iris; dataset has: dataset-")
-    nothing = report("results=mine", "metric=brier_score", cwd=tmp_path)
+    nothing = report_here("results=mine", "metric=brier_score", cwd=tmp_path)
     assert (nothing.returncode, nothing.stderr) == (
         2,
         "No trial has the metric brier_score: it is younger than these results.\n",
@@ -112,6 +117,15 @@ register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda probabilities,
 """
 
 
+@pytest.fixture
+def metrics_of_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Those that the test registers are gone after it."""
+    monkeypatch.setattr("scarf_lightning.metrics._of_plugins", {})
+    yield
+    sys.modules.pop("my_metric", None)
+
+
+@pytest.mark.usefixtures("metrics_of_plugins")
 def test_the_plugins_that_the_cells_of_a_folder_name_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "my_metric.py").write_text(METRIC)
     for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
@@ -122,20 +136,20 @@ def test_the_plugins_that_the_cells_of_a_folder_name_are_loaded(tmp_path: Path) 
         record = some_record(range(4), pretrained=pretrain != "none")
         store.add(replace(record, rows=[row | {"worst": first + row["trial"] / 100} for row in record.rows]))
 
-    ran = report("results=mine", "metric=worst", cwd=tmp_path)
+    ran = report_here("results=mine", "metric=worst", cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith("SCARF helps on wdbc: +4.0000 better worst loss (")
     (tmp_path / "my_metric.py").unlink()
-    gone = report("results=mine", cwd=tmp_path)
+    gone = report_here("results=mine", cwd=tmp_path)
     assert gone.returncode == 2
     assert "my_metric" in gone.stderr
-    without = report("results=mine", "plugins=[]", cwd=tmp_path)
+    without = report_here("results=mine", "plugins=[]", cwd=tmp_path)
     assert without.returncode == 0
 
 
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
-    ran = report("sweeps=quick", cwd=tmp_path)
+    ran = report_here("sweeps=quick", cwd=tmp_path)
 
     assert ran.returncode == 1
     assert ran.stderr == "Nothing is finished yet: none of 21 cells has a trial; train them by `train.py` first.\n"
@@ -158,7 +172,7 @@ def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    ran = report(*arguments, cwd=tmp_path)
+    ran = report_here(*arguments, cwd=tmp_path)
 
     assert ran.returncode == 2
     assert ran.stdout == ""
@@ -166,12 +180,19 @@ def test_bad_input_is_answered_in_a_sentence(arguments: list[str], sentence: str
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_process_ends_with_the_status_and_the_sentence(tmp_path: Path) -> None:
+    ran = report("results=nowhere", cwd=tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(r"nowhere holds no results; .*\.\n", ran.stderr)
+
+
 def test_a_drawing_that_cannot_be_understood_is_named_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "title: Mine\ncells: [{dataset: wdbc}]\nreport: [{draw: win_matrix, title: A matrix}]\n", encoding="utf-8"
     )
 
-    ran = report("sweeps=./mine.yaml", cwd=tmp_path)
+    ran = report_here("sweeps=./mine.yaml", cwd=tmp_path)
 
     assert ran.returncode == 2
     assert ran.stderr == (
@@ -181,7 +202,7 @@ def test_a_drawing_that_cannot_be_understood_is_named_with_its_file(tmp_path: Pa
 
 
 def test_help_names_its_options(tmp_path: Path) -> None:
-    ran = report("--help", cwd=tmp_path)
+    ran = report_here("--help", cwd=tmp_path)
 
     assert ran.returncode == 0
     for option in ("sweeps=", "results=", "out=", "metric=", "rope=", "test=", "adjust=", "alpha=", "nemenyi="):

@@ -56,6 +56,13 @@ def test_the_stacks_contract_holds_as_promised_with_the_guard_and_without(guard:
 
 
 @pytest.mark.skipif(not torch.backends.mkl.is_available(), reason="this build of torch has no MKL")
-@pytest.mark.parametrize("before", ["", "torch.randn(300)", "import numpy; numpy.ones((9, 9)) @ numpy.ones((9, 9))"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "torch.randn(300)",
+        pytest.param("", marks=pytest.mark.slow),
+        pytest.param("import numpy; numpy.ones((9, 9)) @ numpy.ones((9, 9))", marks=pytest.mark.slow),
+    ],
+)
 def test_with_the_guard_products_are_exact_although_torch_was_imported_first(before: str) -> None:
     assert said_by(PROMISE.format(before=before)) == "exact"

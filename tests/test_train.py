@@ -1,4 +1,4 @@
-"""`train.py` as a user starts it: a process, its output, what it leaves on the disk."""
+"""`train.py`: its output, what it leaves on the disk; first as a user starts it, then in this process."""
 
 import json
 import re
@@ -13,7 +13,8 @@ from omegaconf import OmegaConf
 from safetensors.numpy import load_file
 
 from scarf_lightning.results import fingerprint, load
-from tests.processes import TIMES, TINY, Process, train, without_times
+from scarf_lightning.running import commands
+from tests.processes import TIMES, TINY, Process, here, train, without_times
 from tests.promises import is_exact
 from tests.storing import one_overflows
 
@@ -26,6 +27,11 @@ def imported(ran: Process) -> set[str]:
     names = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
     assert "hydra" in names
     return names
+
+
+def warned(ran: Process) -> list[str]:
+    """What such a process says on stderr beside its imports."""
+    return [line for line in ran.stderr.splitlines() if not line.startswith("import time:")]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -44,7 +50,7 @@ class Run:
 def first(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A cell of two trials, trained in a folder that is not the repository. Nobody changes it."""
     cwd = tmp_path_factory.mktemp("first")
-    return Run(cwd, train("trials=2", *TINY, cwd=cwd))
+    return Run(cwd, train("trials=2", *TINY, cwd=cwd, python_options=("-X", "importtime")))
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +58,14 @@ def extended(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The same cell in a copy of the folder, asked for with three trials."""
     cwd = tmp_path_factory.mktemp("extended")
     shutil.copytree(first.cwd, cwd, dirs_exist_ok=True)
-    return Run(cwd, train("trials=3", *TINY, cwd=cwd))
+    return Run(cwd, here(commands.train, "trials=3", *TINY, cwd=cwd))
 
 
 def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None:
     cwd, ran = first.cwd, first.ran
 
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
+    assert warned(ran) == []
     lines = [line.strip() for line in ran.stdout.splitlines() if line.strip()]
     axes = (
         "dataset=wdbc, regime=full, scaling=zscore, pretrain=scarf, corruption=marginal, selection=exact, views=one, "
@@ -86,6 +92,11 @@ def test_a_plain_run_prints_the_cells_table_and_nothing_else(first: Run) -> None
     ]
     assert [cells[1] for cells in table if "epochs" in cells[0]] == ["2", "2"]
     assert table[1][1] == f"{load(cwd / 'results')['accuracy'].mean():.4f}"
+
+
+def test_without_a_logger_none_is_imported(first: Run) -> None:
+    assert "pytorch_lightning" in imported(first.ran)
+    assert not imported(first.ran) & {"wandb", "tensorboard", "scarf_lightning.loggers"}
 
 
 def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
@@ -169,7 +180,7 @@ def test_a_finished_cell_is_shown_again_and_nothing_heavy_is_imported(first: Run
 
     assert ran.returncode == 0
     assert not imported(ran) & HEAVY
-    assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
+    assert warned(ran) == []
     heading, *rest = ran.stdout.splitlines()
     heading_before, *rest_before = first.ran.stdout.splitlines()
     assert heading == re.sub(r"\(\w+\)$", "(finished already)", heading_before)
@@ -193,7 +204,9 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
 def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_after_the_other(
     extended: Run, tmp_path: Path
 ) -> None:
-    ran = train("trials=3", "finetune.learning_rate=1e12,0.001", "paths.results=at_once", *TINY, cwd=tmp_path)
+    asked = ("trials=3", "finetune.learning_rate=1e12,0.001", "paths.results=at_once", *TINY)
+
+    ran = here(commands.train, *asked, cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     frame = load(tmp_path / "at_once").sort_values(["finetune.learning_rate", "trial"], ignore_index=True)
@@ -216,7 +229,7 @@ def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_af
 
 
 def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
-    ran = train(*one_overflows(tmp_path), "trials=1", "paths.results=results", *TINY, cwd=tmp_path)
+    ran = here(commands.train, *one_overflows(tmp_path), "trials=1", "paths.results=results", *TINY, cwd=tmp_path)
 
     assert ran.returncode == 1
     assert "The numbers of column 'huge' overflow when they are averaged or scaled: they go up to 9e+200" in ran.stderr
@@ -225,7 +238,9 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
 
 
 def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_path: Path) -> None:
-    ran = train("trials=2", "regime=semi25,noise30", "fit_on=train", "pretrain=scarf", *TINY, cwd=tmp_path)
+    asked = ("trials=2", "regime=semi25,noise30", "fit_on=train", "pretrain=scarf", *TINY)
+
+    ran = here(commands.train, *asked, cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
     frame = load(tmp_path / "results")
@@ -255,7 +270,7 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
 
     assert ran.returncode == 0
     assert not imported(ran) & HEAVY
-    assert [line for line in ran.stderr.splitlines() if not line.startswith("import time:")] == []
+    assert warned(ran) == []
     assert shown in ran.stdout
     assert list(tmp_path.iterdir()) == []
 

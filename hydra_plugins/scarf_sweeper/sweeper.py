@@ -75,6 +75,7 @@ class ScarfSweeper(Sweeper):
         from scarf_lightning.console.screen import doing
 
         with doing("Importing the configuration"):
+            from scarf_lightning.sweeping.composer import Composer
             from scarf_lightning.sweeping.expand import expand
             from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
             from scarf_lightning.sweeping.launching import by
@@ -85,7 +86,8 @@ class ScarfSweeper(Sweeper):
         assert self._launcher is not None
         check_hydra(self.config.hydra)
         with doing("Reading the configuration"):
-            request = expand(arguments, self.hydra_context.config_loader, self.config, _sweeps_folder(self.config))
+            composer = Composer(self.hydra_context.config_loader, self.config)
+            request = expand(arguments, composer, _sweeps_folder(self.config))
         surveyed = run(request, by(self._launcher), self._launcher_name, conclude)
         remove_logs(self.config.hydra.launcher)
         return surveyed

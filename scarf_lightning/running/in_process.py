@@ -13,6 +13,7 @@ from ..config.hydra import hydra_started
 from ..errors import UsageError
 from ..folders import SWEEPS
 from ..sweeping.cell import distinct
+from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
 from ..sweeping.survey import Surveyed, survey
 from .job import train_job
@@ -78,7 +79,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
 
     given = overrides_of(asked, overrides)
     with hydra_started(named_plugins(given)) as hydra:
-        request = expand(given, hydra.config_loader, master_of(hydra), SWEEPS)
+        request = expand(given, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
     surveyed = survey(distinct(request.cells))
     rows = [
         {axis: value for axis, value in each.axes.items() if axis not in NO_AXES}

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_loader import ConfigLoader
 from omegaconf import DictConfig
 
 from ..config import load_plugins, named_plugins
@@ -148,9 +147,11 @@ def write(
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
-        loader, master = hydra.config_loader, master_of(hydra)
-        subject = of_sweep(overrides, loader, master) if folder is None else of_folder(folder, kept, damaged, overrides)
-        compose = Composer(loader, master)
+        master = master_of(hydra)
+        compose = Composer(hydra.config_loader, master)
+        subject = (
+            of_sweep(overrides, compose, master) if folder is None else of_folder(folder, kept, damaged, overrides)
+        )
         found = read_results(subject.cells, subject.damaged, axis_columns(identity(compose(()), "")))
         defaults = {
             (regime, pretrain, method): compose((f"regime={regime}", f"pretrain={pretrain}", f"method={method}"))
@@ -179,13 +180,13 @@ def write(
     return WrittenReport(index, made.answer, [*made.about, *made.warnings], subject.name, found, logger, made_by)
 
 
-def of_sweep(overrides: Sequence[str], loader: ConfigLoader, master: DictConfig) -> Subject:
+def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) -> Subject:
     """The cells of a sweep, narrowed by what else is given."""
     for override in overrides:
         key, sign, _ = override.partition("=")
         if not sign or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0] not in master:
             raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
-    request = expand(overrides, loader, master, SWEEPS)
+    request = expand(overrides, compose, SWEEPS)
     sweep = request.sweep
     if sweep is None:
         raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")

@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any
 
+from hydra._internal.config_repository import CachingConfigRepository
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.default_element import GroupDefault
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
+from hydra.plugins.config_source import ConfigResult
 from omegaconf import DictConfig, OmegaConf
 
 from ..config import Config, read
@@ -40,6 +45,16 @@ class Composed:
     referred: set[str]
 
 
+class FilesReadOnce(CachingConfigRepository):
+    """Hydra's repository of configuration files, which it would read again for each composition."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FilesReadOnce":
+        return self  # Hydra composes with a copy of its loader's, of which it keeps nothing
+
+    def load_config(self, config_path: str) -> ConfigResult | None:
+        return deepcopy(super().load_config(config_path=config_path))
+
+
 class Composer:
     """Composes cells. In full that takes a tenth of a second each, and a sweep is a product of few choices, so what
     they have in common is composed once: overrides that change no section in common, and none that another section
@@ -51,8 +66,9 @@ class Composer:
     """
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
-        self._loader, self._master = loader, master
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
+        self._loader, self._master = copy(loader), master
+        self._loader.repository = FilesReadOnce(self._repository)  # type: ignore[attr-defined]
         self._composed = cache(self._compose)
         self._option = cache(self._read_option)
         self._changed_by = cache(self._find_changed)
@@ -61,6 +77,10 @@ class Composer:
     def _bare(self) -> DictConfig:
         """What Hydra composes where nothing is asked."""
         return self._loader.load_sweep_config(self._master, [])
+
+    def parse(self, overrides: Sequence[str]) -> list[Override]:
+        """Overrides as Hydra reads them; a pattern in them stands for the options that there are."""
+        return OverridesParser.create(config_loader=self._loader).parse_overrides(list(overrides))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from omegaconf import DictConfig
 
 from ..config import Config, check_combination, unused_options
 from ..errors import UsageError
@@ -42,7 +40,7 @@ class Request:
     usual: Mapping[str, Any] = field(default_factory=dict)
 
 
-def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, sweeps: Path) -> Request:
+def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Request:
     """Every combination of the swept overrides, each composed and checked.
 
     A product may hold cells that cannot be, as ``pretrain=none,scarf method=control,xgboost`` does: they are left out,
@@ -52,25 +50,22 @@ def expand(arguments: Sequence[str], loader: ConfigLoader, master: DictConfig, s
 
     Args:
         arguments: overrides.
-        loader: Hydra's.
-        master: the configuration that Hydra made of the command line.
+        composer: of the configuration that Hydra made of the command line.
         sweeps: the folder of sweep files.
 
     Raises:
         UsageError: a list of all that is wrong; nothing has been trained.
     """
-    parser = OverridesParser.create(config_loader=loader)
-    given = parser.parse_overrides(list(arguments))
+    given = composer.parse(arguments)
     _refuse_sweeping_the_run(given)
     sweep = _sweep_file(given, sweeps)
     blocks = [given]
     if sweep is not None:
         set_here = {_axis(override) for override in given}
-        parsed = [parser.parse_overrides(block) for block in sweep.blocks()]
+        parsed = [composer.parse(block) for block in sweep.blocks()]
         blocks = [[*(o for o in block if _axis(o) not in set_here), *given] for block in parsed]
 
     combinations = list(dict.fromkeys(itertools.chain.from_iterable(map(_product, blocks))))
-    composer = Composer(loader, master)
     cells, problems, illegal = [], [], []
     for overrides in combinations:
         named = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""

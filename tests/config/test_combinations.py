@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
@@ -334,8 +335,16 @@ class TestCanonical:
         assert "split" not in canonical(config_of())
         assert canonical(config_of("split=group", "split.column=who"))["split"] == {"name": "group"}
 
-    @pytest.mark.parametrize("method", names("method"))
-    @pytest.mark.parametrize("pretrain", names("pretrain"))
+    @pytest.mark.parametrize(
+        ("method", "pretrain"),
+        [
+            pytest.param(
+                *(method, pretrain),
+                marks=() if pretrain == "none" or method in ("control", "cotrain") else pytest.mark.slow,
+            )
+            for method, pretrain in itertools.product(names("method"), names("pretrain"))
+        ],
+    )
     def test_what_a_cell_does_not_use_is_null_and_the_rest_is_kept(self, method: str, pretrain: str) -> None:
         config = config_of(f"method={method}", f"pretrain={pretrain}", "network.encoder.width=8")
         unused = unused_options(config)

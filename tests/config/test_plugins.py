@@ -11,7 +11,8 @@ from scarf_lightning.config.plugins import load_plugins, plugin_hashes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import fingerprint, identity
 from scarf_lightning.sweeping.composer import Composer
-from tests.composing import cells_of, composed
+from scarf_lightning.sweeping.expand import expand
+from tests.composing import SWEEPS, composed, loader_and_master
 
 MODULE = """
 from dataclasses import dataclass
@@ -89,5 +90,5 @@ def test_a_configuration_file_cannot_name_one(plugin: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(Composer, "_compose", with_a_plugin)
     with pytest.raises(UsageError, match="plugins may be named on the command line only"):
-        cells_of("trainer=auto")
-    assert cells_of(f"plugins=[{plugin.stem}]")
+        expand(["trainer=auto"], Composer(*loader_and_master()), SWEEPS)
+    assert expand([f"plugins=[{plugin.stem}]"], Composer(*loader_and_master()), SWEEPS).cells

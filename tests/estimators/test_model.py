@@ -2,6 +2,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+import scarf_lightning
 from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.engine.hardware import Hardware
@@ -33,6 +35,13 @@ def in_the_stack(trained: OfACell) -> tuple[Floats, Floats, Floats]:
     weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder") if parts.pretext else None
     outcome = parts.method.run(stack, Supervision(config.finetune, weights))
     return stack.table.values, stack.data.test, outcome.probabilities
+
+
+def predicted_here(models: dict[str, Model], rows: pd.DataFrame, folder: Path) -> dict[str, Floats]:
+    """What each model gives the rows once it was saved and loaded."""
+    for name, model in models.items():
+        model.save(folder / name)
+    return {name: load_model(folder / name).predict_proba(rows) for name in models}
 
 
 def predicted_elsewhere(models: dict[str, Model], rows: pd.DataFrame, folder: Path) -> dict[str, Floats]:
@@ -63,21 +72,24 @@ BESIDE = {
 
 
 @pytest.mark.parametrize(
-    "chosen",
+    ("chosen", "predicted"),
     [
-        ("mlp", "by_trial", "codes", "fewer_indicators"),
-        pytest.param((*names("network"), *BESIDE), marks=pytest.mark.slow),
+        (("mlp", "by_trial", "codes", "fewer_indicators"), predicted_here),
+        pytest.param((*names("network"), *BESIDE), predicted_elsewhere, marks=pytest.mark.slow),
     ],
-    ids=["one", "every"],
+    ids=["some, loaded", "every, in another process"],
 )
-def test_a_network_gives_what_it_gave_in_the_stack_and_again_in_another_process(
-    chosen: tuple[str, ...], train_on: TrainOn, tmp_path: Path
+def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
+    chosen: tuple[str, ...],
+    predicted: Callable[[dict[str, Model], pd.DataFrame, Path], dict[str, Floats]],
+    train_on: TrainOn,
+    tmp_path: Path,
 ) -> None:
     cells = {name: train_on(*BESIDE.get(name, (f"network={name}",))) for name in chosen}
     models = {name: cell.model for name, cell in cells.items()}
     rows = next(iter(cells.values())).rows
 
-    elsewhere = predicted_elsewhere(models, rows, tmp_path)
+    again = predicted(models, rows, tmp_path)
 
     for name, cell in cells.items():
         values, test, expected = in_the_stack(cell)
@@ -86,7 +98,7 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_in_another_process(
             np.testing.assert_allclose(given, expected[trial], atol=1e-6, err_msg=name)
         by_trial = models[name].probabilities(values)
         assert np.ptp(by_trial, axis=0).max() > 1e-3, "the trials' networks differ"
-        np.testing.assert_allclose(elsewhere[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
+        np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
 
 
 def test_the_most_probable_class_is_predicted(scarf: OfACell) -> None:
@@ -216,8 +228,10 @@ class TestFolder:
 
 
 def test_the_package_offers_it_without_importing_torch() -> None:
-    code = "import sys, scarf_lightning; assert 'torch' not in sys.modules; scarf_lightning.load_model"
+    code = "import sys, scarf_lightning; assert 'load_model' in dir(scarf_lightning); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+    assert scarf_lightning.load_model is load_model
 
 
 def test_a_model_that_travelled_needs_no_results(scarf: OfACell, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ SMALL: dict[str, Any] = {
 OF_CLASSES = SMALL | {
     "network.head.width": 16,
     "finetune.batch_size": 16,
-    "finetune.max_epochs": 40,
+    "finetune.max_epochs": 12,
+    "finetune.learning_rate": 0.01,
     "finetune.patience": None,
 }
 EXPECTED = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from omegaconf import open_dict
 
@@ -32,7 +32,7 @@ SETTINGS = [
     ("paths.results=${dataset.name}",),
     ("dataset.name=mine",),
 ]
-DATASETS = ["wdbc", "cc18-phoneme", UNSCALED[0]]
+DATASETS = [UNSCALED[0], *(pytest.param(name, marks=pytest.mark.slow) for name in ("wdbc", "cc18-phoneme"))]
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +167,13 @@ VALUES = {
 
 
 @st.composite
-def anything(draw: st.DrawFn) -> tuple[int, tuple[str, ...]]:
-    """One of the configurations, and overrides of it in any order."""
+def any_overrides(draw: st.DrawFn) -> tuple[str, ...]:
+    """In any order."""
     keys = draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=5, unique=True))
-    return draw(st.integers(0, len(REFERRING) - 1)), tuple(
-        f"{key}={draw(st.sampled_from(VALUES[key]))}" for key in keys
-    )
+    return tuple(f"{key}={draw(st.sampled_from(VALUES[key]))}" for key in keys)
 
 
-def is_what_hydra_composes(drawn: tuple[int, tuple[str, ...]]) -> None:
-    variant, overrides = drawn
+def is_what_hydra_composes(variant: int, overrides: tuple[str, ...]) -> None:
     conf = conf_that_refers(variant)
     composer, (loader, _) = composer_of(conf), loader_and_master(conf)
     try:
@@ -210,17 +207,24 @@ def composer_of(conf: Path) -> Composer:
     return Composer(*loader_and_master(conf))
 
 
-@settings(max_examples=10)
-@given(anything())
-def test_sections_that_refer_to_each_other_are_what_hydra_composes(drawn: tuple[int, tuple[str, ...]]) -> None:
-    is_what_hydra_composes(drawn)
+@settings(max_examples=5)
+@given(st.integers(0, len(REFERRING) - 1), any_overrides())
+def test_sections_that_refer_to_each_other_are_what_hydra_composes(variant: int, overrides: tuple[str, ...]) -> None:
+    is_what_hydra_composes(variant, overrides)
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
-@given(anything())
-def test_any_overrides_and_references_give_what_hydra_gives(drawn: tuple[int, tuple[str, ...]]) -> None:
-    is_what_hydra_composes(drawn)
+@pytest.mark.parametrize("variant", range(len(REFERRING)))
+def test_any_overrides_and_references_give_what_hydra_gives(variant: int) -> None:
+    """2,000 draws, others for each of the configurations."""
+
+    @seed(variant)
+    @settings(max_examples=2000 // len(REFERRING))
+    @given(any_overrides())
+    def check_drawn(overrides: tuple[str, ...]) -> None:
+        is_what_hydra_composes(variant, overrides)
+
+    check_drawn()
 
 
 @pytest.mark.slow

@@ -22,6 +22,10 @@ METHODS = {
 }
 
 
+def slowly(*methods: str) -> list[Any]:
+    return [pytest.param(method, marks=pytest.mark.slow) for method in methods]
+
+
 @pytest.fixture(scope="module")
 def trees(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """A table made like OpenML's eucalyptus: 700 rows, five classes, numbers and categories with gaps."""
@@ -51,7 +55,7 @@ def assert_equal(results: Path, others: Path) -> None:
 
 
 @pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["control", *slowly("scarf", "tri_train")])
 def test_stacks_of_one_seven_and_auto_leave_the_same_numbers(method: str, trees: list[str], tmp_path: Path) -> None:
     for size in (1, 7, "auto"):
         stored(tmp_path / str(size), *trees, *METHODS[method], "trials=9", f"trainer.trials_per_stack={size}")
@@ -78,7 +82,7 @@ def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], l
     return seen
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["scarf", *slowly("control", "tri_train")])
 def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     method: str, trees: list[str], tmp_path: Path, trained_together: list[tuple[list[int], list[int]]]
 ) -> None:

@@ -25,9 +25,11 @@ from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results import KnownData, known_data, load, note_data
+from scarf_lightning.running import commands
 from scarf_lightning.sweeping.expand import Request
 from scarf_lightning.sweeping.run import run
 from tests.composing import ROOT, cells_of
+from tests.processes import here
 
 ROWS = 12
 LABELS = ["no", "yes", "no"] * 4
@@ -841,14 +843,7 @@ def test_a_typical_file_trains(typical: pd.DataFrame, tmp_path: Path) -> None:
     overrides = ["dataset=csv", "dataset.path=houses.csv", "dataset.target=risk", "dataset.categorical=[rooms]"]
     tiny = ["trials=1", "pretrain.max_epochs=1", "finetune.max_epochs=1", "trainer=cpu"]
 
-    ran = subprocess.run(
-        [sys.executable, str(ROOT / "train.py"), *overrides, *tiny],
-        cwd=tmp_path,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    ran = here(commands.train, *overrides, *tiny, cwd=tmp_path)
 
     assert ran.returncode == 0
     assert ran.stderr.startswith("houses.csv: 60 rows, 6 columns beside the target, 6 columns for 2 classes\n")
