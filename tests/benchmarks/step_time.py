@@ -4,10 +4,9 @@
 
 One CPU thread; heads of two layers, batch 128. All take turns, so that the machine's other work meets them alike; what
 is reported is the ratio within each turn. The hand-written loop is the one that the tests hold the stack to
-(`tests/reference.py`), with PyTorch's fused Adam and, where it is not the MLP, the plain network of
-one trial; dropout is off. The floor is what the loop multiplies in one step, and no more: the same
-products, called again on the same tensors. The package ts3l, where it is importable, pre-trains the MLP by its own
-dataset, module and loss.
+(`tests/reference.py`), with PyTorch's fused Adam and, where it is not the MLP, the plain network of one trial; dropout
+is off. The floor is what the loop multiplies in one step, and no more: the same products, called again on the same
+tensors. The package ts3l, where it is importable, pre-trains the MLP by its own dataset, module and loss.
 """
 
 import argparse
