@@ -35,8 +35,11 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 def import_seconds(turns: int) -> float:
     """What a fresh process needs to import all that training needs."""
-    command = "import time; started = time.perf_counter(); import scarf_lightning.training; print(time.perf_counter() - started)"
-    ran = (subprocess.run([sys.executable, "-c", command], capture_output=True, check=True) for _ in range(turns))
+    imports = "started = time.perf_counter(); import scarf_lightning.training; print(time.perf_counter() - started)"
+    ran = (
+        subprocess.run([sys.executable, "-c", f"import time; {imports}"], capture_output=True, check=True)
+        for _ in range(turns)
+    )
     return statistics.median(float(each.stdout) for each in ran)
 
 
