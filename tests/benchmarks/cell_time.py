@@ -47,7 +47,7 @@ def cell_seconds(turns: int) -> dict[str, float]:
     """Medians of a warm cell's parts, and of the ``whole``."""
     from scarf_lightning.data.sources import LastTable
     from scarf_lightning.engine.stack import Stack
-    from scarf_lightning.results import CellStore
+    from scarf_lightning.results import CellStore, PretrainingStore
     from scarf_lightning.running import in_process
     from scarf_lightning.running.job import train_job
     from scarf_lightning.training import phases, stack
@@ -57,7 +57,7 @@ def cell_seconds(turns: int) -> dict[str, float]:
         "pre-training": [(Stack, "pretrain")],
         "fine-tuning": [(Stack, "finetune")],
         "evaluation": [(Stack, "predict"), (stack, "classification_metrics")],
-        "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend")],
+        "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend"), (PretrainingStore, "add")],
     }
     turned: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), timing(timed) as seconds:
@@ -116,23 +116,20 @@ def peak_memory(dataset: str, openml: Path) -> float:
     return int(ran.stdout) / 2**20
 
 
-def rows(turns: int, openml: Path | None) -> list[str]:
-    """A Markdown table."""
+def rows(turns: int, openml: Path | None) -> Iterator[str]:
+    """A Markdown table, as it comes."""
+    yield f"| a warm cell of {TRIALS} trials, by part | s |"
+    yield "|---|---|"
+    yield f"| import, once a process | {import_seconds(turns):.2f} |"
     parts = cell_seconds(turns)
-    lines = [
-        f"| a warm cell of {TRIALS} trials, by part | s |",
-        "|---|---|",
-        f"| import, once a process | {import_seconds(turns):.2f} |",
-        *(f"| {part} | {seconds:.3f} |" for part, seconds in parts.items()),
-        f"| whole, beyond training | {parts['whole'] - parts['pre-training'] - parts['fine-tuning']:.3f} |",
-        "",
-        "| peak memory | GB |",
-        "|---|---|",
-    ]
+    yield from (f"| {part} | {seconds:.3f} |" for part, seconds in parts.items())
+    yield f"| whole, beyond training | {parts['whole'] - parts['pre-training'] - parts['fine-tuning']:.3f} |"
+    yield ""
+    yield "| peak memory | GB |"
+    yield "|---|---|"
     for dataset, name in LARGE.items():
         found = "no `--openml` named" if openml is None else f"{peak_memory(dataset, openml):.2f}"
-        lines.append(f"| {name} | {found} |")
-    return lines
+        yield f"| {name} | {found} |"
 
 
 def main() -> None:
@@ -140,7 +137,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="cells after the first (default 3)")
     parser.add_argument("--openml", type=Path, help="a cache of the OpenML client, for peak memory")
     asked = parser.parse_args()
-    print("\n".join(rows(asked.turns, asked.openml)))
+    for line in rows(asked.turns, asked.openml):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ taken within a turn, and medians over turns.
 
 import argparse
 import platform
+import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -24,31 +25,31 @@ SETTINGS = 29
 """Of each of the paper's datasets: some 2,000 finished cells."""
 
 
-def step(turns: int, openml: Path | None) -> list[str]:
+def step(turns: int, openml: Path | None) -> Iterator[str]:
     return step_time.rows([Case(*case[:2], phase, case[2]) for case in CASES for phase in PHASES], turns)
 
 
-def plan(turns: int, openml: Path | None) -> list[str]:
-    lines = ["| finished cells | ms a cell | whole process, s |", "|---|---|---|"]
+def plan(turns: int, openml: Path | None) -> Iterator[str]:
+    yield "| finished cells | ms a cell | whole process, s |"
+    yield "|---|---|---|"
     with tempfile.TemporaryDirectory() as folder:
         sweep, n_cells = skip_time.make(Path(folder), SETTINGS)
         for name, arguments in (("skipped", ()), ("planned", ("plan=true",))):
-            seconds = sorted(skip_time.run(sweep, n_cells, *arguments) for _ in range(turns))[turns // 2]
-            lines.append(f"| {n_cells:,} {name} | {1e3 * seconds / n_cells:.1f} | {seconds:.1f} |")
-    return lines
+            seconds = statistics.median(skip_time.run(sweep, n_cells, *arguments) for _ in range(turns))
+            yield f"| {n_cells:,} {name} | {1e3 * seconds / n_cells:.1f} | {seconds:.1f} |"
 
 
-def start(turns: int, openml: Path | None) -> list[str]:
-    lines = ["| started | first sign, s | whole process, s | of the processor, s |", "|---|---|---|---|"]
+def start(turns: int, openml: Path | None) -> Iterator[str]:
+    yield "| started | first sign, s | whole process, s | of the processor, s |"
+    yield "|---|---|---|---|"
     for name, arguments in start_time.COMMANDS.items():
         with tempfile.TemporaryDirectory() as folder:
             times = [start_time.measured(arguments, Path(folder)) for _ in range(turns)]
-        medians = (sorted(each)[turns // 2] for each in zip(*times, strict=True))
-        lines.append("| " + " | ".join([name, *(f"{seconds:.2f}" for seconds in medians)]) + " |")
-    return lines
+        medians = map(statistics.median, zip(*times, strict=True))
+        yield "| " + " | ".join([name, *(f"{seconds:.2f}" for seconds in medians)]) + " |"
 
 
-PARTS: dict[str, Callable[[int, Path | None], list[str]]] = {
+PARTS: dict[str, Callable[[int, Path | None], Iterator[str]]] = {
     "step": step,
     "cell": cell_time.rows,
     "plan": plan,
@@ -65,7 +66,9 @@ def main() -> None:
     prepare_process(threads=1)
     print(f"torch {torch.__version__}, Python {platform.python_version()}, {torch.backends.cpu.get_cpu_capability()}\n")
     for part in asked.parts:
-        print("\n".join(PARTS[part](asked.turns, asked.openml)), end="\n\n", flush=True)
+        for line in PARTS[part](asked.turns, asked.openml):
+            print(line, flush=True)
+        print()
 
 
 if __name__ == "__main__":
