@@ -30,10 +30,8 @@ docs: $(INSTALLED)
 	mv docs/.options.md docs/options.md
 
 benchmark: $(INSTALLED)
-	$(BIN)/python -m tests.benchmarks.step_time
+	$(BIN)/python -m tests.benchmarks.table
 	$(BIN)/python -m tests.benchmarks.network_time
-	$(BIN)/python -m tests.benchmarks.start_time
-	$(BIN)/python -m tests.benchmarks.skip_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
 	$(BIN)/python -m tests.benchmarks.verdict_calibration

@@ -1,8 +1,8 @@
 """Where the wall time of one cell goes, in a process that is warm: `python -m tests.benchmarks.cell_time [--turns N]`.
 
-A cell of five trials on the embedded table, pre-trained and fine-tuned for the usual number of epochs. The first cell
-warms the process up; each of the others has a seed of its own. Peak memory is that of a fresh process: thirty trials
-for one epoch each, where a folder of the OpenML client is named.
+A cell of five trials on the embedded table, pre-trained and fine-tuned for the usual number of epochs. The cells of one
+sweep are seeds; the first one warms the process up, and a cell lasts from the end of the one before it. Peak memory is
+that of a fresh process: thirty trials for one epoch of each phase, where a folder of the OpenML client is named.
 """
 
 import argparse
@@ -25,34 +25,57 @@ TRIALS = 5
 PARTS = ("data", "pre-training", "fine-tuning", "evaluation", "store", "all else")
 LARGE = {"cc18-cnae-9": "30 trials on 1468 (856 columns)", "cc18-connect-4": "30 trials on 40668 (67,557 rows)"}
 
+WATCH = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=sys.stderr)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+"""Runs a command and says the most kilobytes that it held."""
 
-def cell_seconds(turns: int) -> tuple[float, dict[str, float]]:
-    """Seconds to import what training needs, and medians of a warm cell's parts and ``whole``."""
-    started = time.perf_counter()
-    from scarf_lightning import run
+
+def import_seconds(turns: int) -> float:
+    """What a fresh process needs to import all that training needs."""
+    imports = "started = time.perf_counter(); import scarf_lightning.training; print(time.perf_counter() - started)"
+    ran = (
+        subprocess.run([sys.executable, "-c", f"import time; {imports}"], capture_output=True, check=True)
+        for _ in range(turns)
+    )
+    return statistics.median(float(each.stdout) for each in ran)
+
+
+def cell_seconds(turns: int) -> dict[str, float]:
+    """Medians of a warm cell's parts, and of the ``whole``."""
     from scarf_lightning.data.sources import LastTable
     from scarf_lightning.engine.stack import Stack
-    from scarf_lightning.results import CellStore
+    from scarf_lightning.results import CellStore, PretrainingStore
+    from scarf_lightning.running import in_process
+    from scarf_lightning.running.job import train_job
     from scarf_lightning.training import phases, stack
 
-    imported = time.perf_counter() - started
     timed = {
         "data": [(LastTable, "load"), (phases, "prepare_trials")],
         "pre-training": [(Stack, "pretrain")],
         "fine-tuning": [(Stack, "finetune")],
         "evaluation": [(Stack, "predict"), (stack, "classification_metrics")],
-        "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend")],
+        "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend"), (PretrainingStore, "add")],
     }
-    turned = []
+    turned: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), timing(timed) as seconds:
-        for seed in range(turns + 1):
-            seconds.clear()
-            started = time.perf_counter()
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                run([f"seed={seed}", f"trials={TRIALS}"])
-            whole = time.perf_counter() - started
+        before = time.perf_counter()
+
+        def timed_job(*args: Any) -> Any:
+            nonlocal before
+            came = train_job(*args)
+            whole, before = time.perf_counter() - before, time.perf_counter()
             turned.append({**seconds, "all else": whole - sum(seconds.values()), "whole": whole})
-    return imported, {part: statistics.median(turn[part] for turn in turned[1:]) for part in (*PARTS, "whole")}
+            seconds.clear()
+            return came
+
+        seeds = ",".join(map(str, range(turns + 1)))
+        silence, ours = io.StringIO(), patch.object(in_process, "train_job", timed_job)
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), ours:
+            in_process.run([f"seed={seeds}", f"trials={TRIALS}"])
+    return {part: statistics.median(turn[part] for turn in turned[1:]) for part in (*PARTS, "whole")}
 
 
 @contextlib.contextmanager
@@ -79,39 +102,34 @@ def timing(timed: dict[str, list[tuple[Any, str]]]) -> Iterator[dict[str, float]
 
 def peak_memory(dataset: str, openml: Path) -> float:
     """Gigabytes of a process that trains thirty trials for one epoch of each phase, in stacks of ten."""
-    command = f"import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2); \
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    arguments = ("pretrain.max_epochs=1", "finetune.max_epochs=1", "trials=30", "trainer.trials_per_stack=10")
+    options = ("pretrain.max_epochs=1", "finetune.max_epochs=1", "trials=30", "trainer.trials_per_stack=10")
+    train = [sys.executable, str(ROOT / "train.py"), f"dataset={dataset}", f"paths.openml={openml.resolve()}", *options]
     with tempfile.TemporaryDirectory() as folder:
         ran = subprocess.run(
-            [sys.executable, "-c", command, sys.executable, str(ROOT / "train.py"), f"dataset={dataset}", *arguments]
-            + [f"paths.openml={openml.resolve()}"],
+            [sys.executable, "-c", WATCH, *train],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
             check=True,
         )
-    return int(ran.stdout.split()[-1]) / 2**20
+    return int(ran.stdout) / 2**20
 
 
-def rows(turns: int, openml: Path | None) -> list[str]:
-    """A Markdown table."""
-    imported, parts = cell_seconds(turns)
-    lines = [
-        f"| a warm cell of {TRIALS} trials, by part | s |",
-        "|---|---|",
-        f"| import, once a process | {imported:.2f} |",
-        *(f"| {part} | {seconds:.3f} |" for part, seconds in parts.items()),
-        f"| whole, beyond training | {parts['whole'] - parts['pre-training'] - parts['fine-tuning']:.3f} |",
-        "",
-        "| peak memory | GB |",
-        "|---|---|",
-    ]
+def rows(turns: int, openml: Path | None) -> Iterator[str]:
+    """A Markdown table, as it comes."""
+    yield f"| a warm cell of {TRIALS} trials, by part | s |"
+    yield "|---|---|"
+    yield f"| import, once a process | {import_seconds(turns):.2f} |"
+    parts = cell_seconds(turns)
+    yield from (f"| {part} | {seconds:.3f} |" for part, seconds in parts.items())
+    yield f"| whole, beyond training | {parts['whole'] - parts['pre-training'] - parts['fine-tuning']:.3f} |"
+    yield ""
+    yield "| peak memory | GB |"
+    yield "|---|---|"
     for dataset, name in LARGE.items():
         found = "no `--openml` named" if openml is None else f"{peak_memory(dataset, openml):.2f}"
-        lines.append(f"| {name} | {found} |")
-    return lines
+        yield f"| {name} | {found} |"
 
 
 def main() -> None:
@@ -119,7 +137,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=3, help="cells after the first (default 3)")
     parser.add_argument("--openml", type=Path, help="a cache of the OpenML client, for peak memory")
     asked = parser.parse_args()
-    print("\n".join(rows(asked.turns, asked.openml)))
+    for line in rows(asked.turns, asked.openml):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -4,17 +4,16 @@
 
 One CPU thread; heads of two layers, batch 128. All take turns, so that the machine's other work meets them alike; what
 is reported is the ratio within each turn. The hand-written loop is the one that the tests hold the stack to
-(`tests/reference.py`), with PyTorch's fused Adam and, where it is not the MLP, the plain network of
-one trial; dropout is off. The floor is what the loop multiplies in one step, and no more: the same
-products, called again on the same tensors. The package ts3l, where it is importable, pre-trains the MLP by its own
-dataset, module and loss.
+(`tests/reference.py`), with PyTorch's fused Adam and, where it is not the MLP, the plain network of one trial; dropout
+is off. The floor is what the loop multiplies in one step, and no more: the same products, called again on the same
+tensors. The package ts3l, where it is importable, pre-trains the MLP by its own dataset, module and loss.
 """
 
 import argparse
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -202,21 +201,18 @@ def measure(case: Case, turns: int) -> dict[str, Measured]:
     return {name: measured(name) for name in case.ways}
 
 
-def rows(cases: list[Case], turns: int) -> list[str]:
-    """A Markdown table."""
-    lines = [
-        "| phase | network | features | | ms a step and trial | over its products | over the loop (range) |",
-        "|---|---|---|---|---|---|---|",
-    ]
+def rows(cases: list[Case], turns: int) -> Iterator[str]:
+    """A Markdown table, as it comes."""
+    yield "| phase | network | features | | ms a step and trial | over its products | over the loop (range) |"
+    yield "|---|---|---|---|---|---|---|"
     for case in cases:
         for name, each in measure(case, turns).items():
-            lines.append(
+            yield (
                 f"| {case.phase} | {case.network} | {case.n_features} | {name} | {each.milliseconds:.2f} | "
                 f"{each.to_products:.2f} | {each.to_loop:.2f} ({each.least:.2f} to {each.most:.2f}) |"
             )
     if not importlib.util.find_spec("ts3l"):
-        lines.append("| pretrain | mlp | | ts3l | not installed | | |")
-    return lines
+        yield "| pretrain | mlp | | ts3l | not installed | | |"
 
 
 def main() -> None:
@@ -228,7 +224,8 @@ def main() -> None:
     asked = parser.parse_args()
     prepare_process(threads=1)
     cases = [Case(n, m, phase) for n in asked.networks for m in asked.features for phase in asked.phases]
-    print("\n".join(rows(cases, asked.turns)))
+    for line in rows(cases, asked.turns):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,75 @@
+"""What training, waiting and planning cost, as Markdown: `python -m tests.benchmarks.table [--parts PART ...]`.
+
+Its parts, each a module of this folder that also runs by itself: ``step`` (a training step over its products, over a
+hand-written loop and over ts3l), ``cell`` (the wall time of a cell by part, and peak memory), ``plan`` (planning and
+skipping finished cells) and ``start`` (what a user waits for). Steps are in processor time of one thread; ratios are
+taken within a turn, and medians over turns.
+"""
+
+import argparse
+import platform
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+
+from scarf_lightning.engine.hardware import prepare_process
+from tests.benchmarks import cell_time, skip_time, start_time, step_time
+from tests.benchmarks.step_time import PHASES, Case
+
+CASES = [("mlp", 10, 30), ("mlp", 60, 30), ("mlp", 800, 30), ("ft_transformer", 10, 10)]
+"""Networks, features, and how many steps are timed at once."""
+SETTINGS = 29
+"""Of each of the paper's datasets: some 2,000 finished cells."""
+
+
+def step(turns: int, openml: Path | None) -> Iterator[str]:
+    return step_time.rows([Case(*case[:2], phase, case[2]) for case in CASES for phase in PHASES], turns)
+
+
+def plan(turns: int, openml: Path | None) -> Iterator[str]:
+    yield "| finished cells | ms a cell | whole process, s |"
+    yield "|---|---|---|"
+    with tempfile.TemporaryDirectory() as folder:
+        sweep, n_cells = skip_time.make(Path(folder), SETTINGS)
+        for name, arguments in (("skipped", ()), ("planned", ("plan=true",))):
+            seconds = statistics.median(skip_time.run(sweep, n_cells, *arguments) for _ in range(turns))
+            yield f"| {n_cells:,} {name} | {1e3 * seconds / n_cells:.1f} | {seconds:.1f} |"
+
+
+def start(turns: int, openml: Path | None) -> Iterator[str]:
+    yield "| started | first sign, s | whole process, s | of the processor, s |"
+    yield "|---|---|---|---|"
+    for name, arguments in start_time.COMMANDS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            times = [start_time.measured(arguments, Path(folder)) for _ in range(turns)]
+        medians = map(statistics.median, zip(*times, strict=True))
+        yield "| " + " | ".join([name, *(f"{seconds:.2f}" for seconds in medians)]) + " |"
+
+
+PARTS: dict[str, Callable[[int, Path | None], Iterator[str]]] = {
+    "step": step,
+    "cell": cell_time.rows,
+    "plan": plan,
+    "start": start,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--turns", type=int, default=5, help="of each measurement (default 5)")
+    parser.add_argument("--openml", type=Path, help="a cache of the OpenML client, for peak memory")
+    asked = parser.parse_args()
+    prepare_process(threads=1)
+    print(f"torch {torch.__version__}, Python {platform.python_version()}, {torch.backends.cpu.get_cpu_capability()}\n")
+    for part in asked.parts:
+        for line in PARTS[part](asked.turns, asked.openml):
+            print(line, flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
