@@ -63,6 +63,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
     assert left == {"results", "reports"}
 
 
+@pytest.mark.slow
 def test_the_answer_comes_first(half_finished: Path) -> None:
     ran = report_here("sweeps=quick", "trials=2", "regime=full", "method=control", "out=page", cwd=half_finished)
 

@@ -87,7 +87,7 @@ def _when(record: dict[str, float]) -> tuple[float, float]:
         (None, Marginal(), "all", "32-true", "loss"),
         (Semi25(), Mean(), "train", "32-true", "error"),
         (Noise30(), Marginal(0.3), "train", "64-true", "loss"),
-        (None, Marginal(), "all", "bf16-mixed", "loss"),
+        pytest.param(None, Marginal(), "all", "bf16-mixed", "loss", marks=pytest.mark.slow),
     ],
 )
 def test_a_trial_alone_is_that_trial_among_ten(
@@ -117,9 +117,9 @@ def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: Make
 
 
 def test_five_and_five_are_ten(patients: Table, make_stack: MakeStack) -> None:
-    whole = train(make_stack(patients, range(10)), Marginal())
-    assert_same(train(make_stack(patients, range(5)), Marginal()), whole)
-    assert_same(train(make_stack(patients, range(5, 10)), Marginal()), whole)
+    whole = train(make_stack(patients, range(10)), Marginal(), max_epochs=15)
+    assert_same(train(make_stack(patients, range(5)), Marginal(), max_epochs=15), whole)
+    assert_same(train(make_stack(patients, range(5, 10)), Marginal(), max_epochs=15), whole)
 
 
 @pytest.mark.slow

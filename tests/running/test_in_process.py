@@ -12,8 +12,9 @@ from hydra.core.global_hydra import GlobalHydra
 import scarf_lightning
 from scarf_lightning import UnfinishedError, UsageError
 from scarf_lightning.report import drawings
+from scarf_lightning.running import commands
 from tests.composing import CONF
-from tests.processes import TIMES, TINY, train
+from tests.processes import TIMES, TINY, here
 from tests.storing import one_overflows
 
 TWO = ("corruption=mean,marginal", "trials=2", *TINY)
@@ -42,7 +43,7 @@ def test_the_trials_come_back_a_row_each(trained: tuple[Path, pd.DataFrame]) -> 
 
 
 def test_they_are_those_that_train_py_leaves(trained: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
-    ran = train("-m", *TWO, cwd=tmp_path)
+    ran = here(commands.train, "-m", *TWO, cwd=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     order = ["fingerprint", "trial"]

@@ -281,11 +281,11 @@ def test_the_same_settings_on_more_datasets_cost_nothing(made_in_full: list[tupl
 def test_a_product_of_options_costs_their_sum(made_in_full: list[tuple[str, ...]]) -> None:
     composer = Composer(*loader_and_master())
 
-    for rate in range(1, 7):
-        for temperature in range(1, 6):
+    for rate in range(1, 5):
+        for temperature in range(1, 4):
             composer(("dataset=wdbc", f"corruption.rate=0.{rate}", f"loss.temperature={temperature}"))
 
-    assert len(made_in_full) <= 1 + 6 + 5
+    assert len(made_in_full) <= 1 + 4 + 3
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

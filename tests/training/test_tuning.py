@@ -47,16 +47,17 @@ NETWORK = ("pretrain=scarf", "regime=few")
 
 @pytest.mark.parametrize("overrides", [("method=logistic",), NETWORK], ids=["logistic", "network"])
 def test_a_trial_is_tuned_alike_every_time_and_in_any_company(overrides: tuple[str, ...], wdbc: Table) -> None:
+    n = 2
     both, again, alone = (
-        tuned(wdbc, *overrides),
-        tuned(wdbc, *overrides),
-        tuned(wdbc, *overrides, trials=(1,)),
+        tuned(wdbc, *overrides, n=n),
+        tuned(wdbc, *overrides, n=n),
+        tuned(wdbc, *overrides, trials=(1,), n=n),
     )
 
     assert but_times(both.rows) == but_times(again.rows)
     assert but_times(both.tries) == but_times(again.tries)
     assert but_times(both.rows[1:]) == but_times(alone.rows)
-    assert but_times(both.tries[3:]) == but_times(alone.tries)
+    assert but_times(both.tries[n:]) == but_times(alone.tries)
 
 
 def test_the_first_try_is_the_cells_own_and_what_is_chosen_trains_to_the_same_numbers(wdbc: Table) -> None:
