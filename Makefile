@@ -11,10 +11,10 @@ ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
 
 test: $(INSTALLED)
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 test-all: $(INSTALLED)
-	$(BIN)/pytest -q -n 2 -m "$(ALL_MARKS)"
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "$(ALL_MARKS)"
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .
