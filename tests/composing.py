@@ -18,7 +18,7 @@ from scarf_lightning.config.facts import facts
 from scarf_lightning.config.registry import options
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
-from scarf_lightning.sweeping.expand import Request, expand
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -111,7 +111,7 @@ def cells_of(*arguments: str) -> list[Cell]:
     return deepcopy(request_of(*arguments).cells)
 
 
-def request_of(*arguments: str, sweeps: Path = SWEEPS) -> Request:
+def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
     """What a command line with these arguments asks for, with the sweep files of this folder."""
     return expand(arguments, _composer(), sweeps)
 

@@ -16,8 +16,8 @@ from omegaconf import DictConfig
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scarf_lightning.sweeping.expand import Request
-    from scarf_lightning.sweeping.survey import Surveyed
+    from scarf_lightning.sweeping.expand import ExpandedSweep
+    from scarf_lightning.sweeping.survey import SurveyedCell
 
 EXTRAS = {
     "joblib": ("hydra_joblib_launcher", "joblib"),
@@ -93,7 +93,7 @@ class ScarfSweeper(Sweeper):
         return surveyed
 
 
-def conclude(request: "Request", surveyed: "Sequence[Surveyed]") -> list[str]:
+def conclude(request: "ExpandedSweep", surveyed: "Sequence[SurveyedCell]") -> list[str]:
     """What the end of a run says; pandas is imported only then."""
     from scarf_lightning.report.ending import answer_of_run
 

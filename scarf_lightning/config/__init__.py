@@ -2,7 +2,7 @@
 
 from .combinations import canonical, check_combination, unused_options
 from .offer import offer
-from .parts import Parts, build_parts
+from .parts import CellParts, build_parts
 from .plugins import load_plugins, named_plugins, plugin_hashes
 from .resolvers import register_resolvers
 from .schema import Config, read
@@ -10,8 +10,8 @@ from .schema import Config, read
 register_resolvers()
 
 __all__ = [
+    "CellParts",
     "Config",
-    "Parts",
     "build_parts",
     "canonical",
     "check_combination",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Parts:
+class CellParts:
     """What a cell is made of; without pre-training there is no pretext."""
 
     regime: "Regime"
@@ -35,7 +35,7 @@ class Parts:
     pretext: "Pretext | None"
 
 
-def build_parts(config: Config) -> Parts:
+def build_parts(config: Config) -> CellParts:
     """Construct each part; imports torch.
 
     Raises:
@@ -63,7 +63,7 @@ def build_parts(config: Config) -> Parts:
             "pretext": _pretext(config, chosen, "cotrain", asked.corruption, asked.loss, "cotrain."),
             "weight": asked.weight,
         }
-    return Parts(
+    return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
         scaling=build("scaling", config.scaling),

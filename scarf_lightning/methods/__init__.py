@@ -1,5 +1,5 @@
 """What wraps the supervised fit: one module a method."""
 
-from .base import Method, Outcome, RaggedMethod, SingleFitMethod, Supervision
+from .base import Method, MethodResult, RaggedMethod, SingleFitMethod, SupervisedPhase
 
-__all__ = ["Method", "Outcome", "RaggedMethod", "SingleFitMethod", "Supervision"]
+__all__ = ["Method", "MethodResult", "RaggedMethod", "SingleFitMethod", "SupervisedPhase"]

@@ -19,7 +19,7 @@ from ..settings import FitSettings
 
 
 @dataclass(frozen=True)
-class Supervision:
+class SupervisedPhase:
     """What a cell gives its method: how to train, and the weights of a pre-trained f, where there is one."""
 
     settings: FitSettings
@@ -31,7 +31,7 @@ class Supervision:
         """One supervised fit, from the pre-trained weights where there are any; ``number`` tells it from others."""
         return stack.finetune(self.settings, examples, self.pretrained, make=make, number=number)
 
-    def of(self, position: int) -> "Supervision":
+    def of(self, position: int) -> "SupervisedPhase":
         """That of the trial at this position, alone."""
         if self.pretrained is None:
             return self
@@ -39,7 +39,7 @@ class Supervision:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MethodResult:
     """What came of a method.
 
     **Shape.** ``probabilities`` of the classes on the test rows, float64 ``(T, n_test, C)``; ``fit`` is the final one,
@@ -54,14 +54,14 @@ class Outcome:
     diverged: NDArray[np.bool_]
 
     @classmethod
-    def of_fits(cls, probabilities: NDArray[np.float64], final: Fit, earlier: Sequence[Fit] = ()) -> "Outcome":
+    def of_fits(cls, probabilities: NDArray[np.float64], final: Fit, earlier: Sequence[Fit] = ()) -> "MethodResult":
         """An outcome of a final fit and those before it."""
         fits = np.full(len(probabilities), 1 + len(earlier))
         diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
         return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
 
     @classmethod
-    def join(cls, outcomes: Sequence["Outcome"]) -> "Outcome":
+    def join(cls, outcomes: Sequence["MethodResult"]) -> "MethodResult":
         """The outcomes of several stacks as one."""
         final = [outcome.fit for outcome in outcomes if outcome.fit is not None]
         return cls(
@@ -100,7 +100,7 @@ class Method(ABC):
     trains_each_alone: ClassVar[bool] = False
 
     @abstractmethod
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         """Train each trial of the stack and predict its test rows."""
 
 
@@ -108,9 +108,9 @@ class Method(ABC):
 class SingleFitMethod(Method):
     """A method of one fit on the labelled training rows."""
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        fit, classifier = supervision.fit(stack, self.examples(stack), self.module)
-        return Outcome.of_fits(stack.predict(classifier, stack.data.test), fit)
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
+        fit, classifier = phase.fit(stack, self.examples(stack), self.module)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit)
 
     def examples(self, stack: Stack) -> Examples:
         """What is trained on."""
@@ -127,10 +127,10 @@ class RaggedMethod(Method):
 
     trains_each_alone: ClassVar[bool] = True
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         positions = range(len(stack.data.trials))
-        return Outcome.join([self.run_one(stack.of(p), supervision.of(p)) for p in positions])
+        return MethodResult.join([self.run_one(stack.of(p), phase.of(p)) for p in positions])
 
     @abstractmethod
-    def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         """Train the one trial of the stack and predict its test rows."""

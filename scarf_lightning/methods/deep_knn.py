@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.stack import Stack
-from .base import Outcome, RaggedMethod, Supervision
+from .base import MethodResult, RaggedMethod, SupervisedPhase
 
 
 def agrees_with_neighbours(
@@ -40,14 +40,14 @@ class DeepKNN(RaggedMethod):
         if self.k < 1:
             raise ValueError(f"k must be at least 1, not {self.k}")
 
-    def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         rows, labels = stack.data.labelled, stack.data.labels
-        first, classifier = supervision.fit(stack, stack.labelled(), number=1)
+        first, classifier = phase.fit(stack, stack.labelled(), number=1)
         if first.diverged.all():
-            return Outcome.of_fits(stack.predict(classifier, stack.data.test), first)
+            return MethodResult.of_fits(stack.predict(classifier, stack.data.test), first)
         logits = stack.logits(classifier, rows)[0].cpu().numpy()
         kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.n_classes)
         if kept.sum() < 2:
             kept[:] = True
-        fit, classifier = supervision.fit(stack, stack.examples(rows[:, kept], labels[:, kept]))
-        return Outcome.of_fits(stack.predict(classifier, stack.data.test), fit, [first])
+        fit, classifier = phase.fit(stack, stack.examples(rows[:, kept], labels[:, kept]))
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit, [first])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.stack import Stack
-from .base import Method, Outcome, Supervision
+from .base import Method, MethodResult, SupervisedPhase
 
 
 @dataclass
@@ -15,8 +15,8 @@ class Distill(Method):
     name: ClassVar[str] = "distill"
     typical_fits: ClassVar[int] = 2
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
-        first, teacher = supervision.fit(stack, stack.labelled(), number=1)
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
+        first, teacher = phase.fit(stack, stack.labelled(), number=1)
         soft = stack.predict(teacher, stack.data.train)
-        fit, classifier = supervision.fit(stack, stack.examples(stack.data.train, soft))
-        return Outcome.of_fits(stack.predict(classifier, stack.data.test), fit, [first])
+        fit, classifier = phase.fit(stack, stack.examples(stack.data.train, soft))
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), fit, [first])

@@ -13,7 +13,7 @@ from ..engine.encoder import Encoder
 from ..engine.setup import FitSetup
 from ..engine.stack import Stack
 from ..settings import at_least, one_of, positive
-from .base import Method, Outcome, Supervision
+from .base import Method, MethodResult, SupervisedPhase
 
 
 @dataclass
@@ -34,9 +34,9 @@ class Probe(Method):
         positive(self, "C")
         at_least(self, "k", 1)
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         n_trials = len(stack.trials)
-        encoder = FitSetup(stack, supervision.settings, pretrained=supervision.pretrained).encoder()
+        encoder = FitSetup(stack, phase.settings, pretrained=phase.pretrained).encoder()
         train, test = (embed(stack, encoder, rows) for rows in (stack.data.labelled, stack.data.test))
         started = [time.perf_counter()]
         probabilities = np.zeros((*stack.data.test.shape, stack.table.n_classes))
@@ -50,7 +50,7 @@ class Probe(Method):
                 probabilities[position][:, present] = fitted.predict_proba(test[position])
             started.append(time.perf_counter())
         once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
-        return Outcome(probabilities, None, once, np.diff(started), never)
+        return MethodResult(probabilities, None, once, np.diff(started), never)
 
     def _classifier(self, n_rows: int) -> Any:
         from sklearn.linear_model import LogisticRegression

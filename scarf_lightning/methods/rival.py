@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..engine.stack import Stack
 from ..errors import UsageError
-from .base import Method, Outcome, Supervision
+from .base import Method, MethodResult, SupervisedPhase
 
 Floats = NDArray[np.float64]
 
@@ -49,9 +49,9 @@ class Rival(Method):
     stream: ClassVar[str] = "another library's classifier"
     """Its seed is of this one."""
 
-    def run(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         n_trials = len(stack.trials)
-        weights = stack.row_weights(supervision.settings)
+        weights = stack.row_weights(phase.settings)
         started = [time.perf_counter()]
         probabilities = np.zeros((*stack.data.test.shape, stack.table.n_classes))
         for position, trial in enumerate(stack.trials):
@@ -62,7 +62,7 @@ class Rival(Method):
             probabilities[position][:, classes] = self.predict(lesson) if len(classes) > 1 else 1
             started.append(time.perf_counter())
         once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
-        return Outcome(probabilities, None, once, np.diff(started), never)
+        return MethodResult(probabilities, None, once, np.diff(started), never)
 
     @abstractmethod
     def predict(self, lesson: Lesson) -> Floats:

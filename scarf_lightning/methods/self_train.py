@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.stack import Stack
-from .base import Outcome, RaggedMethod, Supervision
+from .base import MethodResult, RaggedMethod, SupervisedPhase
 from .pseudo_labels import PseudoLabels, check_pseudo_label_options
 
 
@@ -22,15 +22,15 @@ class SelfTrain(RaggedMethod):
     def __post_init__(self) -> None:
         check_pseudo_label_options(self.threshold, self.iterations)
 
-    def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         training = PseudoLabels.start(stack)
         earlier = []
         for iteration in range(1, self.iterations + 1):
             if len(training.unlabelled) == 0:
                 break
-            fit, classifier = supervision.fit(stack, training.examples(stack), number=iteration)
+            fit, classifier = phase.fit(stack, training.examples(stack), number=iteration)
             earlier.append(fit)
             probabilities = stack.predict(classifier, training.unlabelled[None])[0]
             training.add(probabilities.max(axis=1) > self.threshold, probabilities.argmax(axis=1))
-        final, classifier = supervision.fit(stack, training.examples(stack))
-        return Outcome.of_fits(stack.predict(classifier, stack.data.test), final, earlier)
+        final, classifier = phase.fit(stack, training.examples(stack))
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.test), final, earlier)

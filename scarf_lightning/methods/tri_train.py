@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..engine.stack import Stack
 from ..randomness import Purpose
-from .base import Outcome, RaggedMethod, Supervision
+from .base import MethodResult, RaggedMethod, SupervisedPhase
 from .pseudo_labels import PseudoLabels, check_pseudo_label_options
 
 MODELS = 3
@@ -48,7 +48,7 @@ class TriTrain(RaggedMethod):
     def __post_init__(self) -> None:
         check_pseudo_label_options(self.threshold, self.iterations)
 
-    def run_one(self, stack: Stack, supervision: Supervision) -> Outcome:
+    def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)
         sets = []
         for model in range(MODELS):
@@ -62,7 +62,7 @@ class TriTrain(RaggedMethod):
                 break
             predictions = []
             for model, training in enumerate(sets):
-                fit, classifier = supervision.fit(stack, training.examples(stack), number=MODELS * iteration + model)
+                fit, classifier = phase.fit(stack, training.examples(stack), number=MODELS * iteration + model)
                 fits.append(fit)
                 predictions.append(stack.predict(classifier, unlabelled[None])[0])
             for model, training in enumerate(sets):
@@ -72,8 +72,10 @@ class TriTrain(RaggedMethod):
                 training.add(agreed, one[left].argmax(axis=1))
         votes = []
         for model, training in enumerate(sets):
-            fit, classifier = supervision.fit(stack, training.examples(stack), number=model)
+            fit, classifier = phase.fit(stack, training.examples(stack), number=model)
             fits.append(fit)
             votes.append(stack.predict(classifier, stack.data.test)[0])
         final = fits[-MODELS]  # the first of the three stands for the final fit
-        return Outcome.of_fits(majority_vote(np.stack(votes))[None], final, [fit for fit in fits if fit is not final])
+        return MethodResult.of_fits(
+            majority_vote(np.stack(votes))[None], final, [fit for fit in fits if fit is not final]
+        )

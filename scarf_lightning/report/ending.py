@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from ..sweeping.expand import Request
-from ..sweeping.survey import Surveyed
+from ..sweeping.expand import ExpandedSweep
+from ..sweeping.survey import SurveyedCell
 from .commands import by_sweep
 from .comparisons import compare_all
 from .options import Options
-from .reading import WantedCell, results_of
+from .reading import ReportedCell, results_of
 from .sentences import headline, what_would_settle
 
 
-def answer_of_run(request: Request, surveyed: Sequence[Surveyed]) -> list[str]:
+def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
     """Sentences on what the cells of a run compare; none where they compare nothing.
 
     Args:
@@ -22,7 +22,7 @@ def answer_of_run(request: Request, surveyed: Sequence[Surveyed]) -> list[str]:
     if len(tried) < 2:
         return []
     wanted = [
-        WantedCell(each.axes, each.cell.config.dataset.id, None, each.cell.config.trials, None, each.cell.overrides)
+        ReportedCell(each.axes, each.cell.config.dataset.id, None, each.cell.config.trials, None, each.cell.overrides)
         for each in tried
     ]
     results = results_of(wanted, [each.rows for each in tried], usual=dict(request.usual))

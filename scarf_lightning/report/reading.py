@@ -26,7 +26,7 @@ SIZES = ("n_train", "n_test")
 
 
 @dataclass(frozen=True)
-class WantedCell:
+class ReportedCell:
     """A cell that a report is of.
 
     Args:
@@ -79,7 +79,7 @@ class CellResults:
 
 
 def read_results(
-    wanted: Sequence[WantedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
+    wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
 ) -> CellResults:
     """What the store has of these cells; records that cannot be used are named, and left out.
 
@@ -99,7 +99,7 @@ def read_results(
 
 
 def results_of(
-    wanted: Sequence[WantedCell],
+    wanted: Sequence[ReportedCell],
     found: Sequence[Sequence[Row]],
     damaged: dict[Path, str] | None = None,
     usual: Row | None = None,
@@ -131,7 +131,7 @@ def results_of(
     return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {})
 
 
-def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
+def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
     """All cells in a folder, each with the trials that it was asked for or has; and descriptions that cannot be read.
 
     Data of one name and different content are told apart by their hash.
@@ -157,16 +157,18 @@ def cells_of_folder(results: Path) -> tuple[list[WantedCell], dict[Path, str]]:
     for folder, cell in sorted(described, key=_place):
         name, data = cell["dataset"], cell["identity"]["data"]
         axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | axis_columns(cell["identity"])
-        wanted.append(WantedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"])))
+        wanted.append(
+            ReportedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"]))
+        )
     return wanted, damaged
 
 
-def plugins_of(cells: Sequence[WantedCell]) -> list[str]:
+def plugins_of(cells: Sequence[ReportedCell]) -> list[str]:
     """The modules that the cells' own commands named, without which their parts and metrics are not known."""
     return list(dict.fromkeys(name for cell in cells for name in named_plugins(cell.overrides)))
 
 
-def narrowed(cells: Sequence[WantedCell], conditions: Sequence[str]) -> list[WantedCell]:
+def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[ReportedCell]:
     """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
 
     Raises:

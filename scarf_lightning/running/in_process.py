@@ -15,7 +15,7 @@ from ..folders import SWEEPS
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
-from ..sweeping.survey import Surveyed, survey
+from ..sweeping.survey import SurveyedCell, survey
 from .job import train_job
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     return [override if "=" in override else f"sweeps={override}" for override in first] + list(more)
 
 
-def _trials(surveyed: Sequence[Surveyed]) -> "pd.DataFrame":
+def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
     """The rows of the trials that were asked for, in the order of the cells."""
     import pandas as pd
 

@@ -22,7 +22,7 @@ from ..report.commands import by_cells, by_sweep
 from ..report.defaults import default_drawings
 from ..report.drawings import Drawing, read_drawings
 from ..report.making import Report, make_report, write_report
-from ..report.reading import CellResults, WantedCell, cells_of_folder, narrowed, plugins_of, read_results
+from ..report.reading import CellResults, ReportedCell, cells_of_folder, narrowed, plugins_of, read_results
 from ..results import axis_columns, identity, read_failure
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
@@ -38,7 +38,7 @@ class Subject:
 
     name: str
     title: str
-    cells: list[WantedCell]
+    cells: list[ReportedCell]
     damaged: dict[Path, str] = field(default_factory=dict)
     drawings: Sequence[Drawing] = ()
     paper: str | None = None
@@ -200,18 +200,18 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     )
 
 
-def of_folder(folder: Path, cells: list[WantedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
+def of_folder(folder: Path, cells: list[ReportedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
     """The cells of a folder that have these options, and no file that says what to draw of them."""
     name = folder.resolve().name
     conditions = [override for override in overrides if not override.startswith("plugins=")]
     return Subject(name, " ".join(["Everything in", name, *conditions]), narrowed(cells, conditions), damaged)
 
 
-def wanted(cell: Cell) -> WantedCell:
+def wanted(cell: Cell) -> ReportedCell:
     """A cell of a sweep."""
     store = cell.store()
     failure = read_failure(cell.results, cell.key)
-    return WantedCell(
+    return ReportedCell(
         axes=cell.axes(),
         dataset_id=cell.config.dataset.id,
         folder=None if store is None else store.folder,

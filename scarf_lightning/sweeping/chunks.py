@@ -18,7 +18,7 @@ from ..results import folder_time
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell
 from .cost import CostModel, pretraining, supervised
-from .survey import Surveyed
+from .survey import SurveyedCell
 
 FOLDER = "chunks"
 MINUTES = {"submitit_slurm": 20.0}
@@ -36,7 +36,9 @@ class Chunk:
     seconds: float
 
 
-def make_chunks(waiting: Sequence[Surveyed], settings: ChunkSettings, model: CostModel, launcher: str) -> list[Chunk]:
+def make_chunks(
+    waiting: Sequence[SurveyedCell], settings: ChunkSettings, model: CostModel, launcher: str
+) -> list[Chunk]:
     """Deal cells out to jobs, those first that take longest.
 
     Cells that share a pre-training stay together, in the order they were asked for. With ``minutes`` such groups, those
@@ -54,7 +56,7 @@ def make_chunks(waiting: Sequence[Surveyed], settings: ChunkSettings, model: Cos
     return sorted(_at_most(max_jobs, chunks), key=lambda chunk: -chunk.seconds)
 
 
-def _groups(waiting: Sequence[Surveyed], model: CostModel) -> list[Chunk]:
+def _groups(waiting: Sequence[SurveyedCell], model: CostModel) -> list[Chunk]:
     """Cells by the pre-training that they share, by dataset; a cell without one is a group of its own."""
     groups: dict[tuple[str, str], Chunk] = {}
     for each in waiting:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..config.combinations import is_pretrained, method_facts
 from .cell import Cell
-from .survey import State, Surveyed
+from .survey import State, SurveyedCell
 
 TYPICAL_SIZE = (1000, 20)
 """Rows and columns of data that were never loaded and are none of the paper's."""
@@ -54,7 +54,7 @@ class CostModel:
         surveyed: cells; the finished ones among them correct the rule of thumb.
     """
 
-    def __init__(self, surveyed: Sequence[Surveyed]) -> None:
+    def __init__(self, surveyed: Sequence[SurveyedCell]) -> None:
         recorded = _recorded([each for each in surveyed if each.state is State.FINISHED])
         self._kinds = sorted({(phase.name, phase.kind) for phase, _ in recorded})
         self._weights = np.zeros(3 + len(self._kinds))
@@ -102,7 +102,7 @@ def size(cell: Cell) -> tuple[int, int]:
     return _published_sizes().get(cell.config.dataset.id or 0, TYPICAL_SIZE)
 
 
-def _recorded(finished: Sequence[Surveyed]) -> list[tuple[Phase, float]]:
+def _recorded(finished: Sequence[SurveyedCell]) -> list[tuple[Phase, float]]:
     """Phases with the mean seconds of their trials: the method of each cell, and each pre-training once, for its
     seconds are in the rows of all cells that start from it."""
     methods = [(supervised(each.cell), _mean(each.rows, "finetune_seconds")) for each in finished]

@@ -22,7 +22,7 @@ OF_OUR_SWEEPER = ("sweeps", "plan", "chunk.minutes", "chunk.max_jobs")
 
 
 @dataclass(frozen=True)
-class Request:
+class ExpandedSweep:
     """What a command line asks for.
 
     Attributes:
@@ -40,7 +40,7 @@ class Request:
     usual: Mapping[str, Any] = field(default_factory=dict)
 
 
-def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Request:
+def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> ExpandedSweep:
     """Every combination of the swept overrides, each composed and checked.
 
     A product may hold cells that cannot be, as ``pretrain=none,scarf method=control,xgboost`` does: they are left out,
@@ -93,10 +93,10 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Reques
         raise UsageError("\n".join(problems))
     left_out = tuple(dict.fromkeys(reason for _, reason in illegal))
     usual = axis_columns(identity(composer(()), "")) if len(cells) > 1 else {}
-    return Request(cells, sweep, left_out, tuple(arguments), usual)
+    return ExpandedSweep(cells, sweep, left_out, tuple(arguments), usual)
 
 
-def one_cell(overrides: Sequence[str], config: Config) -> Request:
+def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
     """The cell that a job is, where another sweeper than ours has composed it, or none.
 
     Raises:
@@ -113,7 +113,7 @@ def one_cell(overrides: Sequence[str], config: Config) -> Request:
     problems = problems or _refuse_unused(axes, [cell])
     if problems:
         raise UsageError("\n".join(problems))
-    return Request([cell])
+    return ExpandedSweep([cell])
 
 
 def _refuse_sweeping_the_run(given: Sequence[Override]) -> None:

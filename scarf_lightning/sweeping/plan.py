@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .cell import Cell
 from .cost import CostModel, pretraining, size, supervised
-from .survey import State, Surveyed
+from .survey import State, SurveyedCell
 
 HOUR = 3600.0
 
@@ -26,7 +26,7 @@ class Pretrainings:
 class Plan:
     """What there is to do."""
 
-    surveyed: Sequence[Surveyed]
+    surveyed: Sequence[SurveyedCell]
     states: Counter[State]
     n_trials_to_train: int
     pretrainings: Pretrainings
@@ -39,7 +39,7 @@ class Plan:
         return (self.pretrainings.seconds_to_train + self.supervised_seconds) / HOUR
 
 
-def make_plan(surveyed: Sequence[Surveyed]) -> Plan:
+def make_plan(surveyed: Sequence[SurveyedCell]) -> Plan:
     """Count what there is to do, and estimate it from what has been recorded; nothing is trained."""
     model = CostModel(surveyed)
     to_train = [each for each in surveyed if each.state is not State.FINISHED]
@@ -53,7 +53,7 @@ def make_plan(surveyed: Sequence[Surveyed]) -> Plan:
     )
 
 
-def core_hours(surveyed: Sequence[Surveyed]) -> list[float]:
+def core_hours(surveyed: Sequence[SurveyedCell]) -> list[float]:
     """What each cell is expected to take; a pre-training that several start from counts in the first of them."""
     model = CostModel(surveyed)
     seconds = [
@@ -66,7 +66,7 @@ def core_hours(surveyed: Sequence[Surveyed]) -> list[float]:
     return [each / HOUR for each in seconds]
 
 
-def _pretrainings(surveyed: Sequence[Surveyed], model: CostModel) -> Pretrainings:
+def _pretrainings(surveyed: Sequence[SurveyedCell], model: CostModel) -> Pretrainings:
     sharing = _sharing(surveyed)
     kept, to_train, seconds = 0, 0, 0.0
     for cells in sharing:
@@ -77,29 +77,29 @@ def _pretrainings(surveyed: Sequence[Surveyed], model: CostModel) -> Pretraining
     return Pretrainings(len(sharing), sum(len(cells) for cells in sharing), kept, to_train, seconds)
 
 
-def _sharing(surveyed: Sequence[Surveyed]) -> list[list[Surveyed]]:
+def _sharing(surveyed: Sequence[SurveyedCell]) -> list[list[SurveyedCell]]:
     """The cells that are pre-trained, those that start from the same pre-training together."""
-    sharing: dict[str, list[Surveyed]] = {}
+    sharing: dict[str, list[SurveyedCell]] = {}
     for each in surveyed:
         if key := each.cell.pretraining_key:
             sharing.setdefault(key, []).append(each)
     return list(sharing.values())
 
 
-def _to_train(cells: Sequence[Surveyed]) -> tuple[int, int]:
+def _to_train(cells: Sequence[SurveyedCell]) -> tuple[int, int]:
     """Of a pre-training: the trials that these cells still need, and how many of them are not in the cache."""
     needed = {trial for each in cells if each.state is not State.FINISHED for trial in _missing(each)}
     return len(needed), _not_cached(cells[0].cell, sorted(needed))
 
 
-def _seconds_of_pretraining(cells: Sequence[Surveyed], model: CostModel) -> float:
+def _seconds_of_pretraining(cells: Sequence[SurveyedCell], model: CostModel) -> float:
     """Of one trial."""
     phase = pretraining(cells[0].cell)
     assert phase is not None
     return model.seconds(phase)
 
 
-def _missing(each: Surveyed) -> set[int]:
+def _missing(each: SurveyedCell) -> set[int]:
     return set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from ..console.screen import NotebookLine
 from ..console.tables import result_in_words
 from .cost import CostModel, pretraining, supervised
-from .survey import State, Surveyed, survey
+from .survey import State, SurveyedCell, survey
 
 BUSY_AT_MOST = 0.02
 """The share of a core that looking may take."""
@@ -33,7 +33,7 @@ class SweepProgress:
         console: where to show it: a line that changes on a terminal or in a notebook, or else a line a minute.
     """
 
-    def __init__(self, surveyed: Sequence[Surveyed], model: CostModel, console: Console) -> None:
+    def __init__(self, surveyed: Sequence[SurveyedCell], model: CostModel, console: Console) -> None:
         self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
         self._n_cells, self._model, self._console = len(surveyed), model, console
         self._sharing = Counter(each.cell.pretraining_key for each in self._unfinished)
@@ -102,13 +102,13 @@ class SweepProgress:
             self.look()
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
-    def _expected(self, each: Surveyed) -> float:
+    def _expected(self, each: SurveyedCell) -> float:
         """Seconds, with its share of a pre-training that serves several cells."""
         phase = pretraining(each.cell)
         shared = self._model.seconds(phase) / self._sharing[each.cell.pretraining_key] if phase else 0.0
         return each.n_missing * (shared + self._model.seconds(supervised(each.cell)))
 
-    def _time_left(self, surveyed: Sequence[Surveyed]) -> str:
+    def _time_left(self, surveyed: Sequence[SurveyedCell]) -> str:
         """At the pace so far, by expected cost: so it holds for any number of jobs at once."""
         left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
         done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)

@@ -30,24 +30,26 @@ from ..results.steps import on_few_steps
 from .cell import Cell, distinct, named
 from .chunks import Chunk, make_chunks
 from .cost import CostModel
-from .expand import Request
+from .expand import ExpandedSweep
 from .launching import Launch
 from .plan import largest, make_plan, sentences
 from .progress import SweepProgress
-from .survey import State, Surveyed, survey
+from .survey import State, SurveyedCell, survey
 
 LONGEST_TABLE = 200
 """Cells that are shown a line each; of more, a line for each setting, over the datasets."""
 TABLES = "tables"
 """The folder, in that of the results, of the tables that runs end with."""
-Conclude = Callable[[Request, Sequence[Surveyed]], Sequence[str]]
+Conclude = Callable[[ExpandedSweep, Sequence[SurveyedCell]], Sequence[str]]
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
 """How often a cell is launched: more than once where another process had it and let go of it unfinished."""
 
 
-def run(request: Request, launch: Launch, launcher: str = "basic", conclude: Conclude | None = None) -> list[Surveyed]:
+def run(
+    request: ExpandedSweep, launch: Launch, launcher: str = "basic", conclude: Conclude | None = None
+) -> list[SurveyedCell]:
     """Train what is not finished, print what came out, and return how far each cell is.
 
     Args:
@@ -98,7 +100,7 @@ def run(request: Request, launch: Launch, launcher: str = "basic", conclude: Con
     return after
 
 
-def _train(cells: Sequence[Cell], launch: Launch, deal: Callable[[Sequence[Surveyed]], list[Chunk]]) -> list[str]:
+def _train(cells: Sequence[Cell], launch: Launch, deal: Callable[[Sequence[SurveyedCell]], list[Chunk]]) -> list[str]:
     """Launch until every cell is finished or has failed; what went wrong beside that.
 
     A cell that another process trains is waited for, and launched here where that process dies.
@@ -161,7 +163,7 @@ def _check_parts(cells: Sequence[Cell]) -> None:
         raise UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
+def _show_plan(surveyed: Sequence[SurveyedCell], request: ExpandedSweep) -> None:
     console, plan = screen(), make_plan(surveyed)
     if request.sweep is not None:
         paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
@@ -185,7 +187,9 @@ def _show_plan(surveyed: Sequence[Surveyed], request: Request) -> None:
             console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True, markup=False)
 
 
-def _show(surveyed: Sequence[Surveyed], request: Request, conclude: Conclude | None, *, n_skipped: int) -> None:
+def _show(
+    surveyed: Sequence[SurveyedCell], request: ExpandedSweep, conclude: Conclude | None, *, n_skipped: int
+) -> None:
     console = screen()
     shown = [(each.axes, each.rows) for each in surveyed]
     if len(shown) > 1:

@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class SurveyedCell:
     """A cell, how far it is, and the rows of those of its trials that are asked for and finished."""
 
     cell: Cell
@@ -39,26 +39,26 @@ class Surveyed:
         return self.cell.axes()
 
 
-def survey(cells: Sequence[Cell]) -> list[Surveyed]:
+def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell once."""
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
     return [_look(cell, clocks[cell.results]) for cell in cells]
 
 
-def _look(cell: Cell, now: float) -> Surveyed:
+def _look(cell: Cell, now: float) -> SurveyedCell:
     store = cell.store()
     if store is None:
         failure = read_failure(cell.results, cell.key)
-        return Surveyed(cell, State.FAILED if failure else State.WAITING, [], failure)
+        return SurveyedCell(cell, State.FAILED if failure else State.WAITING, [], failure)
     stored = read_cell(store.folder, weights=cell.config.keep_weights)
     wanted = range(cell.config.trials)
     rows = [stored.rows[trial] for trial in wanted if trial in stored.rows]
     if len(rows) == len(wanted) and stored.description is not None and not stored.damaged:
-        return Surveyed(cell, State.FINISHED, rows)
+        return SurveyedCell(cell, State.FINISHED, rows)
     if is_claimed(store.folder, now):
-        return Surveyed(cell, State.RUNNING, rows)
+        return SurveyedCell(cell, State.RUNNING, rows)
     failure = read_failure(cell.results, cell.key)
-    return Surveyed(cell, State.FAILED if failure else State.WAITING, rows, failure)
+    return SurveyedCell(cell, State.FAILED if failure else State.WAITING, rows, failure)
 
 
 def _time(results: Path) -> float:

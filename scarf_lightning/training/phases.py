@@ -7,7 +7,7 @@ import numpy as np
 from pytorch_lightning import Callback
 from rich.console import Console
 
-from ..config import Config, Parts
+from ..config import CellParts, Config
 from ..console.progress import StackProgress
 from ..data.splits import Splitting
 from ..data.table import Table
@@ -17,7 +17,7 @@ from ..engine.exactness import Promise
 from ..engine.fitting import Fit, Watch, unwatched
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
-from ..methods import Outcome, Supervision
+from ..methods import MethodResult, SupervisedPhase
 from ..randomness import Streams
 from ..results import PretrainingStore
 from .pretraining import pretrain
@@ -30,13 +30,13 @@ class Trained:
 
     stack: Stack
     pretraining: Fit | None
-    outcome: Outcome
+    outcome: MethodResult
     together: int
 
 
 def train_phases(
     config: Config,
-    parts: Parts,
+    parts: CellParts,
     table: Table,
     trials: Sequence[int],
     pretrained: PretrainingStore,
@@ -83,12 +83,14 @@ def train_phases(
         pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
         stack = stack_of(trials)
     encoder = pretraining.part("encoder") if pretraining else None
-    return Trained(stack, pretraining, parts.method.run(stack, Supervision(config.finetune, encoder)), len(together))
+    return Trained(
+        stack, pretraining, parts.method.run(stack, SupervisedPhase(config.finetune, encoder)), len(together)
+    )
 
 
 def make_stack(
     config: Config,
-    parts: Parts,
+    parts: CellParts,
     table: Table,
     trials: Sequence[int],
     hardware: Hardware,

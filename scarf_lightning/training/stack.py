@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ..config import Config, Parts, build_parts
+from ..config import CellParts, Config, build_parts
 from ..data.table import Table
 from ..engine.exactness import Promise
 from ..engine.fitting import Fit
 from ..engine.hardware import Hardware
 from ..engine.stack import Stack
-from ..methods import Outcome
+from ..methods import MethodResult
 from ..metrics import classification_metrics, metrics
 from ..randomness import Purpose, Streams
 from ..results import Predictions, PretrainingStore, StackRecord
@@ -29,7 +29,7 @@ from .tuning import tune, tuning_metric
 
 def train_stack(
     config: Config,
-    parts: Parts,
+    parts: CellParts,
     table: Table,
     trials: Sequence[int],
     pretrained: PretrainingStore,
@@ -61,7 +61,7 @@ def train_stack(
 
 def _tune_trial(
     config: Config,
-    parts: Parts,
+    parts: CellParts,
     table: Table,
     trial: int,
     pretrained: PretrainingStore,
@@ -124,7 +124,7 @@ def _record(config: Config, trained: Trained, trials: Sequence[int]) -> StackRec
     )
 
 
-def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Config) -> list[dict[str, Any]]:
+def _rows(stack: Stack, pretraining: Fit | None, outcome: MethodResult, config: Config) -> list[dict[str, Any]]:
     data, labels = stack.data, stack.table.labels
     sizes = {
         "n_train": data.train.shape[1],
@@ -155,7 +155,7 @@ def _rows(stack: Stack, pretraining: Fit | None, outcome: Outcome, config: Confi
     ]
 
 
-def _diverged(pretraining: Fit | None, outcome: Outcome) -> list[str | None]:
+def _diverged(pretraining: Fit | None, outcome: MethodResult) -> list[str | None]:
     """The phase in which each trial diverged. It is predicted by the weights before, and not measured."""
     of_pretraining = np.zeros_like(outcome.diverged) if pretraining is None else pretraining.diverged
     of_method = outcome.diverged | ~np.isfinite(outcome.probabilities).all(axis=(1, 2))
@@ -164,7 +164,7 @@ def _diverged(pretraining: Fit | None, outcome: Outcome) -> list[str | None]:
 
 
 def _predictions(
-    stack: Stack, outcome: Outcome, positions: Sequence[int], config: Config
+    stack: Stack, outcome: MethodResult, positions: Sequence[int], config: Config
 ) -> tuple[list[Predictions], list[str]]:
     """What the trials at these positions predicted, and no sentence; or none, and why."""
     labels = stack.table.labels

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.config import Parts, build_parts, read
+from scarf_lightning.config import CellParts, build_parts, read
 from scarf_lightning.config.registry import BASES, build, options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
@@ -210,7 +210,7 @@ def test_parts_that_a_cell_does_not_use_are_not_built(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("scarf_lightning.config.parts.build", spied)
 
-    def parts_of(pretrain: str, method: str) -> tuple[Parts, list[str]]:
+    def parts_of(pretrain: str, method: str) -> tuple[CellParts, list[str]]:
         built.clear()
         config = read(changed("pretrain.name", pretrain))
         return build_parts(replace(config, method={"name": method})), sorted(built)

@@ -8,7 +8,7 @@ from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.mean import Mean
 from scarf_lightning.data.table import Table
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.control import Control
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
@@ -20,7 +20,7 @@ def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack)
     """Initial weights and batch order are drawn on the CPU whatever the device is."""
     settings = FitSettings(max_epochs=10, batch_size=46)
     cpu, cuda = (
-        Control().run(make_stack(patients, range(5), precision="64-true", device=device), Supervision(settings))
+        Control().run(make_stack(patients, range(5), precision="64-true", device=device), SupervisedPhase(settings))
         for device in ("cpu", "cuda")
     )
     assert np.array_equal(cpu.fit.epochs, cuda.fit.epochs)
@@ -36,5 +36,5 @@ def test_pre_training_runs_and_trials_leave(
     fit = stack.pretrain(PretrainSettings(batch_size=46), task(corruption))
     assert len(set(fit.epochs)) > 1
     assert all(weight.is_cuda and torch.isfinite(weight).all() for weight in fit.weights.values())
-    outcome = Control().run(stack, Supervision(FitSettings(), fit.part("encoder")))
+    outcome = Control().run(stack, SupervisedPhase(FitSettings(), fit.part("encoder")))
     np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 
 from scarf_lightning.data.regimes import Noise30
 from scarf_lightning.data.sources.wdbc import WdbcSource
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.control import Control
 from scarf_lightning.results.identity import SCIENCE_VERSION
 from scarf_lightning.settings import FitSettings, PretrainSettings
@@ -24,7 +24,7 @@ def test_numbers_belong_to_the_science_version(make_stack: MakeStack) -> None:
     table = WdbcSource().load()
     stack = make_stack(table, [0, 1], regime=Noise30(), fit_on="train", precision="64-true", width=8)
     pretraining = stack.pretrain(PretrainSettings(max_epochs=3), task())
-    outcome = Control().run(stack, Supervision(FitSettings(max_epochs=3), pretraining.part("encoder")))
+    outcome = Control().run(stack, SupervisedPhase(FitSettings(max_epochs=3), pretraining.part("encoder")))
     numbers = {
         "pretrain validation loss": [r["validation_loss"] for r in pretraining.curves if r["trial"] == 0],
         "finetune train loss": [r["train_loss"] for r in outcome.fit.curves if r["trial"] == 0],

@@ -27,7 +27,7 @@ from scarf_lightning.losses.barlow_twins import BarlowTwins
 from scarf_lightning.losses.discrimination import Discrimination
 from scarf_lightning.losses.infonce import InfoNCE, infonce
 from scarf_lightning.losses.reconstruction import Reconstruction
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.cotrain import Cotrain
 from scarf_lightning.methods.scarf_augment import ScarfAugment
 from scarf_lightning.pretexts import Pretext
@@ -71,12 +71,12 @@ def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: Mak
 
 
 def cotrained(stack: Stack) -> Fit:
-    return Cotrain(task(Missing()), 0.3).run(stack, Supervision(FitSettings(max_epochs=6, batch_size=46))).fit
+    return Cotrain(task(Missing()), 0.3).run(stack, SupervisedPhase(FitSettings(max_epochs=6, batch_size=46))).fit
 
 
 def augmented(stack: Stack) -> Fit:
     method = ScarfAugment(Joint(), Exact())
-    return method.run(stack, Supervision(FitSettings(max_epochs=6, batch_size=46))).fit
+    return method.run(stack, SupervisedPhase(FitSettings(max_epochs=6, batch_size=46))).fit
 
 
 @pytest.mark.parametrize("train", [cotrained, augmented])
@@ -173,14 +173,14 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
     values = fit.part("encoder")["missing"]
     assert values.shape == (2, 1, stack.networks.columns.n_encoded)
     assert (values != 0).all()
-    outcome = Cotrain(task(), 1.0).run(stack, Supervision(FitSettings(max_epochs=1), fit.part("encoder")))
+    outcome = Cotrain(task(), 1.0).run(stack, SupervisedPhase(FitSettings(max_epochs=1), fit.part("encoder")))
     assert np.isfinite(outcome.probabilities).all()
 
 
 class TestCotraining:
     def train(self, stack: Stack, weight: float, chosen: Pretext) -> Fit:
         settings = FitSettings(max_epochs=1, batch_size=200, restore_best=False)
-        return Cotrain(chosen, weight).run(stack, Supervision(settings)).fit
+        return Cotrain(chosen, weight).run(stack, SupervisedPhase(settings)).fit
 
     def test_the_loss_is_supervised_plus_weighted(self, patients: Table, make_stack: MakeStack) -> None:
         """In the first step the networks are the same whatever the weight is."""

@@ -17,7 +17,7 @@ from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.control import Control
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.promises import assert_same_numbers, is_exact
@@ -45,7 +45,7 @@ def train(
         PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor), task(corruption)
     )
     settings = FitSettings(max_epochs=max_epochs, batch_size=batch_size)
-    outcome = Control().run(stack, Supervision(settings, pretraining.part("encoder")))
+    outcome = Control().run(stack, SupervisedPhase(settings, pretraining.part("encoder")))
     return Trained(stack, pretraining, outcome.fit, outcome.probabilities)
 
 

@@ -17,7 +17,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model, load_model, model_of_cell
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.training import make_stack
 from tests.composing import ROOT, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
@@ -33,7 +33,7 @@ def in_the_stack(trained: OfACell) -> tuple[Floats, Floats, Floats]:
     table, parts = open_source(**vars(config.dataset), openml_cache=None).load(), build_parts(config)
     stack = make_stack(config, parts, table, (0, 1), Hardware(torch.device("cpu"), config.trainer.precision))
     weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder") if parts.pretext else None
-    outcome = parts.method.run(stack, Supervision(config.finetune, weights))
+    outcome = parts.method.run(stack, SupervisedPhase(config.finetune, weights))
     return stack.table.values, stack.data.test, outcome.probabilities
 
 

@@ -12,7 +12,7 @@ from scarf_lightning.corruption.selection import Exact
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.methods import Method, Outcome, Supervision
+from scarf_lightning.methods import Method, MethodResult, SupervisedPhase
 from scarf_lightning.settings import FitSettings, PretrainSettings
 from tests.composing import RIVALS
 from tests.promises import assert_same_numbers, is_exact
@@ -35,11 +35,11 @@ def made(name: str) -> Method:
     return method
 
 
-def run(name: str, stack: Stack) -> Outcome:
+def run(name: str, stack: Stack) -> MethodResult:
     pretrained = None
     if METHODS[name].pretrainable:
         pretrained = stack.pretrain(PretrainSettings(max_epochs=2, batch_size=46), task()).part("encoder")
-    return made(name).run(stack, Supervision(FitSettings(max_epochs=3, batch_size=16), pretrained))
+    return made(name).run(stack, SupervisedPhase(FitSettings(max_epochs=3, batch_size=16), pretrained))
 
 
 def test_those_that_are_never_pretrained() -> None:

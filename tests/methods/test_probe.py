@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
 from scarf_lightning.data.table import Table
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.control import Control
 from scarf_lightning.methods.dropout import Dropout
 from scarf_lightning.methods.probe import Probe
@@ -27,7 +27,7 @@ def test_it_is_scikit_learns_classifier_on_the_embeddings(
 ) -> None:
     stack = make_stack(patients, [0, 1])
     weights = stack.pretrain(PretrainSettings(max_epochs=3), task()).part("encoder") if is_pretrained else None
-    outcome = Probe(classifier, C=0.5, k=4).run(stack, Supervision(SETTINGS, weights))
+    outcome = Probe(classifier, C=0.5, k=4).run(stack, SupervisedPhase(SETTINGS, weights))
     encoder = stack.networks.encoder([0, 1], weights)
     for t in range(2):
         with torch.no_grad():
@@ -41,14 +41,14 @@ def test_it_is_scikit_learns_classifier_on_the_embeddings(
 def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
-    outcome = Probe("knn", k=50).run(few, Supervision(SETTINGS))
+    outcome = Probe("knn", k=50).run(few, SupervisedPhase(SETTINGS))
     np.testing.assert_allclose(outcome.probabilities[0, :, 1], 2 / 3)
 
 
 def test_a_single_class_is_certain(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
-    outcome = Probe().run(alike, Supervision(SETTINGS))
+    outcome = Probe().run(alike, SupervisedPhase(SETTINGS))
     assert (outcome.probabilities == [0, 0, 1]).all()
 
 
@@ -70,7 +70,7 @@ def test_a_frozen_encoder_stays_and_h_learns(patients: Table, make_stack: MakeSt
     stack = make_stack(patients, [0, 1])
     weights = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
     frozen = replace(SETTINGS, freeze="encoder", restore_best=False)
-    outcome = method.run(stack, Supervision(frozen, weights))
+    outcome = method.run(stack, SupervisedPhase(frozen, weights))
     assert outcome.fit is not None
     for name, weight in weights.items():
         assert torch.equal(outcome.fit.weights[f"classifier.encoder.{name}"], weight)

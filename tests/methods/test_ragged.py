@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.deep_knn import DeepKNN, agrees_with_neighbours
 from scarf_lightning.methods.pseudo_labels import PseudoLabels
 from scarf_lightning.methods.self_train import SelfTrain
@@ -20,7 +20,7 @@ from scarf_lightning.methods.tri_train import TriTrain, agreed_labels, majority_
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
-QUICK = Supervision(FitSettings(max_epochs=2, batch_size=46))
+QUICK = SupervisedPhase(FitSettings(max_epochs=2, batch_size=46))
 
 
 class TestNeighbours:
@@ -71,7 +71,7 @@ def test_deep_knn_drops_planted_wrong_labels(
 
     monkeypatch.setattr(Stack, "finetune", spied)
     table, wrong = blobs(share)
-    outcome = DeepKNN().run(make_stack(table, [0]), Supervision(FitSettings(max_epochs=5)))
+    outcome = DeepKNN().run(make_stack(table, [0]), SupervisedPhase(FitSettings(max_epochs=5)))
     given_rows, kept = trained
     assert outcome.fits.tolist() == [2]
     assert wrong[given_rows].sum() > 10

@@ -17,7 +17,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.methods import Method, Supervision
+from scarf_lightning.methods import Method, SupervisedPhase
 from scarf_lightning.methods.catboost import CatBoost
 from scarf_lightning.methods.logistic import Logistic
 from scarf_lightning.methods.random_forest import RandomForest
@@ -26,8 +26,8 @@ from scarf_lightning.methods.xgboost import XGBoost
 from scarf_lightning.settings import FinetuneSettings
 from tests.stacks import MakeStack
 
-PLAIN = Supervision(FinetuneSettings())
-BALANCED = Supervision(FinetuneSettings(class_weight="balanced"))
+PLAIN = SupervisedPhase(FinetuneSettings())
+BALANCED = SupervisedPhase(FinetuneSettings(class_weight="balanced"))
 SMALL_TABM = TabM(k=3, n_blocks=1, d_block=8, max_epochs=5, batch_size=46)
 
 
@@ -42,12 +42,12 @@ def seed_of(stack: Stack, trial: int) -> int:
     return stack.streams.seed_of(trial, "another library's classifier") % 2**31
 
 
-def weights_of(stack: Stack, supervision: Supervision, t: int) -> Any:
-    is_balanced = supervision.settings.class_weight == "balanced"  # type: ignore[attr-defined]
+def weights_of(stack: Stack, phase: SupervisedPhase, t: int) -> Any:
+    is_balanced = phase.settings.class_weight == "balanced"  # type: ignore[attr-defined]
     return compute_sample_weight("balanced", stack.data.labels[t]) if is_balanced else None
 
 
-@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+@pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
 @pytest.mark.parametrize(
     ("method", "library"),
     [
@@ -64,24 +64,24 @@ def test_scikit_learns_on_encoded_labelled_rows(
     make_stack: MakeStack,
     method: Method,
     library: Callable[[int], Any],
-    supervision: Supervision,
+    phase: SupervisedPhase,
 ) -> None:
     stack = unbalanced(make_stack(patients, [0, 3]))
-    outcome = method.run(stack, supervision)
+    outcome = method.run(stack, phase)
     for t, trial in enumerate((0, 3)):
         direct = library(seed_of(stack, trial))
-        x, weights = stack.encoded(stack.data.labelled)[t], weights_of(stack, supervision, t)
+        x, weights = stack.encoded(stack.data.labelled)[t], weights_of(stack, phase, t)
         direct.fit(x, stack.data.labels[t], sample_weight=weights)
         expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
         np.testing.assert_allclose(outcome.probabilities[t], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+@pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
 def test_catboost_knows_which_columns_are_categories(
-    patients: Table, make_stack: MakeStack, supervision: Supervision
+    patients: Table, make_stack: MakeStack, phase: SupervisedPhase
 ) -> None:
     stack = unbalanced(make_stack(patients, [2]))
-    outcome = CatBoost(iterations=15, depth=3).run(stack, supervision)
+    outcome = CatBoost(iterations=15, depth=3).run(stack, phase)
 
     frames = []
     for rows in (stack.data.labelled[0], stack.data.test[0]):
@@ -91,7 +91,7 @@ def test_catboost_knows_which_columns_are_categories(
         iterations=15, depth=3, cat_features=[6, 7], random_seed=seed_of(stack, 2), thread_count=1, verbose=False,
         allow_writing_files=False,
     )  # fmt: skip
-    direct.fit(frames[0], stack.data.labels[0], sample_weight=weights_of(stack, supervision, 0))
+    direct.fit(frames[0], stack.data.labels[0], sample_weight=weights_of(stack, phase, 0))
     np.testing.assert_allclose(outcome.probabilities[0], direct.predict_proba(frames[1]), atol=1e-6)
 
 
@@ -107,15 +107,15 @@ def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make
     np.testing.assert_allclose(probabilities, np.tile(shares, (len(probabilities), 1)))
 
 
-@pytest.mark.parametrize("supervision", [PLAIN, BALANCED], ids=["none", "balanced"])
+@pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
 def test_tabm_is_the_authors_network_trained_as_they_train_it(
-    patients: Table, make_stack: MakeStack, supervision: Supervision
+    patients: Table, make_stack: MakeStack, phase: SupervisedPhase
 ) -> None:
     """Their README's loop, in a few plain lines, on the rows of one trial."""
     import tabm
 
     stack = unbalanced(make_stack(patients, [1]))
-    outcome = SMALL_TABM.run(stack, supervision)
+    outcome = SMALL_TABM.run(stack, phase)
 
     def inputs(rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         values = torch.from_numpy(stack.data.preprocessing.apply(patients.values[rows], 0)).float()
@@ -123,7 +123,7 @@ def test_tabm_is_the_authors_network_trained_as_they_train_it(
 
     numbers, codes = inputs(stack.data.labelled[0])
     labels = torch.from_numpy(stack.data.labels[0])
-    weights = weights_of(stack, supervision, 0)
+    weights = weights_of(stack, phase, 0)
     validation, truth = inputs(stack.data.validation[0]), patients.labels[stack.data.validation[0]]
     torch.manual_seed(seed_of(stack, 1))
     network = tabm.TabM.make(

@@ -15,7 +15,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.setup import FitSetup
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.bitempered import Bitempered
 from scarf_lightning.methods.control import Control
 from scarf_lightning.methods.distill import Distill
@@ -50,7 +50,7 @@ def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
     """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
     stack = make_stack(patients, [0, 1], precision="64-true")
     settings = FitSettings(max_epochs=1, batch_size=200)
-    fit = LabelSmoothing(0.1).run(stack, Supervision(settings)).fit
+    fit = LabelSmoothing(0.1).run(stack, SupervisedPhase(settings)).fit
     assert fit is not None
     logits = fresh_classifier(stack)(stack.raw(stack.data.labelled))
     for t, record in enumerate(fit.curves):
@@ -104,7 +104,7 @@ class TestMixup:
     def test_the_method_trains_on_it(self, patients: Table, make_stack: MakeStack) -> None:
         """The first step's loss, by hand from the trial's own streams; an unusual alpha tells that it arrives."""
         stack = make_stack(patients, [0], precision="64-true")
-        fit = Mixup(5.0).run(stack, Supervision(FitSettings(max_epochs=1, batch_size=200))).fit
+        fit = Mixup(5.0).run(stack, SupervisedPhase(FitSettings(max_epochs=1, batch_size=200))).fit
         assert fit is not None
         order = stack.streams.torch([0], Purpose.FINETUNE_ORDER).permutations(139)[0]
         random = stack.streams.torch([0], Purpose.MIXUP)
@@ -180,14 +180,14 @@ class TestDropout:
     def test_the_methods_rate_arrives(
         self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
     ) -> None:
-        Dropout().run(make_stack(patients, [0], width=64), Supervision(SETTINGS))
+        Dropout().run(make_stack(patients, [0], width=64), SupervisedPhase(SETTINGS))
         shares = [(after == 0)[before > 0].double().mean().item() for before, after in calls]
         assert len(shares) == 3 * 3 * 5, "three epochs of three batches, five layers"
         assert np.mean(shares) == pytest.approx(0.04, abs=0.005), "the paper's rate"
 
     def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0, 1])
-        none, control = (m.run(stack, Supervision(SETTINGS)).probabilities for m in (Dropout(0.0), Control()))
+        none, control = (m.run(stack, SupervisedPhase(SETTINGS)).probabilities for m in (Dropout(0.0), Control()))
         assert np.array_equal(none, control)
 
 
@@ -204,7 +204,7 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
 
     monkeypatch.setattr(Stack, "finetune", spied)
     stack = make_stack(patients, [0, 1], regime=Semi25())
-    outcome = Distill().run(stack, Supervision(SETTINGS))
+    outcome = Distill().run(stack, SupervisedPhase(SETTINGS))
     (first, teacher, first_number), (second, _, second_number) = seen
     assert np.array_equal(first.rows.numpy(), stack.data.labelled)
     assert np.array_equal(first.targets.numpy(), stack.data.labels)

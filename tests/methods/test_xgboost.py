@@ -10,12 +10,12 @@ from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.methods import Supervision
+from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.xgboost import XGBoost
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
-SUPERVISION = Supervision(FitSettings())
+SUPERVISION = SupervisedPhase(FitSettings())
 
 
 def relabelled(stack: Stack, labels: np.ndarray) -> Stack:

@@ -5,7 +5,7 @@ import pytest
 from scarf_lightning.report.ending import answer_of_run
 from scarf_lightning.results import axis_columns, identity
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.expand import Request
+from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.survey import survey
 from tests.cells import finish, results_in, some_cell, some_config
 
@@ -18,7 +18,9 @@ def cells(folder: Path, trials: int = 4) -> list[Cell]:
 
 
 def said(asked: list[Cell]) -> list[str]:
-    return answer_of_run(Request(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL), survey(asked))
+    return answer_of_run(
+        ExpandedSweep(asked, arguments=("pretrain=none,scarf", "trials=4"), usual=USUAL), survey(asked)
+    )
 
 
 def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.report.reading import WantedCell, cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.report.reading import ReportedCell, cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, identity
 from tests.cells import OF_WDBC, some_config, some_record
 
@@ -18,9 +18,9 @@ def leave(results: Path, trials: range, *, data: str = "0" * 64, name: str = "wd
     return store
 
 
-def asked(store: CellStore | None, trials: int = 3) -> WantedCell:
+def asked(store: CellStore | None, trials: int = 3) -> ReportedCell:
     axes = {"dataset": "wdbc", "pretrain": "scarf"}
-    return WantedCell(axes, 1510, None if store is None else store.folder, trials)
+    return ReportedCell(axes, 1510, None if store is None else store.folder, trials)
 
 
 def test_only_the_trials_that_are_asked_for_are_read(tmp_path: Path) -> None:

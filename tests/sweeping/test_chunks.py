@@ -13,7 +13,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
 from scarf_lightning.sweeping.cost import CostModel, pretraining, supervised
-from scarf_lightning.sweeping.survey import State, Surveyed
+from scarf_lightning.sweeping.survey import State, SurveyedCell
 from tests.cells import finish, some_cell
 
 DATASETS = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
@@ -32,8 +32,8 @@ def cell(dataset: int, pretrain: str, method: str, seed: int = 0) -> Cell:
     )
 
 
-def waiting(cells: list[Cell]) -> list[Surveyed]:
-    return [Surveyed(each, State.WAITING, []) for each in cells]
+def waiting(cells: list[Cell]) -> list[SurveyedCell]:
+    return [SurveyedCell(each, State.WAITING, []) for each in cells]
 
 
 def labels(chunks: list[Chunk]) -> list[list[str]]:
@@ -150,7 +150,7 @@ def test_work_is_dealt_out_evenly() -> None:
 
 def test_only_missing_trials_are_expected_to_cost() -> None:
     whole = cell(11, "scarf", "control")
-    half = Surveyed(whole, State.WAITING, [{"trial": 0}])
+    half = SurveyedCell(whole, State.WAITING, [{"trial": 0}])
 
     (chunk,) = make_chunks([half], ChunkSettings(), BY_RULE, "basic")
 

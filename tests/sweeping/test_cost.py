@@ -9,7 +9,7 @@ from scarf_lightning.config.schema import DatasetSettings
 from scarf_lightning.results import KnownData, note_data
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.cost import RIDGE, TYPICAL_SIZE, CostModel, Phase, pretraining, size, supervised
-from scarf_lightning.sweeping.survey import State, Surveyed
+from scarf_lightning.sweeping.survey import State, SurveyedCell
 from tests.cells import results_in, some_cell
 
 METHODS = ("control", "dropout", "self_train")
@@ -26,9 +26,9 @@ def sized(results: Path, n_rows: int, n_columns: int, method: str, pretrain: str
     return cell
 
 
-def finished(cell: Cell, seconds: dict[str, float]) -> Surveyed:
+def finished(cell: Cell, seconds: dict[str, float]) -> SurveyedCell:
     rows = [{"trial": t, **{f"{phase}_seconds": value for phase, value in seconds.items()}} for t in (0, 1)]
-    return Surveyed(cell, State.FINISHED, rows)
+    return SurveyedCell(cell, State.FINISHED, rows)
 
 
 def cells(folder: Path, n: int) -> list[Cell]:
@@ -39,13 +39,13 @@ def cells(folder: Path, n: int) -> list[Cell]:
     ]
 
 
-def noisy(folder: Path, n: int = 15) -> list[Surveyed]:
+def noisy(folder: Path, n: int = 15) -> list[SurveyedCell]:
     """Finished cells whose times scatter."""
     draw = np.random.default_rng(4)
     return [finished(c, {"pretrain": draw.lognormal(), "finetune": draw.lognormal()}) for c in cells(folder, n)]
 
 
-def recorded(surveyed: list[Surveyed]) -> list[tuple[Phase, float]]:
+def recorded(surveyed: list[SurveyedCell]) -> list[tuple[Phase, float]]:
     pairs = []
     for each in surveyed:
         if (phase := pretraining(each.cell)) is not None:
@@ -55,7 +55,7 @@ def recorded(surveyed: list[Surveyed]) -> list[tuple[Phase, float]]:
 
 
 def test_with_nothing_recorded_the_rule_stands_alone(tmp_path: Path) -> None:
-    waiting = Surveyed(sized(tmp_path, 1000, 30, "control", "scarf"), State.WAITING, [])
+    waiting = SurveyedCell(sized(tmp_path, 1000, 30, "control", "scarf"), State.WAITING, [])
     model = CostModel([waiting])
 
     for phase in (supervised(waiting.cell), pretraining(waiting.cell)):
@@ -125,7 +125,7 @@ def test_a_kind_that_was_never_recorded_has_the_correction_of_the_others(tmp_pat
 
 def test_only_finished_cells_count(tmp_path: Path) -> None:
     surveyed = noisy(tmp_path)
-    others = [Surveyed(each.cell, State.RUNNING, each.rows) for each in noisy(tmp_path / "..", 3)]
+    others = [SurveyedCell(each.cell, State.RUNNING, each.rows) for each in noisy(tmp_path / "..", 3)]
     phase = supervised(surveyed[0].cell)
 
     assert CostModel([*surveyed, *others]).seconds(phase) == CostModel(surveyed).seconds(phase)

@@ -23,7 +23,7 @@ from scarf_lightning.results import (
     read_failure,
 )
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.expand import Request
+from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.launching import by
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.sweeping.sweep_file import SweepFile
@@ -43,7 +43,7 @@ def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, 
     """The exit status, and what was launched."""
     launcher = FakeLauncher(train)
     try:
-        run(Request(cells, **request), by(launcher))  # type: ignore[arg-type]
+        run(ExpandedSweep(cells, **request), by(launcher))  # type: ignore[arg-type]
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
@@ -137,7 +137,7 @@ class TestLaunching:
         launcher = FakeLauncher(finish)
 
         with pytest.raises(UsageError) as caught:
-            run(Request(cells), by(launcher))  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), by(launcher))  # type: ignore[arg-type]
 
         first, second = str(caught.value).split("\n")
         assert first.startswith("corruption.name=os.system is unknown; the options are: ")

@@ -6,7 +6,7 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.survey import State, Surveyed, survey
+from scarf_lightning.sweeping.survey import State, SurveyedCell, survey
 from tests.cells import WDBC, finish, results_in, some_cell
 
 
@@ -16,7 +16,7 @@ def cell(tmp_path: Path) -> Cell:
     return some_cell("seed=0", trials=3, paths=results_in(tmp_path))
 
 
-def look(cell: Cell) -> Surveyed:
+def look(cell: Cell) -> SurveyedCell:
     (found,) = survey([cell])
     assert found.cell is cell
     return found

@@ -26,7 +26,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results import KnownData, known_data, load, note_data
 from scarf_lightning.running import commands
-from scarf_lightning.sweeping.expand import Request
+from scarf_lightning.sweeping.expand import ExpandedSweep
 from scarf_lightning.sweeping.run import run
 from tests.composing import ROOT, cells_of
 from tests.processes import here
@@ -791,7 +791,7 @@ class TestConfiguration:
 
         cells = cells_of("dataset=csv", "dataset.path=t.csv,gone.csv", "dataset.target=level,leve", "seed=1,2")
         with pytest.raises(UsageError) as caught:
-            run(Request(cells), NoLauncher(), "basic")  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), NoLauncher(), "basic")  # type: ignore[arg-type]
 
         wrong_target, gone = str(caught.value).splitlines()
         assert wrong_target.startswith("dataset.target names 'leve', which is not a column of t.csv; ")
