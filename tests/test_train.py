@@ -111,7 +111,13 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
             *(f"results/{cell.name}/{name}" for name in ("cell.json", "config.yaml")),
             *(
                 f"results/{cell.name}/stacks/{stack.name}/{name}"
-                for name in ("trials.json", "curves.parquet", "preprocessing.safetensors", "environment.json")
+                for name in (
+                    "trials.json",
+                    "curves.parquet",
+                    "predictions.parquet",
+                    "preprocessing.safetensors",
+                    "environment.json",
+                )
             ),
             f"results/pretrained/{pretrained.name}/pretraining.json",
             *(
@@ -196,7 +202,7 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
     new = [name for name in after if name not in before]
     of_the_cell = [name for name in new if re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name)]
     of_its_pretraining = [name for name in new if re.search(r"/pretrained/[0-9a-f]{16}/trials/0002/", name)]
-    assert (len(of_the_cell), len(of_its_pretraining), len(new)) == (4, 2, 6)
+    assert (len(of_the_cell), len(of_its_pretraining), len(new)) == (5, 2, 7)
     assert {name: after[name] for name in before} == before
     assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
 

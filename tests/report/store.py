@@ -1,6 +1,7 @@
 """A store as the paper's numbers might have left it: no training, a record a cell."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ def fill_store(
     pretrains: Sequence[str] = PRETRAINS,
     regimes: Sequence[str] = ("full",),
     names: dict[int, str] | None = None,
+    keeps_predictions: bool = True,
 ) -> pd.DataFrame:
     """Cells with the paper's settings on its first datasets, each trial near the published mean.
 
@@ -33,6 +35,7 @@ def fill_store(
         trials: of each cell.
         pretrains, regimes: the product of these, with method control.
         names: of datasets by their OpenML ids; the others are called by their ids.
+        keeps_predictions: whether trials have kept predictions, of thirty rows each.
 
     Returns:
         The accuracies: ``dataset_id, regime, pretrain, trial, accuracy``.
@@ -52,7 +55,8 @@ def fill_store(
                 values = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
                 name = (names or {}).get(id, f"dataset-{id}")
                 store.describe(dataset=name, dataset_id=id, source="made up", config="seed: 0\n", **OF_WDBC)
-                store.add(_record(values, pretrain != "none", epochs[id, pretrain]))
+                record = _record(values, pretrain != "none", epochs[id, pretrain])
+                store.add(record if keeps_predictions else replace(record, predictions=()))
                 rows += [(id, regime, pretrain, trial, value) for trial, value in enumerate(values)]
     return pd.DataFrame(rows, columns=["dataset_id", "regime", "pretrain", "trial", "accuracy"])
 
