@@ -34,6 +34,7 @@ KINDS = {
     "[0-9a-f]*/cell.json", "[0-9a-f]*/config.yaml", "[0-9a-f]*/stacks/*/trials.json",
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
     "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "[0-9a-f]*/stacks/*/tries.parquet",
+    "[0-9a-f]*/stacks/*/predictions.parquet",
     "[0-9a-f]*/model/*.json", "[0-9a-f]*/model/*.safetensors", "pretrained/*/pretraining.json",
     "pretrained/*/trials/*/curve.json", "pretrained/*/trials/*/weights.safetensors", "datasets/*.json",
     "failures/*.json", "set_aside/**/*.*",
@@ -86,7 +87,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
         for trial, phase in product((0, 1), ("pretrained", "finetuned")):
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
-        note("predictions", lambda: load_predictions(cell.fingerprint, results).to_csv())
+        note("predictions", lambda: [load_predictions(each, results).to_csv() for each in (cell.fingerprint, tuned)])
         note("tries", lambda: load_cell(tuned, results).tries.to_csv())
         note("model", lambda: load_model(cell.folder / "model").predict_proba(rows).tobytes())
         note("data", lambda: known_data(results, WDBC))
