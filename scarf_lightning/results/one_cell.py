@@ -1,10 +1,10 @@
 """One cell of the store, and one trial of it."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from numpy.typing import NDArray
@@ -14,12 +14,10 @@ from .loading import FIRST_COLUMNS, as_table, read_with_warnings
 from .predictions import read_predictions
 from .records import WEIGHTS, DamagedRecordError, read_file
 from .stack_record import Row
-from .store import CONFIG, PREPROCESSING, Stored, stack_curves, stack_environment, stack_tries
+from .store import CONFIG, PREPROCESSING, Stored, of_stacks, stack_curves, stack_environment, stack_tries
 
 if TYPE_CHECKING:
     import pandas as pd
-
-T = TypeVar("T")
 
 CURVE = ("phase", "trial", "epoch")
 """What tells the records of a curve apart."""
@@ -91,7 +89,7 @@ def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
     """The curves of a cell, as in `StoredCell`; stacks whose curves turn out to be damaged are noted in ``damaged``."""
     import pandas as pd
 
-    frames = [frame for frame in _of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
+    frames = [frame for frame in of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
     curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
     return curves.drop_duplicates(list(CURVE), ignore_index=True)
 
@@ -99,13 +97,13 @@ def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
 def _read_tries(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
     import pandas as pd
 
-    frames = [frame for frame in _of_stacks(stored, stack_tries, damaged) if len(frame)]
+    frames = [frame for frame in of_stacks(stored, stack_tries, damaged) if len(frame)]
     return pd.concat(frames).drop_duplicates(["trial", "try"], ignore_index=True) if frames else pd.DataFrame()
 
 
 def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
     """Versions and hardware that each stack of a cell was trained with; damage is noted as by `read_curves`."""
-    return list(_of_stacks(stored, stack_environment, damaged))
+    return list(of_stacks(stored, stack_environment, damaged))
 
 
 def load_trial(fingerprint: str, trial: int, results: str | Path = "results") -> StoredTrial:
@@ -177,12 +175,3 @@ def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
             "fingerprint."
         )
     return stored, stored.description
-
-
-def _of_stacks(stored: Stored, read: Callable[[Path, Row], T], damaged: dict[Path, str]) -> Iterator[T]:
-    """What this reads of each whole stack; one that turns out to be damaged is noted."""
-    for stack, table in stored.stacks.items():
-        try:
-            yield read(stack, table)
-        except DamagedRecordError as error:
-            damaged[stack] = str(error)

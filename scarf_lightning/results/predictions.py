@@ -4,9 +4,9 @@ from io import BytesIO
 from pathlib import Path
 
 from ..metrics import metrics
-from .records import PREDICTIONS, DamagedRecordError, read_file
+from .records import PREDICTIONS, read_file
 from .stack_record import Predictions, Row
-from .store import Stored
+from .store import Stored, of_stacks
 
 
 def keeps_predictions(stored: Stored) -> bool:
@@ -22,15 +22,9 @@ def read_predictions(stored: Stored, damaged: dict[Path, str]) -> dict[int, Pred
         damaged: stacks whose predictions turn out to be damaged are noted in it, with the reason.
     """
     found: dict[int, Predictions] = {}
-    for stack, table in stored.stacks.items():
-        if PREDICTIONS in table["files"]:
-            try:
-                read = read_file(stack, table, PREDICTIONS, _parse)
-            except DamagedRecordError as error:
-                damaged[stack] = str(error)
-                continue
-            for each in read:
-                found.setdefault(each.trial, each)
+    for of_stack in of_stacks(stored, _stack_predictions, damaged):
+        for each in of_stack:
+            found.setdefault(each.trial, each)
     return found
 
 
@@ -50,6 +44,10 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
         its = predictions[trial]
         rows[trial] = rows[trial] | {each.name: each.function(its.probabilities, its.labels) for each in late[trial]}
     return rows
+
+
+def _stack_predictions(stack: Path, table: Row) -> list[Predictions]:
+    return read_file(stack, table, PREDICTIONS, _parse) if PREDICTIONS in table["files"] else []
 
 
 def _parse(content: bytes) -> list[Predictions]:

@@ -16,12 +16,12 @@ A stack appears whole or not at all. Trials are independent, so the trials of a 
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ from .stack_record import Row, StackRecord
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 DESCRIPTION = "cell.json"
 CONFIG = "config.yaml"
@@ -224,6 +226,15 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
+
+
+def of_stacks(stored: Stored, read: Callable[[Path, Row], T], damaged: dict[Path, str]) -> Iterator[T]:
+    """What this reads of each whole stack; one that turns out to be damaged is noted."""
+    for stack, table in stored.stacks.items():
+        try:
+            yield read(stack, table)
+        except DamagedRecordError as error:
+            damaged[stack] = str(error)
 
 
 def stack_curves(stack: Path, table: Row) -> "pd.DataFrame":

@@ -53,6 +53,13 @@ class Drawing(ABC):
         return select(results, self.where)
 
 
+def left_out(n_shown: int, n_found: int) -> list[Block]:
+    """A sentence, where only the first of the cells are shown."""
+    if n_found <= n_shown:
+        return []
+    return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
+
+
 def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
     """Drawings as a sweep file gives them, checked before anything is read.
 

@@ -14,7 +14,7 @@ from ..options import Options
 from ..predictions import PredictedCell, predicted_cells
 from ..reading import CellResults
 from ..style import COLUMN, PAGE, new_figure, short, styled
-from .base import Drawing
+from .base import Drawing, left_out
 
 MOST_PANELS = 4
 MOST_WRITTEN = 12
@@ -30,21 +30,18 @@ class ConfusionMatrix(Drawing):
     def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
         found = predicted_cells(results, self.cells(results))
         drawn = found[:MOST_PANELS]
+        said = [mistakes(each) for each in drawn]
         blocks: list[Block] = [
             Picture(
                 name,
                 confusion_matrices(drawn),
-                alt=f"Shares of classes by the class given, in {counted(len(drawn), 'cell')}. "
-                + " ".join(mistakes(each) for each in drawn),
+                alt=f"Shares of classes by the class given, in {counted(len(drawn), 'cell')}. {' '.join(said)}",
                 caption="Percent of the test rows of a class (row) that are given a class (column), of all trials "
                 "together; rows sum to 100. Blue is right, red is wrong.",
             ),
-            *(Paragraph(mistakes(each)) for each in drawn),
+            *map(Paragraph, said),
         ]
-        if len(found) > len(drawn):
-            what = f"The first {MOST_PANELS} of {len(found)} cells are shown; the drawing's where chooses others."
-            blocks.append(Paragraph(what))
-        return blocks
+        return blocks + left_out(len(drawn), len(found))
 
 
 def confusion(cell: PredictedCell) -> NDArray[np.float64]:
@@ -70,10 +67,9 @@ def mistakes(cell: PredictedCell) -> str:
 def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, classes from above and from the left in their order."""
     across = min(2, len(cells))
+    down = -(-len(cells) // across)
     width = PAGE if across == 2 else COLUMN * 1.3
-    figure, panels = new_figure(
-        width, width / across * 0.95 * -(-len(cells) // across), -(-len(cells) // across), across
-    )
+    figure, panels = new_figure(width, width / across * 0.95 * down, down, across)
     for axes, cell in zip(panels, cells, strict=False):
         _square(axes, confusion(cell), [short(name, 14) for name in cell.classes])
         axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")

@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import UsageError
-from ..blocks import Block, Paragraph, Picture, counted
+from ..blocks import Block, Picture, counted
 from ..competitors import distinguishing, labels
 from ..options import Options
 from ..reading import CellResults, curves_of
 from ..style import COLUMN, PAGE, colour, new_figure, short, styled
-from .base import Drawing
+from .base import Drawing, left_out
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
 MOST_PANELS = 4
@@ -48,10 +48,7 @@ class LossCurves(Drawing):
                 "epoch; the validation set is built once.",
             )
         ]
-        if len(chosen) > len(drawn):
-            what = f"The first {MOST_PANELS} of {len(chosen)} cells are shown; the drawing's where chooses others."
-            blocks.append(Paragraph(what))
-        return blocks
+        return blocks + left_out(len(drawn), len(chosen))
 
 
 @styled()

@@ -7,13 +7,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ...errors import UsageError
-from ..blocks import Block, Paragraph, Picture, counted
+from ..blocks import Block, Picture, counted
 from ..options import Options
 from ..predictions import PredictedCell, predicted_cells
 from ..reading import CellResults
 from ..statistics.roc import GRID, Floats, mean_roc
-from ..style import COLOURS, COLUMN, colour, new_figure, short, styled
-from .base import Drawing
+from ..style import COLOURS, COLUMN, GREY, colour, new_figure, short, styled
+from .base import Drawing, left_out
 
 MOST_LINES = len(COLOURS)
 
@@ -40,10 +40,7 @@ class RocCurves(Drawing):
                 f"the others. Areas under the curves: {areas}.",
             )
         ]
-        if len(curves) > len(drawn):
-            what = f"The first {MOST_LINES} of {len(curves)} cells are shown; the drawing's where chooses others."
-            blocks.append(Paragraph(what))
-        return blocks
+        return blocks + left_out(len(drawn), len(curves))
 
 
 def curves_of_trials(cell: PredictedCell) -> Floats:
@@ -66,7 +63,7 @@ def roc_figure(curves: Sequence[tuple[PredictedCell, Floats]]) -> Figure:
         axes.plot(GRID, mean, color=colour(place), label=short(cell.name, 40))
         low, high = np.clip(mean - deviation, 0, 1), np.clip(mean + deviation, 0, 1)
         axes.fill_between(GRID, low, high, color=colour(place), alpha=0.15, lw=0)
-    axes.plot([0, 1], [0, 1], color="#767676", lw=0.6, ls=":")
+    axes.plot([0, 1], [0, 1], color=GREY, lw=0.6, ls=":")
     axes.set_aspect("equal")
     axes.set_xlabel("false-positive rate")
     axes.set_ylabel("true-positive rate")
