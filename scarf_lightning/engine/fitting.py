@@ -89,7 +89,7 @@ def fit(
     watch: Watch,
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
-    steps_per_epoch = len(datamodule.train_dataloader())
+    steps_per_epoch = datamodule.steps_per_epoch
     min_epochs = math.ceil(settings.min_steps / steps_per_epoch)
     stopping = TrialStopping(trials, settings, metric=watched_metric(settings), min_epochs=min_epochs)
     max_epochs = max(settings.max_epochs, min_epochs)

@@ -81,7 +81,7 @@ class Served:
 
     def epoch(self) -> Tensor:
         """Row numbers in the order of a pass, ``(T, n)``."""
-        return torch.cat([batch.rows for batch in self.datamodule.train_dataloader()], dim=1)
+        return torch.cat([batch.rows for batch in self.datamodule.training_examples()], dim=1)
 
 
 @pytest.fixture
@@ -123,15 +123,30 @@ def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> 
 
 
 def test_batches_have_the_asked_size(make: Make) -> None:
-    loader = make().datamodule.train_dataloader()
-    assert [batch.rows.shape for batch in loader] == [(4, 8)] * 5 + [(4, 2)]
-    assert len(loader) == 6
-    dropping = make(drop_last=True).datamodule.train_dataloader()
-    assert [batch.rows.shape for batch in dropping] == [(4, 8)] * 5
-    assert len(dropping) == 5
-    joining = make(batch_size=41).datamodule.train_dataloader()
-    assert [batch.rows.shape for batch in joining] == [(4, 42)]
-    assert len(joining) == 1
+    for options, expected in (
+        ({}, [(4, 8)] * 5 + [(4, 2)]),
+        ({"drop_last": True}, [(4, 8)] * 5),
+        ({"batch_size": 41}, [(4, 42)]),
+    ):
+        datamodule = make(**options).datamodule
+        assert [batch.rows.shape for batch in datamodule.training_examples()] == expected
+        assert datamodule.steps_per_epoch == len(expected)
+
+
+def test_lightning_is_given_a_pass_as_one_item(make: Make) -> None:
+    """Its batches are fetched one by one, as they are asked for."""
+    served, again = make(), make()
+    for loader, examples in (
+        (served.datamodule.train_dataloader(), again.datamodule.training_examples()),
+        (served.datamodule.val_dataloader(), again.datamodule.validation_examples()),
+    ):
+        assert len(loader) == 1
+        (item,) = loader
+        assert served.datamodule.transfer_batch_to_device(item, torch.device("cpu"), 0) is item
+        batches = served.datamodule.on_after_batch_transfer(item, 0)
+        for got, expected in zip(batches, examples, strict=True):
+            assert torch.equal(got.x, again.datamodule.fetch(expected).x)
+            assert torch.equal(got.targets, expected.targets)
 
 
 def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
@@ -165,11 +180,11 @@ def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
 
 def test_a_trials_batches_do_not_depend_on_the_stack(make: Make) -> None:
     together = make()
-    epochs = [list(together.datamodule.train_dataloader()) for _ in range(2)]
+    epochs = [list(together.datamodule.training_examples()) for _ in range(2)]
     for position, trial in enumerate(TRIALS):
         alone = make([trial])
         for batches in epochs:
-            for expected, got in zip(batches, alone.datamodule.train_dataloader(), strict=True):
+            for expected, got in zip(batches, alone.datamodule.training_examples(), strict=True):
                 assert torch.equal(got.rows[0], expected.rows[position])
 
 
@@ -180,11 +195,11 @@ def test_a_trials_batches_are_the_same_after_others_have_left(make: Make, kept: 
     left.roster.keep(kept)
     all_of_them, those_left = whole.datamodule, left.datamodule
     for _ in range(2):
-        for expected, got in zip(all_of_them.train_dataloader(), those_left.train_dataloader(), strict=True):
+        for expected, got in zip(all_of_them.training_examples(), those_left.training_examples(), strict=True):
             assert torch.equal(got.rows, expected.rows[kept])
-            x = all_of_them.on_after_batch_transfer(expected, 0).x
-            assert torch.equal(those_left.on_after_batch_transfer(got, 0).x, x[kept])
-        for expected, got in zip(all_of_them.val_dataloader(), those_left.val_dataloader(), strict=True):
+            x = all_of_them.fetch(expected).x
+            assert torch.equal(those_left.fetch(got).x, x[kept])
+        for expected, got in zip(all_of_them.validation_examples(), those_left.validation_examples(), strict=True):
             assert torch.equal(got.rows, expected.rows[kept])
             assert torch.equal(got.targets, expected.targets[kept])
 
@@ -194,11 +209,11 @@ def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Te
     served = make(targets=targets)
     for kept in ([0, 1, 2, 3], [3, 1]):
         served.roster.keep(kept)
-        for batch in served.datamodule.train_dataloader():
+        for batch in served.datamodule.training_examples():
             assert len(batch.rows) == len(kept)
             assert torch.equal(batch.targets, targets(batch.rows))
             assert torch.equal(batch.weights, weights_of(batch.rows))
-        for batch in served.datamodule.val_dataloader():
+        for batch in served.datamodule.validation_examples():
             assert len(batch.rows) == len(kept)
             assert torch.equal(batch.targets, targets_of(batch.rows))
             assert batch.weights is None
@@ -207,15 +222,14 @@ def test_targets_and_weights_follow_their_rows(make: Make, targets: Callable[[Te
 def test_without_targets_there_are_none(make: Make) -> None:
     served = make(targets=None)
     served.roster.keep([1])
-    assert all(batch.targets is None for batch in served.datamodule.train_dataloader())
+    assert all(batch.targets is None for batch in served.datamodule.training_examples())
 
 
 def test_validation_goes_through_its_rows_in_their_order(make: Make) -> None:
     served = make()
-    loader = served.datamodule.val_dataloader()
-    assert len(loader) == 2
     for _ in range(2):
-        batches = list(loader)
+        batches = list(served.datamodule.validation_examples())
+        assert len(batches) == 2
         assert [batch.rows.shape for batch in batches] == [(4, 4), (4, 2)]
         assert torch.equal(torch.cat([batch.rows for batch in batches], dim=1), served.validation.rows)
 
@@ -223,20 +237,20 @@ def test_validation_goes_through_its_rows_in_their_order(make: Make) -> None:
 def test_validation_draws_nothing(make: Make) -> None:
     quiet, busy = make(), make()
     for _ in range(2):
-        assert len(list(busy.datamodule.val_dataloader())) == 2
+        assert len(list(busy.datamodule.validation_examples())) == 2
         assert torch.equal(busy.epoch(), quiet.epoch())
 
 
 def test_a_last_validation_row_joins_the_batch_before_it(make: Make) -> None:
-    loader = make(validation_batch_size=5).datamodule.val_dataloader()
-    assert [batch.rows.shape for batch in loader] == [(4, 6)]
+    batches = make(validation_batch_size=5).datamodule.validation_examples()
+    assert [batch.rows.shape for batch in batches] == [(4, 6)]
 
 
 def test_validation_is_one_batch_where_it_is_small(make: Make) -> None:
     served = make()
     default = StackDataModule(served.datamodule.table)
     serve_again(served, default, Roster(4))
-    assert len(default.val_dataloader()) == 1
+    assert len(list(default.validation_examples())) == 1
 
 
 @pytest.mark.parametrize("fit_on", ["all", "train"])
@@ -244,9 +258,8 @@ def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, 
     datamodule = make(fit_on=fit_on).datamodule
     streams = Streams(0, mixed_table.hash)
     data = prepare_trials(mixed_table, TRIALS, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
-    for index in itertools.chain(datamodule.train_dataloader(), datamodule.val_dataloader()):
-        assert datamodule.transfer_batch_to_device(index, torch.device("cpu"), 0) is index
-        batch = datamodule.on_after_batch_transfer(index, 0)
+    for index in itertools.chain(datamodule.training_examples(), datamodule.validation_examples()):
+        batch = datamodule.fetch(index)
         assert isinstance(batch, Batch)
         assert batch.targets is index.targets
         assert batch.weights is index.weights
@@ -274,7 +287,7 @@ def test_what_is_served_last_counts(make: Make) -> None:
     serve_again(served, served.datamodule, Roster(4))
     serve_again(fresh, fresh.datamodule, Roster(4))
     assert torch.equal(served.epoch(), fresh.epoch())
-    assert len(served.datamodule.val_dataloader()) == 1
+    assert len(list(served.datamodule.validation_examples())) == 1
 
 
 def test_examples_count_those_of_a_trial() -> None:

@@ -1,16 +1,44 @@
-"""The step that `StackModule` takes itself, against the one that Lightning would take."""
+"""The steps that `StackModule` takes itself, against those that Lightning would take, a mini-batch at a time."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
 from torch import Tensor
 
-from scarf_lightning.data.datamodule import Batch
+from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import stack as stacks
 from scarf_lightning.engine.finetune import FinetuneModule
 from scarf_lightning.engine.setup import FitSetup
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
+
+
+@dataclass
+class Loader:
+    start: Callable[[], Iterator[Examples]]
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[Examples]:
+        return self.start()
+
+
+class BatchByBatch(StackDataModule):
+    """Gives Lightning each mini-batch by itself."""
+
+    def train_dataloader(self) -> Loader:  # type: ignore[override]
+        return Loader(self.training_examples, self.steps_per_epoch)
+
+    def val_dataloader(self) -> Loader:  # type: ignore[override]
+        return Loader(self.validation_examples, len(list(self.validation_examples())))
+
+    def on_after_batch_transfer(self, batch: Examples, dataloader_idx: int) -> Batch:  # type: ignore[override]
+        return self.fetch(batch)
 
 
 class ByLightning(FinetuneModule):
@@ -25,6 +53,9 @@ class ByLightning(FinetuneModule):
         self._add("train_loss", losses.detach(), batch.x.shape[1])
         return losses.sum()
 
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:  # type: ignore[override]
+        super().validation_step(iter([batch]), batch_idx)
+
 
 def by_lightning(setup: FitSetup) -> FinetuneModule:
     return ByLightning(setup.classifier(), **setup.training)
@@ -35,7 +66,8 @@ def test_training_is_bit_for_bit_lightnings_own(patients: Table, make_stack: Mak
     stack = make_stack(patients, range(3), precision=precision)
     settings = FitSettings(max_epochs=4, batch_size=46)
     fit, _ = stack.finetune(settings, stack.labelled())
-    expected, _ = stack.finetune(settings, stack.labelled(), make=by_lightning)
+    by_batches = replace(stack, datamodule=BatchByBatch(stack.datamodule.table))
+    expected, _ = by_batches.finetune(settings, stack.labelled(), make=by_lightning)
     assert fit.curves == expected.curves
     assert len(fit.weights) > 0
     for name, weight in fit.weights.items():
