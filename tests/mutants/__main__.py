@@ -31,7 +31,10 @@ from scarf_lightning.rounding import round_alike_in_any_batch
 from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
 from tests.mutants.operators import Mutant, mutants_of
 
-COPIED = ("scarf_lightning", "hydra_plugins", "tests", "conf", "sweeps", "train.py", "report.py", "pyproject.toml")
+COPIED = (
+    "scarf_lightning", "hydra_plugins", "tests", "conf", "sweeps", "docs", "train.py", "report.py", "pyproject.toml",
+    "README.md",
+)  # fmt: skip
 PYTEST_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 GOAL = 0.95
 MINIMUM_SECONDS, TIMES_LONGER = 60.0, 5.0
