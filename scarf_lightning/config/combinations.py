@@ -8,18 +8,19 @@ from typing import Any
 
 from ..errors import UsageError
 from ..settings import FinetuneSettings, PretrainSettings
+from .axes import OF_THE_RUN
 from .facts import Facts, facts
 from .schema import Choice, Config
 
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
-SCIENTIFIC = (
-    "regime", "scaling", "encoding", "fit_on", "impute_on", "pretrain", "corruption", "selection", "views", "loss",
-    "method", "cotrain", "finetune", "network", "seed", "tune",
-)  # fmt: skip
-"""The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not, nor does the
-dataset: its hash names its content."""
+SAID_OTHERWISE = ("dataset", "split", "batch_size", "plugins")
+"""Sections that are part of what a cell is by another name: the data and their split by their hash, the batch size by
+that of each phase, plugins by theirs."""
+
+SCIENTIFIC = tuple(f.name for f in fields(Config) if f.name not in {*OF_THE_RUN, *SAID_OTHERWISE})
+"""The sections that decide a cell's numbers. Paths, hardware, loggers and the number of trials do not."""
 
 SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from .axes import BASES
 from .plugins import plugin_files
-from .registry import BASES
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any
 from hydra.core.config_store import ConfigStore
 
 from ..settings import NetworkSettings
+from .axes import BASES
 from .facts import facts
-from .registry import BASES
 
 
 def offer(plugins: Sequence[str]) -> None:

@@ -11,7 +11,8 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from .registry import BASES, options
+from .axes import BASES
+from .registry import options
 from .schema import Config
 
 LINE = re.compile(r"^(?P<indent> *)(?P<key>[\w/]+):(?P<value>[^#\n]*)(?:# *(?P<meaning>.*))?$")

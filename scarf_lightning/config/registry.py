@@ -11,21 +11,8 @@ from typing import Any, get_type_hints
 from omegaconf import OmegaConf
 
 from ..errors import UsageError
+from .axes import BASES
 from .typed import typed
-
-BASES = {
-    "regime": "scarf_lightning.data.regimes:Regime",
-    "split": "scarf_lightning.data.splits:Splitting",
-    "scaling": "scarf_lightning.data.scaling:Scaling",
-    "encoding": "scarf_lightning.data.encoding:Encoding",
-    "corruption": "scarf_lightning.corruption:Corruption",
-    "selection": "scarf_lightning.corruption:Selection",
-    "loss": "scarf_lightning.losses:Loss",
-    "pretrain": "scarf_lightning.pretexts:Pretext",
-    "network": "scarf_lightning.networks:Network",
-    "method": "scarf_lightning.methods:Method",
-}
-"""For each axis the class whose subclasses are its options. Looking them up imports torch."""
 
 
 def options(axis: str) -> dict[str, type[Any]]:

@@ -152,13 +152,17 @@ class ChunkSettings:
             at_least(self, "max_jobs", 1)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Config:
     """One cell, and how and where to train it."""
 
     dataset: DatasetSettings
+    split: Choice = field(default_factory=lambda: {"name": "random"})
     regime: Choice
     scaling: Choice
+    encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
+    fit_on: str = "all"
+    impute_on: str | None = None
     pretrain: PretrainSettings
     corruption: Choice
     selection: Choice
@@ -168,10 +172,12 @@ class Config:
     cotrain: CotrainSettings
     finetune: FinetuneSettings
     network: NetworkSettings
+    seed: int = 0
+    tune: int = 0
+    batch_size: int = 128
+    trials: int = 5
     trainer: TrainerSettings
     logger: LoggerSettings
-    split: Choice = field(default_factory=lambda: {"name": "random"})
-    encoding: Choice = field(default_factory=lambda: {"name": "onehot"})
     paths: PathSettings = field(default_factory=PathSettings)
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
@@ -180,12 +186,6 @@ class Config:
     force: bool = False
     keep_weights: bool = False
     keep_predictions_mb: float = 20
-    tune: int = 0
-    trials: int = 5
-    seed: int = 0
-    batch_size: int = 128
-    fit_on: str = "all"
-    impute_on: str | None = None
     objective: str = "validation_error"
     plugins: list[str] = field(default_factory=list)
 

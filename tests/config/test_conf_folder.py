@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, build_parts, read
+from scarf_lightning.config.axes import BASES
 from scarf_lightning.config.facts import Facts, facts
-from scarf_lightning.config.registry import BASES, options
+from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import CotrainSettings, LoggerSettings, PathSettings, ViewsSettings
 from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from scarf_lightning.config.axes import BASES
 from scarf_lightning.config.facts import facts
-from scarf_lightning.config.registry import BASES, options
+from scarf_lightning.config.registry import options
 from scarf_lightning.errors import UsageError
 
 PLUGIN = """

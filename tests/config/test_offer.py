@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hydra.core.config_store import ConfigStore
 
+from scarf_lightning.config.axes import BASES
 from scarf_lightning.config.offer import offer
-from scarf_lightning.config.registry import BASES
 from tests.composing import composed
 
 MODULE = """

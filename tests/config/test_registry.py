@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import CellParts, build_parts, read
-from scarf_lightning.config.registry import BASES, build, options
+from scarf_lightning.config.axes import BASES
+from scarf_lightning.config.registry import build, options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.settings import NetworkSettings, PretrainSettings

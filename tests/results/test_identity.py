@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.config import Config, canonical, unused_options
-from scarf_lightning.config.registry import BASES
+from scarf_lightning.config.axes import BASES
 from scarf_lightning.config.schema import (
     CacheSettings,
     ChunkSettings,
