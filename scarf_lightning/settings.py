@@ -1,64 +1,21 @@
-"""Settings of training, networks and hardware: typed, checked, and free of torch, so a config is read fast."""
+"""Settings of training, networks and hardware: typed, checked, and free of torch, so a config is read fast.
 
-import math
+Upper limits are ones that nobody who means it comes near: what exceeds them is a slip of the pen, and would end in an
+overflow or never.
+"""
+
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-MONITORS = ("loss", "error")
-PATIENCE_RULES = ("exceeded", "reached")
-CLASS_WEIGHTS = ("none", "balanced")
+from .limits import Limit, Limited
+
 ACCELERATORS = ("auto", "cpu", "cuda")
 DEFAULT_PRECISION = "32-true"
 PRECISIONS = (DEFAULT_PRECISION, "64-true", "bf16-mixed")
 
-MOST_ROWS = 10**9
-MOST_EPOCHS = 10**6
-MOST_STEPS = 10**8
-MOST_PASSES = 10**4
-MOST_UNITS = 10**5
-MOST_LAYERS = 1000
-MOST_THREADS = 4096
-MOST_TRIALS = 10**4
-MOST_TRIES = 10**4
-LARGEST_STEP = 1e12
-"""Bounds that nobody who means it comes near: what exceeds them is a slip of the pen, and would end in an overflow or
-never."""
-
-
-def one_of(settings: Any, option: str, allowed: tuple[str, ...]) -> None:
-    """Raise a ValueError that names the option and what it may be, unless it is one of these."""
-    value = getattr(settings, option)
-    if value not in allowed:
-        raise ValueError(f"{option} must be one of {', '.join(allowed)}, not {value}")
-
-
-def at_least(settings: Any, option: str, least: int, most: float = math.inf) -> None:
-    """Raise a ValueError that names the option and its bound, unless it lies within them."""
-    value = getattr(settings, option)
-    if value < least:
-        raise ValueError(f"{option} must be at least {least}, not {value}")
-    if value > most:
-        raise ValueError(f"{option} must be at most {most}, not {value}")
-
-
-def positive(settings: Any, option: str, most: float = math.inf) -> None:
-    """Raise a ValueError that names the option and its bound, unless it is finite, greater than 0 and within it."""
-    value = getattr(settings, option)
-    if not 0 < value < math.inf:
-        raise ValueError(f"{option} must be greater than 0, not {value}")
-    if value > most:
-        raise ValueError(f"{option} must be at most {most:g}, not {value}")
-
-
-def share(settings: Any, option: str) -> None:
-    """Raise a ValueError that names the option, unless it is at least 0 and below 1."""
-    value = getattr(settings, option)
-    if not 0 <= value < 1:
-        raise ValueError(f"{option} must be at least 0 and below 1, not {value}")
-
 
 @dataclass
-class FitSettings:
+class FitSettings(Limited):
     """How one phase is trained: Adam, batches, early stopping.
 
     ``patience`` is the number of epochs without improvement of the ``monitor`` that are borne. With
@@ -75,6 +32,19 @@ class FitSettings:
     100 to 125 labels: 100 steps with ``monitor=loss`` raise the accuracy from 0.87 to 0.92 and halve the log-loss.
     """
 
+    limits: ClassVar[dict[str, Limit]] = {
+        "batch_size": "[2, 1000000000]",
+        "learning_rate": "(0, 1e12]",
+        "epsilon": "(0, 1e12]",
+        "max_epochs": "[1, 1000000]",
+        "patience": "[0, 1000000]",
+        "patience_rule": ("exceeded", "reached"),
+        "monitor": ("loss", "error"),
+        "validate_every": "[1, 1000000]",
+        "monitor_smoothing": "[0, 1)",
+        "min_epochs": "[1, 1000000]",
+        "min_steps": "[0, 100000000]",
+    }
     batch_size: int = 128
     learning_rate: float = 1e-3
     epsilon: float = 1e-7
@@ -90,18 +60,10 @@ class FitSettings:
     min_steps: int = 0
 
     def __post_init__(self) -> None:
-        at_least(self, "batch_size", 2, MOST_ROWS)
-        positive(self, "learning_rate", LARGEST_STEP)
-        positive(self, "epsilon", LARGEST_STEP)
-        at_least(self, "max_epochs", 1, MOST_EPOCHS)
-        if self.patience is not None:
-            at_least(self, "patience", 0, MOST_EPOCHS)
-        one_of(self, "patience_rule", PATIENCE_RULES)
-        one_of(self, "monitor", MONITORS)
-        at_least(self, "validate_every", 1, self.max_epochs)
-        share(self, "monitor_smoothing")
-        at_least(self, "min_epochs", 1, self.max_epochs)
-        at_least(self, "min_steps", 0, MOST_STEPS)
+        super().__post_init__()
+        for option in ("validate_every", "min_epochs"):
+            if getattr(self, option) > self.max_epochs:
+                raise ValueError(f"{option} must be at most max_epochs={self.max_epochs}, not {getattr(self, option)}")
 
 
 @dataclass
@@ -112,14 +74,13 @@ class FinetuneSettings(FitSettings):
     those of `scarf_lightning.metrics`, watched on the validation rows in the place of the ``monitor``.
     """
 
+    limits: ClassVar[dict[str, Limit]] = {"freeze": ("none", "encoder"), "class_weight": ("none", "balanced")}
     freeze: str = "none"
     class_weight: str = "none"
     metric: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self, "freeze", ("none", "encoder"))
-        one_of(self, "class_weight", CLASS_WEIGHTS)
         if self.metric is not None and self.patience is None and not self.restore_best:
             raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
 
@@ -128,33 +89,31 @@ class FinetuneSettings(FitSettings):
 class PretrainSettings(FitSettings):
     """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own."""
 
+    limits: ClassVar[dict[str, Limit]] = {"validation_passes": "[1, 10000]"}
     name: str = "scarf"
     max_epochs: int = 1000
     monitor: str = "loss"
     validation_passes: int = 10
     options: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, "validation_passes", 1, MOST_PASSES)
-
 
 @dataclass
-class LayerSettings:
+class LayerSettings(Limited):
     """Width and number of linear layers of a head."""
 
+    limits: ClassVar[dict[str, Limit]] = {"width": "[1, 100000]", "depth": "[1, 1000]"}
     width: int = 256
     depth: int = 2
 
-    def __post_init__(self) -> None:
-        at_least(self, "width", 1, MOST_UNITS)
-        at_least(self, "depth", 1, MOST_LAYERS)
-
 
 @dataclass
-class NetworkSettings:
+class NetworkSettings(Limited):
     """Which network f is and its options, the heads g and h, and how the parameters of linear layers start."""
 
+    limits: ClassVar[dict[str, Limit]] = {
+        "weight_init": ("glorot_uniform", "he_uniform", "lecun_uniform", "pytorch"),
+        "bias_init": ("zeros", "pytorch"),
+    }
     name: str = "mlp"
     encoder: dict[str, Any] = field(default_factory=dict)
     pretrain_head: LayerSettings = field(default_factory=LayerSettings)
@@ -162,13 +121,9 @@ class NetworkSettings:
     weight_init: str = "glorot_uniform"
     bias_init: str = "zeros"
 
-    def __post_init__(self) -> None:
-        one_of(self, "weight_init", ("glorot_uniform", "he_uniform", "lecun_uniform", "pytorch"))
-        one_of(self, "bias_init", ("zeros", "pytorch"))
-
 
 @dataclass
-class TrainerSettings:
+class TrainerSettings(Limited):
     """Hardware and precision. What a cell is does not depend on the hardware, but for rounding.
 
     ``trials_per_stack`` changes nothing at all where the processor's products are exact. Elsewhere, as on a GPU, trials
@@ -176,16 +131,18 @@ class TrainerSettings:
     be had again; see `scarf_lightning.engine.exactness`.
     """
 
+    limits: ClassVar[dict[str, Limit]] = {
+        "accelerator": ACCELERATORS,
+        "threads": "[1, 4096]",
+        "precision": PRECISIONS,
+        "trials_per_stack": "[1, 10000]",
+    }
     accelerator: str = "auto"
     threads: int = 1
     precision: str = DEFAULT_PRECISION
     trials_per_stack: int | str = "auto"
 
     def __post_init__(self) -> None:
-        one_of(self, "accelerator", ACCELERATORS)
-        at_least(self, "threads", 1, MOST_THREADS)
-        one_of(self, "precision", PRECISIONS)
-        if isinstance(self.trials_per_stack, int):
-            at_least(self, "trials_per_stack", 1, MOST_TRIALS)
-        elif self.trials_per_stack != "auto":
+        super().__post_init__()
+        if isinstance(self.trials_per_stack, str) and self.trials_per_stack != "auto":
             raise ValueError(f"trials_per_stack must be a number or auto, not {self.trials_per_stack}")

@@ -14,7 +14,7 @@ import scarf_lightning
 PACKAGE = Path(scarf_lightning.__file__).parent
 LONGEST_MODULE = 300
 
-GROUND = {"errors", "escaping", "settings", "roster", "randomness"}
+GROUND = {"errors", "escaping", "limits", "settings", "roster", "randomness"}
 """Under everything: no networks, no data, no configuration."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics"}, GROUND),
@@ -58,10 +58,10 @@ registry looks up by name is imported when it is asked for, so only its imports 
 FRONT_DOORS = {"__init__.py": "running", "report/__init__.py": "running"}
 """The package's public names are looked up, and the package `report` is called, when they are asked for: both lead to
 the top of the house."""
-CONFIG_MAY_USE = {"errors", "folders", "settings"}
+CONFIG_MAY_USE = {"errors", "folders", "limits", "settings"}
 KNOW_HYDRA = {"config", "sweeping", "running", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "settings", "errors", "escaping"}
+FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "limits", "settings", "errors", "escaping"}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

@@ -2,7 +2,7 @@
 
 from .combinations import canonical, check_combination, unused_options
 from .offer import offer
-from .parts import CellParts, build_parts
+from .parts import CellParts, build_parts, check_options
 from .plugins import load_plugins, named_plugins, plugin_hashes
 from .resolvers import register_resolvers
 from .schema import Config, read
@@ -15,6 +15,7 @@ __all__ = [
     "build_parts",
     "canonical",
     "check_combination",
+    "check_options",
     "load_plugins",
     "named_plugins",
     "offer",

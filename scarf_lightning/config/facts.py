@@ -88,7 +88,9 @@ def _facts(line: Sequence[str], classes: Mapping[str, ast.ClassDef]) -> Facts:
             if found is defaults:
                 fields[node.target.id] = annotation
             if node.value is not None:
-                found[node.target.id] = _literal(node.value, f"{name}.{node.target.id}")
+                value = _literal(node.value, f"{name}.{node.target.id}")
+                inherited = variables.get("limits", {}) if node.target.id == "limits" else {}
+                found[node.target.id] = inherited | value if inherited else value
     return Facts(fields, defaults, variables)
 
 

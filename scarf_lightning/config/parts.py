@@ -1,14 +1,24 @@
 """The objects that a cell's configuration names."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, make_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_facts
+from ..limits import Limited
+from .combinations import (
+    check_combination,
+    encoding_of,
+    is_cotrained,
+    is_pretrained,
+    method_facts,
+    unused_options,
+)  # fmt: skip
 from .facts import facts
 from .plugins import load_plugins
-from .registry import build
+from .registry import build, checked
 from .schema import Choice, Config
 from .search_space import check_search
 
@@ -22,6 +32,12 @@ if TYPE_CHECKING:
     from ..pretexts import Pretext
 
 
+PLAIN: dict[str, Any] = {
+    kind.__name__: kind for kind in (bool, int, float, str)
+} | {"int | None": int | None, "float | None": float | None, "str | None": str | None}  # fmt: skip
+"""The types of options, as their classes write them, that can be checked without importing these."""
+
+
 @dataclass(frozen=True)
 class CellParts:
     """What a cell is made of; without pre-training there is no pretext."""
@@ -33,6 +49,41 @@ class CellParts:
     network: "Network"
     method: "Method"
     pretext: "Pretext | None"
+
+
+def check_options(config: Config) -> None:
+    """Refuse, before torch is imported, what the limits and the types of the parts' options do not take.
+
+    Raises:
+        UsageError: an option is beyond its limits, or of a wrong type.
+    """
+    unused = unused_options(config)
+    for place, axis, choice in _choices(config):
+        if not {place, place.partition(".")[0]} & unused:
+            _check_choice(place, axis, tuple(config.plugins), json.dumps(choice))
+
+
+def _choices(config: Config) -> Iterator[tuple[str, str, Choice]]:
+    """Every choice of a part: where its options stand, its axis, its name and options."""
+    for axis in ("split", "regime", "scaling", "encoding", "corruption", "selection", "loss", "method"):
+        yield axis, axis, getattr(config, axis)
+    yield "network.encoder", "network", {"name": config.network.name} | config.network.encoder
+    yield "pretrain", "pretrain", {"name": config.pretrain.name} | config.pretrain.options
+    yield "cotrain", "pretrain", {"name": config.cotrain.task} | config.cotrain.options
+    for axis in ("corruption", "loss"):
+        yield f"cotrain.{axis}", axis, getattr(config.cotrain, axis)
+
+
+@cache
+def _check_choice(place: str, axis: str, plugins: tuple[str, ...], choice: str) -> None:
+    options = json.loads(choice)
+    known = facts(axis, plugins).get(options.pop("name", None))
+    if known is None:
+        return
+    plain = {name: PLAIN[kind] for name, kind in known.fields.items() if name in options and kind in PLAIN}
+    limits = {"limits": known.variables.get("limits", {})}
+    schema = make_dataclass(place.replace(".", "_"), plain.items(), bases=(Limited,), namespace=limits)
+    checked(schema, {name: options[name] for name in plain}, place)
 
 
 def build_parts(config: Config) -> CellParts:

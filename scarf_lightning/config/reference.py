@@ -1,24 +1,21 @@
 """Every option with its meaning, type, default and allowed values.
 
-Meanings and defaults stand in the files of ``conf/``, types in the dataclasses that check the options, and what is
-allowed is found out from these checks: they are given values that nobody means, and what they answer is written down.
+Meanings and defaults stand in the files of ``conf/``, types and limits in the dataclasses that check the options.
 """
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from ..limits import in_words, limits_of
 from .axes import BASES
 from .registry import options
 from .schema import Config
 
 LINE = re.compile(r"^(?P<indent> *)(?P<key>[\w/]+):(?P<value>[^#\n]*)(?:# *(?P<meaning>.*))?$")
 NOT_OPTIONS = ("defaults", "hydra")
-NONSENSE: dict[str, tuple[Any, ...]] = {"str": ("\0",), "int": (-(10**15), 10**15), "float": (-1e30, 0.0, 1e30)}
-"""By type, what no option takes that takes not everything."""
 
 
 @dataclass(frozen=True)
@@ -151,35 +148,8 @@ def _kind(schema: type[Any] | None, name: str) -> str:
 
 
 def _allowed(schema: type[Any] | None, name: str) -> str:
-    """What the class answers to nonsense."""
-    kind = _kind(schema, name)
-    if kind == "bool":
+    """What a class's limits say of an option."""
+    if _kind(schema, name) == "bool":
         return "true, false"
-    if schema is None:
-        return ""
-    said = dict.fromkeys(
-        answer
-        for of_kind, values in NONSENSE.items()
-        if re.search(rf"\b{of_kind}\b", kind)
-        for value in values
-        if (answer := _answer(schema, name, value))
-    )
-    return "; ".join(said)
-
-
-def _answer(schema: type[Any], name: str, value: Any) -> str:
-    """Why a class does not take this value of an option; empty where it does."""
-    instance = object.__new__(schema)
-    for field in fields(schema):
-        default = field.default_factory() if field.default_factory is not MISSING else field.default
-        object.__setattr__(instance, field.name, None if default is MISSING else default)
-    object.__setattr__(instance, name, value)
-    check = getattr(instance, "__post_init__", None)
-    with suppress(TypeError, AttributeError, OverflowError):  # it checks what the parts say, which are not here
-        try:
-            if check is not None:
-                check()
-        except ValueError as error:
-            found = re.match(rf"{name} must (?:be |lie )?(?:one of )?(.*?)(?:, not .*)?$", str(error), flags=re.S)
-            return found[1].replace("\0", "") if found else ""
-    return ""
+    limit = limits_of(schema).get(name) if schema is not None else None
+    return "" if limit is None else in_words(limit)

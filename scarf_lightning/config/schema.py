@@ -2,22 +2,12 @@
 
 import codecs
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 from omegaconf import MISSING, DictConfig, OmegaConf
 
-from ..settings import (
-    MOST_ROWS,
-    MOST_TRIALS,
-    MOST_TRIES,
-    FinetuneSettings,
-    NetworkSettings,
-    PretrainSettings,
-    TrainerSettings,
-    at_least,
-    one_of,
-    positive,
-)
+from ..limits import Limit, Limited
+from ..settings import FinetuneSettings, NetworkSettings, PretrainSettings, TrainerSettings
 from .facts import facts
 from .typed import typed
 
@@ -26,9 +16,15 @@ Choice = dict[str, Any]
 
 
 @dataclass
-class DatasetSettings:
+class DatasetSettings(Limited):
     """Where a table comes from. Each source knows some of the options, and refuses the others."""
 
+    limits: ClassVar[dict[str, Limit]] = {
+        "id": "[1, inf)",
+        "task": "[1, inf)",
+        "decimal": (".", ","),
+        "target_kind": ("classes",),
+    }
     source: str = MISSING
     id: int | None = None
     name: str | None = None
@@ -46,15 +42,9 @@ class DatasetSettings:
     task: int | None = None
 
     def __post_init__(self) -> None:
-        for option in ("id", "task"):
-            if getattr(self, option) is not None:
-                at_least(self, option, 1)
+        super().__post_init__()
         if self.separator is not None and len(self.separator) != 1:
             raise ValueError(f"separator must be one character, not {self.separator!r}")
-        if self.decimal is not None:
-            one_of(self, "decimal", (".", ","))
-        if self.target_kind is not None:
-            one_of(self, "target_kind", ("classes",))
         if self.encoding is not None:
             _known_encoding(self.encoding)
 
@@ -67,51 +57,43 @@ def _known_encoding(name: str) -> None:
 
 
 @dataclass
-class ViewsSettings:
+class ViewsSettings(Limited):
     """How many of the two views of a row are corrupted."""
 
+    limits: ClassVar[dict[str, Limit]] = {"name": ("one", "both")}
     name: str = "one"
-
-    def __post_init__(self) -> None:
-        one_of(self, "name", ("one", "both"))
 
 
 @dataclass
-class CotrainSettings:
+class CotrainSettings(Limited):
     """The pretext task that ``method=cotrain`` adds to the supervised loss, with its options, and its weight."""
 
+    limits: ClassVar[dict[str, Limit]] = {"weight": "(0, inf)"}
     task: str = "scarf"
     weight: float = 1.0
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        positive(self, "weight")
-
 
 @dataclass
-class WandbSettings:
+class WandbSettings(Limited):
     """Where Weights & Biases keeps the runs. ``offline`` and ``disabled`` use no network."""
 
+    limits: ClassVar[dict[str, Limit]] = {"mode": ("offline", "online", "disabled")}
     mode: str = "offline"
     project: str = "scarf-lightning"
     entity: str | None = None
 
-    def __post_init__(self) -> None:
-        one_of(self, "mode", ("offline", "online", "disabled"))
-
 
 @dataclass
-class LoggerSettings:
+class LoggerSettings(Limited):
     """Where curves are shown, beside the store: as means over trials, and with ``per_trial`` one a trial too."""
 
+    limits: ClassVar[dict[str, Limit]] = {"name": ("none", "wandb", "tensorboard", "both")}
     name: str = "none"
     per_trial: bool = False
     wandb: WandbSettings = field(default_factory=WandbSettings)
-
-    def __post_init__(self) -> None:
-        one_of(self, "name", ("none", "wandb", "tensorboard", "both"))
 
 
 @dataclass
@@ -123,39 +105,40 @@ class PathSettings:
 
 
 @dataclass
-class CacheSettings:
+class CacheSettings(Limited):
     """The cache of pre-trainings: how much it keeps, in gigabytes of 10^9 bytes; 0 keeps and reads none."""
 
+    limits: ClassVar[dict[str, Limit]] = {"max_gb": "[0, inf)"}
     max_gb: float = 20.0
-
-    def __post_init__(self) -> None:
-        if self.max_gb < 0:
-            raise ValueError(f"max_gb must be at least 0, not {self.max_gb}")
 
 
 @dataclass
-class ChunkSettings:
+class ChunkSettings(Limited):
     """How cells are dealt out to jobs. Those that share a pre-training are never parted.
 
     ``minutes`` is how long a job is expected to take at least, ``max_jobs`` how many there are at most, None what suits
     the launcher; ``file`` is where a job finds its cells, which the sweeper sets.
     """
 
+    limits: ClassVar[dict[str, Limit]] = {"minutes": "[0, inf)", "max_jobs": "[1, inf)"}
     minutes: float | None = None
     max_jobs: int | None = None
     file: str | None = None
 
-    def __post_init__(self) -> None:
-        if self.minutes is not None and self.minutes < 0:
-            raise ValueError(f"minutes must be at least 0, not {self.minutes}")
-        if self.max_jobs is not None:
-            at_least(self, "max_jobs", 1)
-
 
 @dataclass(kw_only=True)
-class Config:
+class Config(Limited):
     """One cell, and how and where to train it."""
 
+    limits: ClassVar[dict[str, Limit]] = {
+        "tune": "[0, 10000]",
+        "trials": "[1, 10000]",
+        "seed": "[0, inf)",
+        "keep_predictions_mb": "[0, inf)",
+        "batch_size": "[2, 1000000000]",
+        "fit_on": ("all", "train"),
+        "impute_on": ("all", "train"),
+    }
     dataset: DatasetSettings
     split: Choice = field(default_factory=lambda: {"name": "random"})
     regime: Choice
@@ -188,16 +171,6 @@ class Config:
     keep_predictions_mb: float = 20
     objective: str = "validation_error"
     plugins: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        at_least(self, "tune", 0, MOST_TRIES)
-        at_least(self, "trials", 1, MOST_TRIALS)
-        at_least(self, "seed", 0)
-        at_least(self, "keep_predictions_mb", 0)
-        at_least(self, "batch_size", 2, MOST_ROWS)
-        one_of(self, "fit_on", ("all", "train"))
-        if self.impute_on is not None:
-            one_of(self, "impute_on", ("all", "train"))
 
     @property
     def preprocesses_alike(self) -> bool:

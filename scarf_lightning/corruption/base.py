@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import torch
 from torch import Tensor
 
+from ..limits import Limit, Limited
 from ..randomness import StackedGenerator
 from .selection import Selection
 
@@ -36,7 +37,7 @@ class TrainingSource(Protocol):
 
 
 @dataclass
-class Corruption(ABC):
+class Corruption(Limited, ABC):
     """A way to make a view of a row.
 
     ``space`` says on what it works: ``raw`` columns before the one-hot encoding, or the ``encoded`` ones.
@@ -62,12 +63,9 @@ class Corruption(ABC):
 class SelectiveCorruption(Corruption):
     """Replaces a share ``rate`` of the features of its space, which ``selection`` chooses, and leaves the others."""
 
+    limits: ClassVar[dict[str, Limit]] = {"rate": "(0, 1]"}
     search_space: ClassVar[dict[str, Any]] = {"rate": ("float", 0.1, 0.9)}
     rate: float = 0.6
-
-    def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate must lie in (0, 1], not {self.rate}")
 
     def __call__(
         self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection

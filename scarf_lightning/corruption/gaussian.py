@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..limits import Limit
 from ..randomness import StackedGenerator
 from .base import Corruption, TrainingSource
 from .selection import Selection
@@ -16,11 +17,8 @@ class Gaussian(Corruption):
     """I.i.d. N(0, sigma^2) is added to every encoded column: all features are selected, so there is no rate."""
 
     name: ClassVar[str] = "gaussian"
+    limits: ClassVar[dict[str, Limit]] = {"sigma": "(0, inf)"}
     sigma: float = 0.5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.sigma < float("inf"):
-            raise ValueError(f"sigma must be greater than 0, not {self.sigma}")
 
     def __call__(
         self, x: Tensor, source: TrainingSource, random: StackedGenerator, selection: Selection

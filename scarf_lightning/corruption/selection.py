@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..limits import Limited
 from ..randomness import StackedGenerator
 
 
@@ -18,7 +19,7 @@ def n_selected(rate: float, n_features: int) -> int:
 
 
 @dataclass
-class Selection(ABC):
+class Selection(Limited, ABC):
     """A way to choose the features of each row; ``always_selects`` says that it takes one whatever the rate."""
 
     name: ClassVar[str]

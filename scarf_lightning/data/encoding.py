@@ -7,13 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..limits import Limit, Limited
 from .table import Column, Table
-
-ORDERS = ("declared", "sorted")
 
 
 @dataclass
-class Encoding(ABC):
+class Encoding(Limited, ABC):
     """An encoding of categorical columns; numeric ones stay as they are.
 
     ``name`` is its name in a configuration; ``widens`` says whether a category may become a column of its own.
@@ -74,12 +73,9 @@ class Ordinal(Encoding):
     """
 
     name: ClassVar[str] = "ordinal"
+    limits: ClassVar[dict[str, Limit]] = {"order": ("declared", "sorted")}
     widens: ClassVar[bool] = False
     order: str = "declared"
-
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}, not {self.order}")
 
     def column(self, column: Column) -> Column:
         ordered = column.declared if self.order == "declared" else None

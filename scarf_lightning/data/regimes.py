@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from ..limits import Limit, Limited
 from ..randomness import Purpose, Streams
 
 Ints = NDArray[np.int64]
 
 
 @dataclass
-class Regime(ABC):
+class Regime(Limited, ABC):
     """A rule that turns the training labels into those that training sees.
 
     ``hides_labels`` says that some training rows stay without one.
@@ -43,12 +44,9 @@ class Semi25(Regime):
     """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows."""
 
     name: ClassVar[str] = "semi25"
+    limits: ClassVar[dict[str, Limit]] = {"labelled": "(0, 1]"}
     hides_labels: ClassVar[bool] = True
     labelled: float = 0.25
-
-    def __post_init__(self) -> None:
-        if not 0 < self.labelled <= 1:
-            raise ValueError(f"labelled must lie in (0, 1], not {self.labelled}")
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         random = streams.numpy(trial, Purpose.LABELLED_SUBSET)
@@ -66,10 +64,12 @@ class Few(Regime):
 
     name: ClassVar[str] = "few"
     hides_labels: ClassVar[bool] = True
+    limits: ClassVar[dict[str, Limit]] = {"labels": "(0, inf)"}
     labels: float = 20
 
     def __post_init__(self) -> None:
-        if not (0 < self.labels < 1 or (self.labels >= 1 and self.labels == int(self.labels))):
+        super().__post_init__()
+        if self.labels > 1 and self.labels != int(self.labels):
             raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
@@ -87,14 +87,9 @@ class Noise30(Regime):
     over the ``others``, so that every label that is redrawn is wrong."""
 
     name: ClassVar[str] = "noise30"
+    limits: ClassVar[dict[str, Limit]] = {"noise": "[0, 1]", "over": ("all", "others")}
     noise: float = 0.3
     over: str = "all"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.noise <= 1:
-            raise ValueError(f"noise must lie in [0, 1], not {self.noise}")
-        if self.over not in ("all", "others"):
-            raise ValueError(f"over must be one of all, others, not {self.over}")
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)

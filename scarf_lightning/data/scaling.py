@@ -7,11 +7,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..limits import Limited
+
 Floats = NDArray[np.float64]
 
 
 @dataclass
-class Scaling(ABC):
+class Scaling(Limited, ABC):
     """A scaling scheme."""
 
     name: ClassVar[str]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from ..limits import Limited
 from .table import UNLABELLED, Table
 
 Ints = NDArray[np.int64]
@@ -35,7 +36,7 @@ class Split:
 
 
 @dataclass
-class Splitting(ABC):
+class Splitting(Limited, ABC):
     """A rule that parts the rows of a table.
 
     ``is_ragged`` says whether the sizes of the parts differ from trial to trial, so that trials cannot be stacked.
@@ -56,7 +57,7 @@ class Splitting(ABC):
         """The split of the trial of this number, where it says more than its stream of random numbers does."""
         return self.split(table, random)
 
-    def check(self, table: Table, n_trials: int) -> None:  # noqa: B027 - any number is the rule
+    def check(self, table: Table, n_trials: int) -> None:
         """Refuse more trials than there are splits.
 
         Raises:

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..limits import Limit
 from .base import ContrastiveLoss
 from .similarity import inner_products
 
@@ -39,16 +40,10 @@ class AlignUniform(ContrastiveLoss):
     """
 
     name: ClassVar[str] = "align_uniform"
+    limits: ClassVar[dict[str, Limit]] = {"align": "[0, inf)", "uniform": "[0, inf)", "t": "(0, inf)"}
     align: float = 1.0
     uniform: float = 1.0
     t: float = 2.0
-
-    def __post_init__(self) -> None:
-        for option in ("align", "uniform"):
-            if not 0 <= getattr(self, option) < math.inf:
-                raise ValueError(f"{option} must be at least 0, not {getattr(self, option)}")
-        if not 0 < self.t < math.inf:
-            raise ValueError(f"t must be greater than 0, not {self.t}")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         first, second = F.normalize(first, dim=-1), F.normalize(second, dim=-1)

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..limits import Limit
 from .base import ContrastiveLoss
 
 EPSILON = 1e-5
@@ -35,11 +36,8 @@ class BarlowTwins(ContrastiveLoss):
     """See `barlow_twins`; embeddings are brought to unit length first, as SCARF's pre-training head does."""
 
     name: ClassVar[str] = "barlow_twins"
+    limits: ClassVar[dict[str, Limit]] = {"off_diagonal": "[0, inf)"}
     off_diagonal: float = 5e-3
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.off_diagonal < float("inf"):
-            raise ValueError(f"off_diagonal must be at least 0, not {self.off_diagonal}")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         return barlow_twins(F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal)

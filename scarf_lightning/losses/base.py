@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from ..limits import Limited
 from .similarity import cosine_similarities
 
 
 @dataclass
-class Loss(ABC):
+class Loss(Limited, ABC):
     """A loss that a pretext task may be trained on. Each task says by a type which of them serve it.
 
     ``has_error`` says whether answers can be right or wrong, so that their error can be watched instead.

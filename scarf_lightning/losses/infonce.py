@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ..limits import Limit
 from .base import ContrastiveLoss
 from .similarity import cosine_similarities, inner_products
 
@@ -51,17 +52,12 @@ class InfoNCE(ContrastiveLoss):
     """See `infonce`."""
 
     name: ClassVar[str] = "infonce"
+    limits: ClassVar[dict[str, Limit]] = {"temperature": "(0, inf)", "similarity": ("cosine", "dot")}
     search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
     temperature: float = 1.0
     similarity: str = "cosine"
     symmetric: bool = False
     own_candidate: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.temperature < float("inf"):
-            raise ValueError(f"temperature must be greater than 0, not {self.temperature}")
-        if self.similarity not in SIMILARITIES:
-            raise ValueError(f"similarity must be one of {', '.join(SIMILARITIES)}, not {self.similarity}")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         return infonce(first, second, **vars(self))

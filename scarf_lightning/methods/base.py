@@ -15,6 +15,7 @@ from ..engine.finetune import FinetuneModule
 from ..engine.fitting import Fit
 from ..engine.setup import FitSetup
 from ..engine.stack import MakeModule, Stack, plain
+from ..limits import Limited
 from ..settings import FitSettings
 
 
@@ -74,7 +75,7 @@ class MethodResult:
 
 
 @dataclass
-class Method(ABC):
+class Method(Limited, ABC):
     """A supervised phase. Test rows are predicted and never trained on; their labels are not seen.
 
     What a method is, it says by class variables, which are read from its source without importing it:

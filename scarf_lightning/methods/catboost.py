@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..engine.stack import Stack
-from ..settings import at_least
+from ..limits import Limit
 from .rival import Floats, Lesson, Rival, need
 
 
@@ -18,6 +18,12 @@ class CatBoost(Rival):
     learning rate by rows and iterations as long as ``l2_leaf_reg`` is left to it too. Validation rows are not used."""
 
     name: ClassVar[str] = "catboost"
+    limits: ClassVar[dict[str, Limit]] = {
+        "iterations": "[1, inf)",
+        "depth": "[1, 16]",
+        "learning_rate": "(0, 1]",
+        "l2_leaf_reg": "[0, inf)",
+    }
     search_space: ClassVar[dict[str, Any]] = {
         "depth": ("int", 3, 8),
         "learning_rate": ("log", 0.01, 0.3),
@@ -30,12 +36,7 @@ class CatBoost(Rival):
     l2_leaf_reg: float | None = None
 
     def __post_init__(self) -> None:
-        at_least(self, "iterations", 1)
-        at_least(self, "depth", 1, 16)
-        if self.l2_leaf_reg is not None:
-            at_least(self, "l2_leaf_reg", 0)
-        if self.learning_rate is not None and not 0 < self.learning_rate <= 1:
-            raise ValueError(f"learning_rate must lie in (0, 1], not {self.learning_rate}")
+        super().__post_init__()
         need("catboost", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:

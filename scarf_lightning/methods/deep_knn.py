@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.stack import Stack
+from ..limits import Limit
 from .base import MethodResult, RaggedMethod, SupervisedPhase
 
 
@@ -33,12 +34,9 @@ class DeepKNN(RaggedMethod):
     among the first one's logits, shares. Where that leaves fewer than two points, all of them."""
 
     name: ClassVar[str] = "deep_knn"
+    limits: ClassVar[dict[str, Limit]] = {"k": "[1, inf)"}
     typical_fits: ClassVar[int] = 2
     k: int = 50
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1, not {self.k}")
 
     def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         rows, labels = stack.data.labelled, stack.data.labels

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from ..engine.finetune import FinetuneModule
 from ..engine.setup import FitSetup
+from ..limits import Limit
 from .base import SingleFitMethod
 
 
@@ -13,11 +14,8 @@ class Dropout(SingleFitMethod):
     """Leaves units out, after all layers of f and the hidden ones of h, in the supervised phase."""
 
     name: ClassVar[str] = "dropout"
+    limits: ClassVar[dict[str, Limit]] = {"rate": "[0, 1)"}
     rate: float = 0.04
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rate < 1:
-            raise ValueError(f"rate must lie in [0, 1), not {self.rate}")
 
     def module(self, setup: FitSetup) -> FinetuneModule:
         return FinetuneModule(setup.classifier(dropout=self.rate), **setup.training)

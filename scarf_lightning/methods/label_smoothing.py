@@ -7,6 +7,7 @@ import numpy as np
 
 from ..data.datamodule import Examples
 from ..engine.stack import Stack
+from ..limits import Limit
 from .base import SingleFitMethod
 
 
@@ -15,11 +16,8 @@ class LabelSmoothing(SingleFitMethod):
     """Cross-entropy on (1 - smoothing) y + smoothing / C."""
 
     name: ClassVar[str] = "label_smoothing"
+    limits: ClassVar[dict[str, Limit]] = {"smoothing": "[0, 1]"}
     smoothing: float = 0.1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.smoothing <= 1:
-            raise ValueError(f"smoothing must lie in [0, 1], not {self.smoothing}")
 
     def examples(self, stack: Stack) -> Examples:
         n_classes = stack.table.n_classes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..settings import at_least, positive
+from ..limits import Limit
 from .rival import Floats, Lesson, Rival
 
 
@@ -12,13 +12,10 @@ class Logistic(Rival):
     """Scikit-learn's multinomial LogisticRegression with an l2 penalty of strength 1 / ``C``, on encoded rows."""
 
     name: ClassVar[str] = "logistic"
+    limits: ClassVar[dict[str, Limit]] = {"C": "(0, inf)", "max_iter": "[1, inf)"}
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4)}
     C: float = 1.0
     max_iter: int = 10_000
-
-    def __post_init__(self) -> None:
-        positive(self, "C")
-        at_least(self, "max_iter", 1)
 
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.linear_model import LogisticRegression

@@ -12,6 +12,7 @@ from ..engine.encoder import Classifier
 from ..engine.finetune import FinetuneModule
 from ..engine.lifting import per_trial
 from ..engine.setup import FitSetup
+from ..limits import Limit
 from ..randomness import Purpose, StackedGenerator
 from .base import SingleFitMethod
 
@@ -21,11 +22,8 @@ class Mixup(SingleFitMethod):
     """Cross-entropy on mixtures of encoded rows, of their labels and of their weights."""
 
     name: ClassVar[str] = "mixup"
+    limits: ClassVar[dict[str, Limit]] = {"alpha": "(0, inf)"}
     alpha: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < float("inf"):
-            raise ValueError(f"alpha must be greater than 0, not {self.alpha}")
 
     def module(self, setup: FitSetup) -> FinetuneModule:
         return MixupModule(setup.classifier(), setup.random(Purpose.MIXUP), alpha=self.alpha, **setup.training)

@@ -12,7 +12,7 @@ from ..data.datamodule import EVALUATION_ROWS
 from ..engine.encoder import Encoder
 from ..engine.setup import FitSetup
 from ..engine.stack import Stack
-from ..settings import at_least, one_of, positive
+from ..limits import Limit
 from .base import Method, MethodResult, SupervisedPhase
 
 
@@ -22,17 +22,13 @@ class Probe(Method):
     training rows, standardised; validation rows are not used. Without pre-training f is at its initial weights."""
 
     name: ClassVar[str] = "probe"
+    limits: ClassVar[dict[str, Limit]] = {"classifier": ("logistic", "knn"), "C": "(0, inf)", "k": "[1, inf)"}
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
     has_encoder: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
     classifier: str = "logistic"
     C: float = 1.0
     k: int = 5
-
-    def __post_init__(self) -> None:
-        one_of(self, "classifier", ("logistic", "knn"))
-        positive(self, "C")
-        at_least(self, "k", 1)
 
     def run(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         n_trials = len(stack.trials)

@@ -36,11 +36,3 @@ class PseudoLabels:
 
     def examples(self, stack: Stack) -> Examples:
         return stack.examples(self.rows[None], self.labels[None])
-
-
-def check_pseudo_label_options(threshold: float, iterations: int) -> None:
-    """Raise a ValueError unless the threshold lies in (0, 1) and there is an iteration."""
-    if not 0 < threshold < 1:
-        raise ValueError(f"threshold must lie in (0, 1), not {threshold}")
-    if iterations < 1:
-        raise ValueError(f"iterations must be at least 1, not {iterations}")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..settings import at_least, one_of
+from ..limits import Limit
 from .rival import Floats, Lesson, Rival
 
 MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "all": 1.0}
@@ -15,6 +15,12 @@ class RandomForest(Rival):
     """Scikit-learn's RandomForestClassifier on encoded rows."""
 
     name: ClassVar[str] = "random_forest"
+    limits: ClassVar[dict[str, Limit]] = {
+        "n_estimators": "[1, inf)",
+        "max_features": ("sqrt", "log2", "half", "all"),
+        "min_samples_leaf": "[1, inf)",
+        "max_depth": "[1, inf)",
+    }
     search_space: ClassVar[dict[str, Any]] = {
         "max_features": ("one_of", "sqrt", "log2", "half", "all"),
         "min_samples_leaf": ("log_int", 1, 20),
@@ -24,13 +30,6 @@ class RandomForest(Rival):
     max_features: str = "sqrt"
     min_samples_leaf: int = 1
     max_depth: int | None = None
-
-    def __post_init__(self) -> None:
-        one_of(self, "max_features", tuple(MAX_FEATURES))
-        for option in ("n_estimators", "min_samples_leaf"):
-            at_least(self, option, 1)
-        if self.max_depth is not None:
-            at_least(self, "max_depth", 1)
 
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.ensemble import RandomForestClassifier

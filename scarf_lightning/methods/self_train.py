@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..engine.stack import Stack
+from ..limits import Limit
 from .base import MethodResult, RaggedMethod, SupervisedPhase
-from .pseudo_labels import PseudoLabels, check_pseudo_label_options
+from .pseudo_labels import PseudoLabels
 
 
 @dataclass
@@ -14,13 +15,11 @@ class SelfTrain(RaggedMethod):
     probability above the threshold; a final model is trained on the final set. It ends early when all have a label."""
 
     name: ClassVar[str] = "self_train"
+    limits: ClassVar[dict[str, Limit]] = {"threshold": "(0, 1)", "iterations": "[1, inf)"}
     needs_unlabelled_rows: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 8
     threshold: float = 0.75
     iterations: int = 10
-
-    def __post_init__(self) -> None:
-        check_pseudo_label_options(self.threshold, self.iterations)
 
     def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         training = PseudoLabels.start(stack)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ..data.datamodule import EVALUATION_ROWS, batch_bounds
+from ..limits import Limit
 from ..losses.cross_entropy import cross_entropy
-from ..settings import LARGEST_STEP, MOST_EPOCHS, MOST_ROWS, MOST_UNITS, at_least, positive, share
 from .rival import Floats, Lesson, Rival, need
 
 
@@ -20,6 +20,17 @@ class TabM(Rival):
     probabilities are averaged; early stopping on the accuracy of the validation rows, the first best epoch kept."""
 
     name: ClassVar[str] = "tabm"
+    limits: ClassVar[dict[str, Limit]] = {
+        "k": "[1, 100000]",
+        "n_blocks": "[1, 100000]",
+        "d_block": "[1, 100000]",
+        "dropout": "[0, 1)",
+        "learning_rate": "(0, 1e12]",
+        "weight_decay": "[0, inf)",
+        "batch_size": "[2, 1000000000]",
+        "max_epochs": "[1, 1000000]",
+        "patience": "[0, 1000000]",
+    }
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),
         "n_blocks": ("int", 1, 4),
@@ -37,14 +48,7 @@ class TabM(Rival):
     patience: int = 16
 
     def __post_init__(self) -> None:
-        for option in ("k", "n_blocks", "d_block"):
-            at_least(self, option, 1, MOST_UNITS)
-        share(self, "dropout")
-        positive(self, "learning_rate", LARGEST_STEP)
-        at_least(self, "weight_decay", 0)
-        at_least(self, "batch_size", 2, MOST_ROWS)
-        at_least(self, "max_epochs", 1, MOST_EPOCHS)
-        at_least(self, "patience", 0, MOST_EPOCHS)
+        super().__post_init__()
         need("tabm", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:

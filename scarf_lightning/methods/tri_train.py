@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.stack import Stack
+from ..limits import Limit
 from ..randomness import Purpose
 from .base import MethodResult, RaggedMethod, SupervisedPhase
-from .pseudo_labels import PseudoLabels, check_pseudo_label_options
+from .pseudo_labels import PseudoLabels
 
 MODELS = 3
 VOTE_SHARE = 0.8
@@ -39,14 +40,12 @@ class TriTrain(RaggedMethod):
     models vote. It ends early when no model lacks a label."""
 
     name: ClassVar[str] = "tri_train"
+    limits: ClassVar[dict[str, Limit]] = {"threshold": "(0, 1)", "iterations": "[1, inf)"}
     needs_unlabelled_rows: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 24
     threshold: float = 0.75
     iterations: int = 10
-
-    def __post_init__(self) -> None:
-        check_pseudo_label_options(self.threshold, self.iterations)
 
     def run_one(self, stack: Stack, phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)

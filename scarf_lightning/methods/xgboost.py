@@ -10,13 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.encoding import ORDERS, Ordinal, codes_in
+from ..data.encoding import Ordinal, codes_in
 from ..engine.stack import Stack
-from ..settings import one_of
+from ..limits import Limit
 from .rival import Floats, Lesson, Rival, need
-
-TREE_METHODS = ("exact", "approx", "hist")
-ENCODINGS = ("ordinal", "onehot")
 
 
 @dataclass
@@ -31,6 +28,15 @@ class XGBoost(Rival):
     """
 
     name: ClassVar[str] = "xgboost"
+    limits: ClassVar[dict[str, Limit]] = {
+        "max_depth": "[1, inf)",
+        "n_estimators": "[1, inf)",
+        "learning_rate": "(0, 1]",
+        "tree_method": ("exact", "approx", "hist"),
+        "base_score": "(0, 1)",
+        "encoding": ("ordinal", "onehot"),
+        "order": ("declared", "sorted"),
+    }
     search_space: ClassVar[dict[str, Any]] = {
         "max_depth": ("int", 2, 8),
         "n_estimators": ("log_int", 50, 1000),
@@ -46,15 +52,7 @@ class XGBoost(Rival):
     order: str = "declared"
 
     def __post_init__(self) -> None:
-        for option in ("max_depth", "n_estimators"):
-            if getattr(self, option) < 1:
-                raise ValueError(f"{option} must be at least 1, not {getattr(self, option)}")
-        if not 0 < self.learning_rate <= 1:
-            raise ValueError(f"learning_rate must lie in (0, 1], not {self.learning_rate}")
-        if self.base_score is not None and not 0 < self.base_score < 1:
-            raise ValueError(f"base_score must lie between 0 and 1, not {self.base_score}")
-        for option, allowed in (("tree_method", TREE_METHODS), ("encoding", ENCODINGS), ("order", ORDERS)):
-            one_of(self, option, allowed)
+        super().__post_init__()
         need("xgboost", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:

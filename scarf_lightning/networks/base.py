@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
+from ..limits import Limited
 from .columns import Columns
 
 
 @dataclass
-class Network(ABC):
+class Network(Limited, ABC):
     """An encoder f: its options, and how they build a plain module for one trial.
 
     ``starts_as_built`` says that the module's own constructor draws its first weights, from the trial's stream; without

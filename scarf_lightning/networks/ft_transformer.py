@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..settings import at_least, share
+from ..limits import Limit
 from .base import Network
 from .columns import Columns
 from .dropout import Dropout
@@ -138,6 +138,15 @@ class FTTransformer(Network):
     """
 
     name: ClassVar[str] = "ft_transformer"
+    limits: ClassVar[dict[str, Limit]] = {
+        "width": "[2, inf)",
+        "depth": "[1, inf)",
+        "heads": "[1, inf)",
+        "hidden_factor": "(0, inf)",
+        "attention_dropout": "[0, 1)",
+        "hidden_dropout": "[0, 1)",
+        "residual_dropout": "[0, 1)",
+    }
     search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
     width: int = 64
     depth: int = 2
@@ -148,14 +157,11 @@ class FTTransformer(Network):
     residual_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        at_least(self, "depth", 1)
-        at_least(self, "heads", 1)
+        super().__post_init__()
         if self.width % self.heads or self.width < 2 * self.heads:
             raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
         if not self.width * self.hidden_factor >= 1:
             raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
-        for option in ("attention_dropout", "hidden_dropout", "residual_dropout"):
-            share(self, option)
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         blocks = [

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ..settings import MOST_LAYERS, MOST_UNITS, at_least
+from ..limits import Limit
 from .base import Network
 from .columns import Columns
 from .dropout import Dropout
@@ -56,15 +56,12 @@ class MLP(Network):
     """f of the paper: ``depth`` linear layers of ``width``, each followed by a ReLU, the last one unless told."""
 
     name: ClassVar[str] = "mlp"
+    limits: ClassVar[dict[str, Limit]] = {"width": "[1, 100000]", "depth": "[1, 1000]"}
     starts_as_built: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = 256
     depth: int = 4
     final_relu: bool = True
-
-    def __post_init__(self) -> None:
-        at_least(self, "width", 1, MOST_UNITS)
-        at_least(self, "depth", 1, MOST_LAYERS)
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         widths = [columns.n_encoded, *[self.width] * self.depth]

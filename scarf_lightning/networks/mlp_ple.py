@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..settings import at_least
+from ..limits import Limit
 from .numeric import MLPOnEmbeddings, WithNumericEmbeddings
 
 
@@ -72,11 +72,8 @@ class MLPPLE(MLPOnEmbeddings):
     """
 
     name: ClassVar[str] = "mlp_ple"
+    limits: ClassVar[dict[str, Limit]] = {"bins": "[2, inf)"}
     bins: int = 48
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, "bins", 2)
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         return PiecewiseLinear(n_features, self.bins), self.bins

@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..settings import at_least, positive
+from ..limits import Limit
 from .numeric import MLPOnEmbeddings
 
 
@@ -37,13 +37,9 @@ class MLPPLR(MLPOnEmbeddings):
     """
 
     name: ClassVar[str] = "mlp_plr"
+    limits: ClassVar[dict[str, Limit]] = {"frequencies": "[1, inf)", "frequency_scale": "(0, inf)"}
     frequencies: int = 48
     frequency_scale: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, "frequencies", 1)
-        positive(self, "frequency_scale")
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         return Periodic(n_features, self.frequencies, self.frequency_scale), 2 * self.frequencies

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..settings import MOST_LAYERS, MOST_UNITS, at_least
+from ..limits import Limit
 from .base import Network
 from .columns import Columns
 from .mlp import ReLUNetwork
@@ -65,17 +65,13 @@ class MLPOnEmbeddings(Network):
     The width of an embedding is by default that of the authors' package `rtdl_num_embeddings`.
     """
 
+    limits: ClassVar[dict[str, Limit]] = {"width": "[1, 100000]", "depth": "[1, 1000]", "embedding": "[2, 100000]"}
     starts_as_built: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
     width: int = 256
     depth: int = 4
     final_relu: bool = True
     embedding: int = 24
-
-    def __post_init__(self) -> None:
-        at_least(self, "width", 1, MOST_UNITS)
-        at_least(self, "depth", 1, MOST_LAYERS)
-        at_least(self, "embedding", 2, MOST_UNITS)
 
     @abstractmethod
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ..settings import at_least, share
+from ..limits import Limit
 from .base import Network
 from .batch_norm import BatchNorm
 from .columns import Columns
@@ -40,6 +40,13 @@ class ResNet(Network):
     """
 
     name: ClassVar[str] = "resnet"
+    limits: ClassVar[dict[str, Limit]] = {
+        "width": "[1, inf)",
+        "depth": "[1, inf)",
+        "hidden_factor": "(0, inf)",
+        "hidden_dropout": "[0, 1)",
+        "residual_dropout": "[0, 1)",
+    }
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
     width: int = 192
     depth: int = 2
@@ -48,12 +55,9 @@ class ResNet(Network):
     residual_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        at_least(self, "width", 1)
-        at_least(self, "depth", 1)
+        super().__post_init__()
         if not self.width * self.hidden_factor >= 1:
             raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
-        share(self, "hidden_dropout")
-        share(self, "residual_dropout")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         hidden_dropout = self.hidden_dropout if dropout is None else dropout

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
+from ..limits import Limited
 from ..networks import Columns, ReLUNetwork
 from ..randomness import StackedGenerator
 from ..settings import LayerSettings
@@ -47,7 +48,7 @@ class Views(NamedTuple):
 
 
 @dataclass
-class Pretext(ABC):
+class Pretext(Limited, ABC):
     """A task that is learned without labels.
 
     Its fields are its options, ``pretrain.OPTION``; but a field ``corruption``, ``selection``, ``loss`` or ``views`` is

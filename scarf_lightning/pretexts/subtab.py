@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
+from ..limits import Limit
 from ..losses.reconstruction import mean_squared_error
 from ..losses.similarity import cosine_similarities
 from ..networks import Columns, ReLUNetwork
-from ..settings import LayerSettings, at_least, positive
+from ..settings import LayerSettings
 from .base import Pretext, Rows, Views
 
 
@@ -26,6 +27,13 @@ class SubTab(Pretext):
     """
 
     name: ClassVar[str] = "subtab"
+    limits: ClassVar[dict[str, Limit]] = {
+        "n_subsets": "[2, inf)",
+        "overlap": "[0, 1]",
+        "temperature": "(0, inf)",
+        "contrast": "[0, inf)",
+        "distance": "[0, inf)",
+    }
     corruption: Corruption
     selection: Selection
     n_subsets: int = 4
@@ -33,15 +41,6 @@ class SubTab(Pretext):
     temperature: float = 0.1
     contrast: float = 1.0
     distance: float = 1.0
-
-    def __post_init__(self) -> None:
-        at_least(self, "n_subsets", 2)
-        if not 0 <= self.overlap <= 1:
-            raise ValueError(f"overlap must lie in [0, 1], not {self.overlap}")
-        positive(self, "temperature")
-        for option in ("contrast", "distance"):
-            if not 0 <= getattr(self, option) < math.inf:
-                raise ValueError(f"{option} must be at least 0, not {getattr(self, option)}")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         projection = ReLUNetwork([width, *[layers.width] * layers.depth])

@@ -10,9 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
+from ..limits import Limit
 from ..losses.reconstruction import mean_squared_error
 from ..networks import Columns, ReLUNetwork
-from ..settings import LayerSettings, positive
+from ..settings import LayerSettings
 from .base import Pretext, Rows, Views
 
 
@@ -25,12 +26,10 @@ class Vime(Pretext):
     """
 
     name: ClassVar[str] = "vime"
+    limits: ClassVar[dict[str, Limit]] = {"alpha": "(0, inf)"}
     corruption: Corruption
     selection: Selection
     alpha: float = 2.0
-
-    def __post_init__(self) -> None:
-        positive(self, "alpha")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         hidden = [width, *[layers.width] * (layers.depth - 1)]

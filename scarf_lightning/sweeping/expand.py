@@ -9,7 +9,7 @@ from typing import Any
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
-from ..config import Config, check_combination, unused_options
+from ..config import Config, check_combination, check_options, unused_options
 from ..errors import UsageError
 from ..results import axis_columns, identity
 from .cell import Cell
@@ -78,6 +78,11 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
             check_combination(config)
         except UsageError as error:
             illegal.append((f"{named}{error}", str(error)))
+            continue
+        try:
+            check_options(config)
+        except UsageError as error:
+            problems.append(f"{named}{error}")
         else:
             cells.append(Cell(overrides, config))
     is_narrowed = sweep is None or len(given) > 1
@@ -110,6 +115,7 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
         if axis in OF_OUR_SWEEPER
     ]
     check_combination(config)
+    check_options(config)
     problems = problems or _refuse_unused(axes, [cell])
     if problems:
         raise UsageError("\n".join(problems))

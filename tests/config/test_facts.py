@@ -42,7 +42,8 @@ def test_names_fields_and_class_variables_are_those_of_the_classes(axis: str) ->
     for name, cls in classes.items():
         assert list(read[name].fields) == [field.name for field in fields(cls)]
         for variable, value in read[name].variables.items():
-            assert getattr(cls, variable) == value, (name, variable)
+            if variable != "limits":  # which add up: tests/test_limits.py
+                assert getattr(cls, variable) == value, (name, variable)
 
 
 def test_a_plugin_says_the_same_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ def test_every_number_has_its_bounds() -> None:
 @pytest.mark.parametrize(
     ("name", "kind", "allowed"),
     [
-        ("corruption.rate", "float", "in (0, 1]"),
+        ("corruption.rate", "float", "(0, 1]"),
         ("pretrain.batch_size", "int", "at least 2; at most 1000000000"),
         ("finetune.monitor", "str", "loss, error"),
         ("finetune.patience", "int | null", "at least 0; at most 1000000"),

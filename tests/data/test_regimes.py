@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -174,7 +175,15 @@ def test_a_share_of_labels_is_that_of_semi25() -> None:
         assert (few[1] == semi25[1]).all()
 
 
-@pytest.mark.parametrize("labels", [0, -1, 1.5, 100.5])
-def test_what_is_no_number_of_labels_is_refused(labels: float) -> None:
-    with pytest.raises(ValueError, match="labels must be a whole number of rows, or a share"):
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (0, "labels must be greater than 0, not 0"),
+        (-1, "labels must be greater than 0, not -1"),
+        (1.5, "labels must be a whole number of rows, or a share between 0 and 1, not 1.5"),
+        (100.5, "labels must be a whole number of rows, or a share between 0 and 1, not 100.5"),
+    ],
+)
+def test_what_is_no_number_of_labels_is_refused(labels: float, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
         Few(labels)
