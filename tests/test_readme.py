@@ -35,9 +35,8 @@ def test_commands_ask_for_cells_that_exist(arguments: list[str]) -> None:
     assert cells_of(*(argument for argument in arguments if argument != "-m"))
 
 
-@pytest.mark.parametrize(
-    "module", ["my_parts", *(pytest.param(name, marks=pytest.mark.slow) for name in ("my_network", "my_pretext"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["my_parts", "my_network", "my_pretext"])
 def test_a_part_of_your_own(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The README's code, in a file of the user's, asked for as the README does; in a process of its own."""
     source = re.search(rf"```python\n# ({module}\.py)\n(.*?)```", TEXT, flags=re.DOTALL)
