@@ -70,7 +70,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     for overrides in combinations:
         named = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
         try:
-            config = composer(overrides)
+            config = composer(overrides) if len(combinations) > 1 else composer.whole(overrides)
         except UsageError as error:
             problems.append(f"{named}{error}")
             continue

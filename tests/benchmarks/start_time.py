@@ -23,7 +23,7 @@ COMMANDS = {
     "a run, to its first sign of life": ("pretrain.max_epochs=1", "finetune.max_epochs=1", "trials=1"),
     "a name that does not exist": ("corruption=margnal",),
     "a value out of range": ("pretrain.learning_rate=-1",),
-    "a value out of a part's range (imports torch)": ("corruption.rate=1.5",),
+    "a value out of a part's range": ("corruption.rate=1.5",),
     "a file that does not exist": ("dataset=csv", "dataset.path=nowhere.csv", "dataset.target=kind"),
     "--help": ("--help",),
     "the plan of 2,070 cells": ("sweeps=pretraining_full", "plan=true"),
