@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +26,13 @@ def commands() -> list[list[str]]:
     return [shlex.split(line, comments=True)[2:] for line in dict.fromkeys(lines)]
 
 
-def of_ours() -> list[list[str]]:
-    """Those that ask for nothing of the user's own."""
-    return [a for a in commands() if not any(argument.startswith(("--", "plugins=")) for argument in a)]
+def of_ours() -> list[Any]:
+    """Those that ask for nothing of the user's own; the whole paper's cells take half a minute to look at."""
+    ours = [a for a in commands() if not any(argument.startswith(("--", "plugins=")) for argument in a)]
+    return [pytest.param(a, marks=pytest.mark.slow if "sweeps=all" in a else (), id=" ".join(a)) for a in ours]
 
 
-@pytest.mark.parametrize("arguments", of_ours(), ids=" ".join)
+@pytest.mark.parametrize("arguments", of_ours())
 def test_commands_ask_for_cells_that_exist(arguments: list[str]) -> None:
     assert cells_of(*(argument for argument in arguments if argument != "-m"))
 

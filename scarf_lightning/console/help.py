@@ -43,7 +43,7 @@ def help_page(conf: Path) -> Group:
         Text("python train.py [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
         Text("Commas train every combination: AXIS=A,B. All are checked before the first one trains."),
         axes,
-        Text(f"sweeps=NAME trains the cells behind a figure or table: {sweeps}.\n"),
+        Text(f"sweeps=NAME trains the cells behind a figure or table: {sweeps}; sweeps=all those of all.\n"),
         Text("To try:\n"),
         commands,
         Text(

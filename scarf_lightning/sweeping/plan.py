@@ -78,11 +78,12 @@ def _pretrainings(surveyed: Sequence[SurveyedCell], model: CostModel) -> Pretrai
 
 
 def _sharing(surveyed: Sequence[SurveyedCell]) -> list[list[SurveyedCell]]:
-    """The cells that are pre-trained, those that start from the same pre-training together."""
-    sharing: dict[str, list[SurveyedCell]] = {}
-    for each in surveyed:
+    """The cells that are pre-trained, those that start from the same pre-training together; without a cache, alone."""
+    sharing: dict[tuple[str, int | None], list[SurveyedCell]] = {}
+    for place, each in enumerate(surveyed):
         if key := each.cell.pretraining_key:
-            sharing.setdefault(key, []).append(each)
+            is_kept = each.cell.config.cache.max_gb > 0
+            sharing.setdefault((key, None if is_kept else place), []).append(each)
     return list(sharing.values())
 
 

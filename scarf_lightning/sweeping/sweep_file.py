@@ -8,6 +8,9 @@ import yaml
 
 from ..errors import UsageError, did_you_mean
 
+ALL = "all"
+"""In the place of a name: the cells of all files that are of the paper."""
+
 
 @dataclass(frozen=True)
 class SweepFile:
@@ -36,16 +39,34 @@ class SweepFile:
 
 
 def read_sweep(name: str, folder: Path) -> SweepFile:
-    """The sweep of this name in ``folder``, or in the file that ``name`` is a path of.
+    """The sweep of this name in ``folder``, or in the file that ``name`` is a path of; ``all``: those of the paper.
 
     Raises:
         UsageError: there is no such file, or it is not a sweep.
     """
+    return _of_the_paper(folder) if name == ALL else _read(name, folder)
+
+
+def _of_the_paper(folder: Path) -> SweepFile:
+    """What every figure and table of the paper is made of, as one sweep without a drawing of its own."""
+    files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
+    cells = [
+        block if file.trials is None else {"trials": file.trials} | block
+        for file in files
+        if file.paper is not None
+        for block in file.cells
+    ]
+    if not cells:
+        raise UsageError(f"sweeps={ALL}: no file in {folder} says where it is in the paper.")
+    return SweepFile(ALL, "Everything that the paper shows", cells)
+
+
+def _read(name: str, folder: Path) -> SweepFile:
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in folder.glob("*.yaml"))
-        said = f"sweeps={name}: there is no file {path}; the sweeps are: {', '.join(known)}."
+        said = f"sweeps={name}: there is no file {path}; the sweeps are: {', '.join([*known, ALL])}."
         raise UsageError(said + did_you_mean(name, known))
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

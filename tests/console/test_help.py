@@ -28,7 +28,9 @@ def test_every_axis_is_shown_with_all_its_options() -> None:
 def test_every_sweep_is_named() -> None:
     page = " ".join(shown().split())
     (listed,) = re.findall(r"behind a figure or table: ([^.]*)\.", page)
-    assert listed.split(", ") == sorted(path.stem for path in Path(CONF).parent.glob("sweeps/*.yaml"))
+    names, _, rest = listed.partition("; ")
+    assert rest == "sweeps=all those of all"
+    assert names.split(", ") == sorted(path.stem for path in Path(CONF).parent.glob("sweeps/*.yaml"))
 
 
 def test_the_commands_can_be_given() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scarf_lightning.config.schema import DatasetSettings
+from scarf_lightning.config.schema import CacheSettings, DatasetSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell
@@ -90,6 +90,20 @@ def test_a_pretraining_is_expected_once_for_all_cells_that_start_from_it(cells: 
 
     assert planned(cells).hours * 3600 == pytest.approx(3 * (2 * fits + pretraining))
     assert planned(cells[:3]).pretrainings.seconds_to_train == pytest.approx(3 * pretraining)
+
+
+def test_without_a_cache_every_cell_trains_its_own(cells: list[Cell]) -> None:
+    alone = planned([cells[2]]).pretrainings.seconds_to_train
+    uncached = [
+        some_cell(f"{name}", pretrain="scarf", method={"name": name}, trials=3, paths=cells[0].config.paths,
+                  cache=CacheSettings(max_gb=0))
+        for name in ("control", "dropout")
+    ]  # fmt: skip
+
+    plan = planned(uncached)
+
+    assert (plan.pretrainings.n, plan.pretrainings.n_cells, plan.pretrainings.n_trials_to_train) == (2, 2, 6)
+    assert plan.pretrainings.seconds_to_train == pytest.approx(2 * alone)
 
 
 def test_thousands_are_told_apart(cells: list[Cell], tmp_path: Path) -> None:
