@@ -1,9 +1,9 @@
 """What training, waiting and planning cost, as Markdown: `python -m tests.benchmarks.table [--parts PART ...]`.
 
 Its parts, each a module of this folder that also runs by itself: ``step`` (a training step over its products, over a
-hand-written loop and over ts3l), ``cell`` (the wall time of a cell by part, and peak memory), ``plan`` (planning and
-skipping finished cells) and ``start`` (what a user waits for). Steps are in processor time of one thread; ratios are
-taken within a turn, and medians over turns.
+hand-written loop and over ts3l), ``cell`` (the wall time of a cell by part, and peak memory), ``sweep`` (cells a
+minute, and epochs computed over those needed), ``plan`` (planning and skipping finished cells) and ``start`` (what a
+user waits for). Steps are in processor time of one thread; ratios are taken within a turn, and medians over turns.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from scarf_lightning.engine.hardware import prepare_process
-from tests.benchmarks import cell_time, skip_time, start_time, step_time
+from tests.benchmarks import cell_time, skip_time, start_time, step_time, sweep_time
 from tests.benchmarks.step_time import PHASES, Case
 
 CASES = [("mlp", 10, 30), ("mlp", 60, 30), ("mlp", 800, 30), ("ft_transformer", 10, 10)]
@@ -52,6 +52,7 @@ def start(turns: int, openml: Path | None) -> Iterator[str]:
 PARTS: dict[str, Callable[[int, Path | None], Iterator[str]]] = {
     "step": step,
     "cell": cell_time.rows,
+    "sweep": sweep_time.rows,
     "plan": plan,
     "start": start,
 }
