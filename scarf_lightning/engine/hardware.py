@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+import platform
 import sys
 import warnings
 from collections.abc import Sequence
@@ -27,6 +28,16 @@ class Hardware:
     def dtype(self) -> torch.dtype:
         """Of parameters and data."""
         return DTYPES[self.precision]
+
+    @property
+    def drawback(self) -> str | None:
+        """A sentence on what this precision costs here instead of saving it, if it does."""
+        if self.precision == "bf16-mixed" and self.device.type == "cpu" and not multiplies_bfloat16():
+            return (
+                "trainer.precision=bf16-mixed: this processor has no instructions for products in bfloat16 "
+                "(AVX512-BF16 or AMX), which are slower here than those of 32-true."
+            )
+        return None
 
     @property
     def promise(self) -> Promise:
@@ -57,6 +68,12 @@ class Hardware:
             return [list(trials[start : start + size]) for start in range(0, len(trials), size)]
         firsts = sorted({trial - trial % size for trial in trials})
         return [list(range(first, first + size)) for first in firsts]
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for products in bfloat16; of others than Intel's and AMD's it is assumed."""
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return not is_x86 or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def choose_device(accelerator: str) -> torch.device:

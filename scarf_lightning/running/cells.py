@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..training.telling import Tell
 
 
+_SAID: set[str] = set()
+"""What this process has said of its hardware."""
 _REPORTED: list[tuple[Source, str]] = []
 """Tables, by where they came from and what is in them, of which this process has said how they were read."""
 
@@ -62,6 +64,10 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
     config, results = cell.config, cell.results
     prepare_process(config.trainer.threads)
     hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
+
+    if hardware.drawback is not None and hardware.drawback not in _SAID:
+        _SAID.add(hardware.drawback)
+        console.print(hardware.drawback, soft_wrap=True)
 
     table = last.load(cell.source)
     if (cell.source, table.hash) not in _REPORTED:

@@ -71,6 +71,32 @@ def test_dtypes() -> None:
     assert Hardware(cpu, "64-true").dtype == torch.float64
 
 
+@pytest.mark.parametrize(
+    ("machine", "avx512_bf16", "amx", "is_slow"),
+    [
+        ("x86_64", True, False, False),
+        ("x86_64", False, True, False),
+        ("x86_64", False, False, True),
+        ("AMD64", False, False, True),
+        ("aarch64", False, False, False),
+    ],
+)
+def test_a_precision_that_the_processor_is_slow_in_is_said(
+    machine: str, avx512_bf16: bool, amx: bool, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512_bf16)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    cpu = torch.device("cpu")
+
+    said = Hardware(cpu, "bf16-mixed").drawback
+
+    assert (said is not None) == is_slow
+    assert said is None or said.startswith("trainer.precision=bf16-mixed: this processor has no instructions for")
+    assert Hardware(cpu, "32-true").drawback is None
+    assert Hardware(torch.device("cuda"), "bf16-mixed").drawback is None
+
+
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_device("cpu").type == "cpu"
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
