@@ -71,7 +71,7 @@ class Hardware:
 
 
 def multiplies_bfloat16() -> bool:
-    """Whether this processor has instructions for products in bfloat16; of others than Intel's and AMD's it is assumed."""
+    """Whether this processor has instructions for products in bfloat16; one that is not x86 is believed to."""
     is_x86 = platform.machine().lower() in ("x86_64", "amd64")
     return not is_x86 or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
