@@ -26,7 +26,10 @@ SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""
 
 ONE_HOT = {"name": "onehot"}
-OF_A_FIT = {"validate_every": 1, "monitor_smoothing": 0.0, "min_epochs": 1, "min_steps": 0}
+OF_A_FIT = {
+    "validate_every": 1, "monitor_smoothing": 0.0, "min_epochs": 1, "min_steps": 0, "min_improvement": 0.0,
+    "weight_decay": 0.0, "gradient_clip": None, "schedule": "constant",
+}  # fmt: skip
 OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
 UNSAID_AT: dict[str, Any] = {
     "regime.over": "all",

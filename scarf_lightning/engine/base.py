@@ -1,8 +1,9 @@
 """What the LightningModules share: T independent networks, one optimiser, losses and metrics a trial."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytorch_lightning as pl
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from ..data.datamodule import Batch
 from ..roster import Roster
+from ..settings import FitSettings
 from .lifting import let_leave
 
 REGISTER_ELEMENTS = 16
@@ -26,15 +28,13 @@ class StackModule(pl.LightningModule, ABC):
 
     Args:
         roster: of the trials still here.
-        learning_rate: Adam's.
-        epsilon: Adam's.
+        settings: of the optimiser.
     """
 
-    def __init__(self, roster: Roster, *, learning_rate: float, epsilon: float) -> None:
+    def __init__(self, roster: Roster, *, settings: FitSettings) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.roster = roster
-        self._learning_rate, self._epsilon = learning_rate, epsilon
+        self.roster, self.settings = roster, settings
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -45,6 +45,12 @@ class StackModule(pl.LightningModule, ABC):
     @abstractmethod
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
+
+    def on_train_epoch_start(self) -> None:
+        if self.settings.schedule == "cosine":
+            done = min(self.current_epoch / self.settings.max_epochs, 1.0)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self.settings.learning_rate * (1 + math.cos(math.pi * done)) / 2
 
     def training_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
         """Train on the mini-batches of an epoch."""
@@ -58,6 +64,8 @@ class StackModule(pl.LightningModule, ABC):
                 for parameter in parameters:  # zero_grad() costs as much as a layer's product
                     parameter.grad = None
                 total.backward()  # type: ignore[no-untyped-call]
+                if self.settings.gradient_clip is not None:
+                    clip_each_trial(parameters, self.settings.gradient_clip)
                 optimizer.step()
             torch.clear_autocast_cache()  # of the weights in bfloat16, which have changed
 
@@ -80,7 +88,10 @@ class StackModule(pl.LightningModule, ABC):
             for fused in (True, False)
         ]
         return torch.optim.Adam(
-            [group for group in groups if group["params"]], lr=self._learning_rate, eps=self._epsilon
+            [group for group in groups if group["params"]],
+            lr=self.settings.learning_rate,
+            eps=self.settings.epsilon,
+            weight_decay=self.settings.weight_decay,
         )
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
@@ -105,3 +116,17 @@ class StackModule(pl.LightningModule, ABC):
         weighted = values.double() * n_rows
         self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
         self._counts[name] += n_rows
+
+
+@torch.no_grad()
+def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
+    """Scale the gradients ``(T, ...)`` of each trial down to this norm of all of them together, where it is exceeded.
+
+    As `torch.nn.utils.clip_grad_norm_` does of one network. Squares are added along the last axis, parameter by
+    parameter, in an order that the size of the stack does not decide.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    squares = torch.stack([gradient.flatten(1).double().square().sum(dim=1) for gradient in gradients], dim=1)
+    scale = (largest / (squares.sum(dim=1).sqrt() + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale.to(gradient.dtype).view(-1, *[1] * (gradient.dim() - 1)))

@@ -18,7 +18,7 @@ class CotrainModule(FinetuneModule):
         pretrain_head: g of T trials.
         task: the pretext, on f and g.
         weight: of the pretext loss.
-        training: the roster and Adam's options, as `StackModule` takes them.
+        training: the roster and the settings, as `StackModule` takes them.
     """
 
     def __init__(

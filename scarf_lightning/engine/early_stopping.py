@@ -29,7 +29,7 @@ class TrialStopping(pl.Callback):
 
     Args:
         trials: the trials' numbers, in the order of the stack.
-        settings: the phase's: what is watched, and for how long; see `FitSettings`. Strictly better counts.
+        settings: the phase's: what is watched, and for how long; see `FitSettings`.
         metric: what is watched in the place of the settings' monitor.
         min_epochs: before which no trial stops, if more than the settings say.
 
@@ -59,6 +59,7 @@ class TrialStopping(pl.Callback):
         self.longest_wait = np.inf if patience is None else patience + exceeded
         self.validate_every = settings.validate_every
         self._smoothing, self._restore_best = settings.monitor_smoothing, settings.restore_best
+        self._min_improvement = settings.min_improvement
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
         self._smoothed = np.full(len(trials), np.nan)
@@ -109,7 +110,7 @@ class TrialStopping(pl.Callback):
             before = np.where(np.isnan(self._smoothed[self.active]), metric, self._smoothed[self.active])
             metric = self._smoothing * before + (1 - self._smoothing) * metric
             self._smoothed[self.active] = metric
-        improved = metric < self.best[self.active]
+        improved = metric < self.best[self.active] - self._min_improvement
         better = self.active[improved]
         self.best[better] = metric[improved]
         self.best_epochs[better] = self.epochs[better]

@@ -26,7 +26,7 @@ class FinetuneModule(StackModule):
         classifier: f and h of T trials.
         criterion: the training loss of one trial. Validation is by cross-entropy and error whatever it is.
         metric: measured on the validation rows, too.
-        training: the roster and Adam's options, as `StackModule` takes them.
+        training: the roster and the settings, as `StackModule` takes them.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class FinetuneModule(StackModule):
         self._validated: list[tuple[Tensor, Tensor]] = []
 
     def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()
 

@@ -21,7 +21,7 @@ class PretrainModule(StackModule):
         validation_random: stream of the validation views; it starts again at every validation, which makes them static.
         validation_passes: how many views of each validation row there are.
         monitor: ``loss`` or ``error``, the validation metric that is watched.
-        training: the roster and Adam's options, as `StackModule` takes them.
+        training: the roster and the settings, as `StackModule` takes them.
     """
 
     def __init__(

@@ -45,13 +45,9 @@ class FitSetup:
 
     @property
     def training(self) -> dict[str, Any]:
-        """What every `StackModule` takes: the roster and Adam's options; and a `FinetuneModule`: its metric."""
+        """What every `StackModule` takes: the roster and the settings; and a `FinetuneModule`: its metric."""
         metric = watched_metric(self.settings)
-        return {
-            "roster": self.roster,
-            "learning_rate": self.settings.learning_rate,
-            "epsilon": self.settings.epsilon,
-        } | ({"metric": metric} if metric else {})
+        return {"roster": self.roster, "settings": self.settings} | ({"metric": metric} if metric else {})
 
     def random(self, purpose: str) -> StackedGenerator:
         """The trials' streams for a purpose, on the device."""

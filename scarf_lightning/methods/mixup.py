@@ -38,7 +38,7 @@ class MixupModule(FinetuneModule):
         classifier: f and h of T trials.
         random: stream of the shares and of the partners.
         alpha: of the Beta distribution.
-        training: the roster and Adam's options, as `StackModule` takes them.
+        training: the roster and the settings, as `StackModule` takes them.
     """
 
     def __init__(self, classifier: Classifier, random: StackedGenerator, *, alpha: float, **training: Any) -> None:

@@ -37,7 +37,7 @@ class AugmentModule(FinetuneModule):
         augmentation: makes the views.
         source: what corruption draws from.
         random: stream of the views.
-        training: the roster and Adam's options, as `StackModule` takes them.
+        training: the roster and the settings, as `StackModule` takes them.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ class Scripted(StackModule):
     """``script[t][e]`` is the validation loss of trial t after epoch e + 1."""
 
     def __init__(self, script: Sequence[Sequence[float]]) -> None:
-        super().__init__(Roster(len(script)), learning_rate=1.0, epsilon=1e-7)
+        super().__init__(Roster(len(script)), settings=FitSettings(learning_rate=1.0))
         self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
         self._script = torch.tensor(script, dtype=torch.float64)
         self.trials_in_each_epoch: list[int] = []
@@ -105,6 +105,14 @@ def test_patience_counts_validations_where_there_is_one_every_few_epochs(patient
     assert stopping.weights["epochs_trained"].squeeze(1).tolist() == [6]
     assert len(module.trials_in_each_epoch) == 5, "no other epoch is validated"
     assert ["validation_loss" in record for record in stopping.curves] == [False, True] * 5
+
+
+def test_only_what_is_better_by_more_than_the_least_improvement_counts(patients: Table) -> None:
+    script = [[0.9, 0.85, 0.6, 0.55, 0.55, 0.5, 0.45, 0.1]]
+    _, stopping = run(patients, script, patience=1, min_improvement=0.2)
+    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == ([5], [3])
+    _, stopping = run(patients, script, patience=1)
+    assert (stopping.epochs.tolist(), stopping.best_epochs.tolist()) == ([8], [8])
 
 
 def test_a_smoothed_monitor_is_an_exponential_moving_average(patients: Table) -> None:

@@ -4,6 +4,7 @@ Bit for bit where the processor's kernels are exact, see `scarf_lightning.engine
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,12 +40,18 @@ class Trained:
 
 
 def train(
-    stack: Stack, corruption: Corruption, *, max_epochs: int = 40, batch_size: int = 46, monitor: str = "loss"
+    stack: Stack,
+    corruption: Corruption,
+    *,
+    max_epochs: int = 40,
+    batch_size: int = 46,
+    monitor: str = "loss",
+    **options: Any,
 ) -> Trained:
     pretraining = stack.pretrain(
-        PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor), task(corruption)
+        PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor, **options), task(corruption)
     )
-    settings = FitSettings(max_epochs=max_epochs, batch_size=batch_size)
+    settings = FitSettings(max_epochs=max_epochs, batch_size=batch_size, **options)
     outcome = Control().run(stack, SupervisedPhase(settings, pretraining.part("encoder")))
     return Trained(stack, pretraining, outcome.fit, outcome.probabilities)
 
@@ -114,6 +121,13 @@ def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: Make
     for table, width in ((column, 5), (patients, 1)):
         whole = train(make_stack(table, range(6), width=width), Marginal(1.0))
         assert_same(train(make_stack(table, [4], width=width), Marginal(1.0)), whole)
+
+
+def test_also_with_clipped_gradients_decaying_weights_and_a_schedule(patients: Table, make_stack: MakeStack) -> None:
+    options = {"gradient_clip": 0.05, "weight_decay": 0.01, "schedule": "cosine", "min_improvement": 1e-3}
+    whole = train(make_stack(patients, range(10)), Marginal(), max_epochs=12, **options)
+    assert_same(train(make_stack(patients, [4]), Marginal(), max_epochs=12, **options), whole)
+    assert_same(train(make_stack(patients, range(5, 10)), Marginal(), max_epochs=12, **options), whole)
 
 
 def test_five_and_five_are_ten(patients: Table, make_stack: MakeStack) -> None:

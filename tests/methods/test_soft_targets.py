@@ -63,7 +63,7 @@ class TestMixup:
         roster = Roster(2)
         random = StackedGenerator([7, 8], roster=roster)
         classifier = fresh_classifier(stack).double()
-        return MixupModule(classifier, random, alpha=alpha, roster=roster, learning_rate=1e-3, epsilon=1e-7)
+        return MixupModule(classifier, random, alpha=alpha, roster=roster, settings=FitSettings())
 
     @pytest.mark.parametrize(("soft", "weighted"), [(False, False), (True, False), (False, True)])
     def test_loss_is_that_of_mixed_rows_labels_and_weights(

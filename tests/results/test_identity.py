@@ -42,7 +42,10 @@ def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-UNSAID: dict[str, Any] = {"validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5, "min_steps": 7}
+UNSAID: dict[str, Any] = {
+    "validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5, "min_steps": 7, "min_improvement": 0.1,
+    "weight_decay": 0.1, "gradient_clip": 3.0, "schedule": "cosine",
+}  # fmt: skip
 EVERYTHING = some_config(
     method={"name": "cotrain"},
     split={"name": "stratified"},
