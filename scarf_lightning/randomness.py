@@ -22,6 +22,7 @@ class Purpose(StrEnum):
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
     LABEL_NOISE = "label noise"
+    VALIDATION_NOISE = "label noise of validation rows"
     ENCODER = "initialisation of f"
     PRETRAIN_HEAD = "initialisation of g"
     HEAD = "initialisation of h"

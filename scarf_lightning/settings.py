@@ -84,13 +84,20 @@ class FinetuneSettings(FitSettings):
     """How the supervised phase is trained, and whether the pre-trained weights of the ``encoder`` stay as they are.
 
     ``class_weight=balanced`` gives every class the same weight, by the labels that training sees. ``metric`` is one of
-    those of `scarf_lightning.metrics`, watched on the validation rows in the place of the ``monitor``.
+    those of `scarf_lightning.metrics`, watched on the validation rows in the place of the ``monitor``. An ``epoch``
+    goes through the ``labelled_rows`` once, or through them again and again until it has as many as there are
+    ``training_rows``, labelled or not.
     """
 
-    limits: ClassVar[dict[str, Limit]] = {"freeze": ("none", "encoder"), "class_weight": ("none", "balanced")}
+    limits: ClassVar[dict[str, Limit]] = {
+        "freeze": ("none", "encoder"),
+        "class_weight": ("none", "balanced"),
+        "epoch": ("labelled_rows", "training_rows"),
+    }
     freeze: str = "none"
     class_weight: str = "none"
     metric: str | None = None
+    epoch: str = "labelled_rows"
 
     def __post_init__(self) -> None:
         super().__post_init__()

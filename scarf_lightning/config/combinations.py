@@ -33,12 +33,14 @@ OF_A_FIT = {
 OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
 UNSAID_AT: dict[str, Any] = {
     "regime.over": "all",
+    "regime.validation": "clean",
     "encoding": ONE_HOT,
     "impute_on": None,
     "network.name": "mlp",
     "finetune.freeze": "none",
     "finetune.class_weight": "none",
     "finetune.metric": None,
+    "finetune.epoch": "labelled_rows",
     "tune": 0,
     **{f"{phase}.{option}": value for phase in ("pretrain", "finetune") for option, value in OF_A_FIT.items()},
     **{f"{loss}.{option}": value for loss in ("loss", "cotrain.loss") for option, value in OF_INFONCE.items()},

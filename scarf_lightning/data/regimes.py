@@ -1,4 +1,4 @@
-"""Which labels training sees (paper, section 4). Validation and test labels are never touched."""
+"""Which labels training sees (paper, section 4), and by which it is stopped. Test labels are never touched."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -27,6 +27,10 @@ class Regime(Limited, ABC):
     @abstractmethod
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         """Positions among the training rows that keep a label, and the labels there: both ``(n_labelled,)``."""
+
+    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> Ints:
+        """The labels of the validation rows ``(n_validation,)`` by which training is stopped: theirs."""
+        return labels
 
 
 @dataclass
@@ -84,19 +88,32 @@ class Few(Regime):
 @dataclass
 class Noise30(Regime):
     """Exactly round(noise * n) training labels are redrawn uniformly: over ``all`` classes, the true one included, or
-    over the ``others``, so that every label that is redrawn is wrong."""
+    over the ``others``, so that every label that is redrawn is wrong. The labels of the validation rows are ``clean``,
+    or ``noisy`` in the same way; those of the test rows are never touched."""
 
     name: ClassVar[str] = "noise30"
-    limits: ClassVar[dict[str, Limit]] = {"noise": "[0, 1]", "over": ("all", "others")}
+    limits: ClassVar[dict[str, Limit]] = {
+        "noise": "[0, 1]",
+        "over": ("all", "others"),
+        "validation": ("clean", "noisy"),
+    }
     noise: float = 0.3
     over: str = "all"
+    validation: str = "clean"
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
-        random = streams.numpy(trial, Purpose.LABEL_NOISE)
+        return np.arange(len(labels)), self._noisy(labels, n_classes, streams.numpy(trial, Purpose.LABEL_NOISE))
+
+    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> Ints:
+        if self.validation == "clean":
+            return labels
+        return self._noisy(labels, n_classes, streams.numpy(trial, Purpose.VALIDATION_NOISE))
+
+    def _noisy(self, labels: Ints, n_classes: int, random: np.random.Generator) -> Ints:
         redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
         noisy = labels.copy()
         if self.over == "all":
             noisy[redrawn] = random.integers(n_classes, size=len(redrawn))
         else:
             noisy[redrawn] = (noisy[redrawn] + 1 + random.integers(n_classes - 1, size=len(redrawn))) % n_classes
-        return np.arange(len(labels)), noisy
+        return noisy

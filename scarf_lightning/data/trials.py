@@ -22,8 +22,8 @@ class TrialData:
 
     **Shape.** All are int64 with a leading trial axis: row numbers ``train`` (also of rows without a label),
     ``validation``, ``test``; ``labelled``, the training rows whose label training sees, and ``labels``, those labels,
-    both ``(T, n_labelled)``. All trials have
-    the same counts, which is what lets them train as one stack.
+    both ``(T, n_labelled)``; ``validation_labels``, by which training is stopped. All trials have the same counts,
+    which is what lets them train as one stack.
     """
 
     trials: tuple[int, ...]
@@ -32,6 +32,7 @@ class TrialData:
     test: Ints
     labelled: Ints
     labels: Ints
+    validation_labels: Ints
     preprocessing: Preprocessing
 
     def of(self, position: int) -> "TrialData":
@@ -44,6 +45,7 @@ class TrialData:
             self.test[one],
             self.labelled[one],
             self.labels[one],
+            self.validation_labels[one],
             self.preprocessing.of(position),
         )
 
@@ -76,12 +78,13 @@ def prepare_trials(
     """
     rule = splitting or Random()
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
-    labelled, labels = [], []
+    labelled, labels, judged = [], [], []
     for trial, split in zip(trials, splits, strict=True):
         known = split.train[table.labels[split.train] != UNLABELLED]
         positions, seen = regime.apply(table.labels[known], table.n_classes, streams, trial)
         labelled.append(known[positions])
         labels.append(seen)
+        judged.append(regime.judge(table.labels[split.validation], table.n_classes, streams, trial))
     scaled, imputed = (
         [split.train if rows == "train" else None for split in splits] for rows in (fit_on, impute_on or fit_on)
     )
@@ -92,5 +95,6 @@ def prepare_trials(
         test=np.stack([split.test for split in splits]),
         labelled=np.stack(labelled),
         labels=np.stack(labels),
+        validation_labels=np.stack(judged),
         preprocessing=Preprocessing.fit(table, scaled, scaling, imputed),
     )

@@ -78,7 +78,7 @@ def _tune_trial(
         both = train_phases(tried, made, table, [trial], kept, hardware, console, predicts_validation=True)
         trained, on_validation = _apart(both)
         record = _record(tried, trained, [trial])
-        labels = table.labels[trained.stack.data.validation[0]]
+        labels = trained.stack.data.validation_labels[0]
         diverged = record.rows[0]["diverged"] is not None
         return record, math.nan if diverged else metric.function(on_validation[0], labels)
 

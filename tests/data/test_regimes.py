@@ -57,6 +57,25 @@ def test_noise30_changes_at_most_three_labels_in_ten(n: int, n_classes: int, tri
     assert (labels == before).all()
 
 
+@given(n=st.integers(1, 200), trial=st.integers(0, 20))
+def test_validation_labels_are_redrawn_as_training_labels_are_where_they_are_to_be_noisy(n: int, trial: int) -> None:
+    labels = labels_of(n, 5)
+    before = labels.copy()
+    assert (Noise30().judge(labels, 5, STREAMS, trial) == labels).all()
+    assert (Semi25().judge(labels, 5, STREAMS, trial) == labels).all()
+    regime = Noise30(0.4, "others", "noisy")
+    judged = regime.judge(labels, 5, STREAMS, trial)
+    assert (judged != labels).sum() == round(0.4 * n)
+    assert ((judged >= 0) & (judged < 5)).all()
+    assert (labels == before).all()
+
+
+def test_the_two_draws_are_of_streams_of_their_own() -> None:
+    labels, regime = labels_of(100, 5), Noise30(0.5, "others", "noisy")
+    trained, judged = regime.apply(labels, 5, STREAMS, 0)[1], regime.judge(labels, 5, STREAMS, 0)
+    assert (trained != judged).any()
+
+
 def test_noise30_redraws_exactly_three_labels_in_ten() -> None:
     """With very many classes hardly any label is redrawn to itself, so those that changed are those redrawn."""
     n, n_classes = 1000, 10**9

@@ -12,7 +12,7 @@ from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.randomness import Streams
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
-ARRAYS = ("train", "validation", "test", "labelled", "labels")
+ARRAYS = ("train", "validation", "test", "labelled", "labels", "validation_labels")
 
 
 def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> TrialData:
@@ -103,6 +103,15 @@ def test_noise30_redraws_training_labels_alone(mixed_table: Table) -> None:
     assert wrong.max() <= round(0.3 * 42)
     assert wrong.min() > 0
     assert (mixed_table.labels == before).all()
+
+
+def test_training_is_stopped_by_the_validation_rows_labels_unless_these_are_to_be_noisy(mixed_table: Table) -> None:
+    clean, noisy = (prepare(mixed_table, range(30), regime=Noise30(0.9, validation=v)) for v in ("clean", "noisy"))
+    assert (clean.validation_labels == mixed_table.labels[clean.validation]).all()
+    assert (noisy.validation == clean.validation).all()
+    assert (noisy.labels == clean.labels).all()
+    wrong = (noisy.validation_labels != clean.validation_labels).mean()
+    assert 0.4 < wrong < 0.8, "nine in ten are redrawn over three classes"
 
 
 @every_regime

@@ -4,10 +4,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from scarf_lightning.data.datamodule import Examples
-from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.datamodule import Examples, batch_bounds
+from scarf_lightning.data.regimes import Noise30, Semi25
 from scarf_lightning.data.table import Table
-from scarf_lightning.settings import FitSettings, PretrainSettings
+from scarf_lightning.settings import FinetuneSettings, FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 
 SETTINGS = FitSettings(max_epochs=3, batch_size=46)
@@ -21,6 +21,34 @@ def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: Make
     (fit, _), (soft_fit, _) = stack.finetune(SETTINGS, hard), stack.finetune(SETTINGS, soft)
     for name, weight in fit.weights.items():
         torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
+
+
+def test_an_epoch_of_all_training_rows_goes_through_the_labelled_ones_again(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, range(2), regime=Semi25())
+    n_train, n_labelled = stack.data.train.shape[1], stack.data.labelled.shape[1]
+    again = torch.from_numpy(np.resize(np.arange(n_labelled), n_train))
+    settings = FinetuneSettings(max_epochs=3, batch_size=46)
+
+    fit, _ = stack.finetune(replace(settings, epoch="training_rows"), stack.labelled())
+
+    expected, _ = stack.finetune(settings, stack.labelled().map(lambda each: each[:, again]))
+    assert fit.steps.tolist() == [3 * len(batch_bounds(n_train, 46))] * 2
+    assert fit.curves == expected.curves
+    for name, weight in expected.weights.items():
+        assert torch.equal(fit.weights[name], weight)
+    few, _ = stack.finetune(settings, stack.labelled())
+    assert few.steps.tolist() == [3 * len(batch_bounds(n_labelled, 46))] * 2
+
+
+def test_training_is_stopped_by_the_labels_that_the_regime_judges_by(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, range(3), regime=Noise30(1.0, "others", "noisy"))
+    fit, classifier = stack.finetune(replace(SETTINGS, max_epochs=1), stack.labelled())
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=-1)
+    error = (predicted != stack.data.validation_labels).mean(axis=1)
+    np.testing.assert_allclose([record["validation_error"] for record in fit.curves], error, atol=1e-12)
+    assert (stack.data.validation_labels != patients.labels[stack.data.validation]).all()
 
 
 def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeStack) -> None:
