@@ -65,8 +65,8 @@ def _upload_report(
     import pandas as pd
     import wandb
 
-    described = {"name": f"report of {name}", "group": name, "job_type": "report", "config": dict(config)}
-    with open_run(settings.wandb, results, run_id(f"report-{name}"), described) as run:
+    described = {"name": f"report of {name}", "group": name, "config": dict(config)}
+    with open_run(settings.wandb, results, run_id(f"report-{name}"), described, "report") as run:
         for path in sorted(folder.rglob("*.png")):
             run.log({f"figures/{path.stem}": wandb.Image(str(path))})
         for path in sorted(folder.rglob("*.csv")):

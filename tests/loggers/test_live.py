@@ -56,7 +56,7 @@ def test_means_over_trials_are_sent_every_few_seconds_and_nothing_is_lost(
         assert len(run.logged) == 2
         tell("finetune", records(1, 0.25, 0.75))
 
-    assert asked[0][2:] == ("f" * 16, {"name": "iris mean", "group": "corruption", "job_type": "cell"})
+    assert asked[0][2:] == ("f" * 16, {"name": "iris mean", "group": "corruption"})
     assert run.logged == [
         {"live/pretrain/epoch": 1, "live/pretrain/trials_training": 2, "live/pretrain/train_loss": 2.0},
         {"live/pretrain/epoch": 2, "live/pretrain/trials_training": 1, "live/pretrain/train_loss": 0.5},
@@ -67,6 +67,19 @@ def test_means_over_trials_are_sent_every_few_seconds_and_nothing_is_lost(
 def test_a_server_that_goes_away_stops_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(Run(fails=True), monkeypatch)
     monkeypatch.setattr(module, "SECONDS_BETWEEN", 0.0)
+
+    with live_curves(ONLINE, tmp_path, "id", "name", "group") as tell:
+        assert tell is not None
+        tell("pretrain", records(1, 1.0))
+
+
+def test_a_server_that_does_not_take_the_end_stops_no_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def open_run(*_: Any, **__: Any) -> Any:
+        yield Run()
+        raise TimeoutError("it takes no more")
+
+    monkeypatch.setattr(module, "open_run", open_run)
 
     with live_curves(ONLINE, tmp_path, "id", "name", "group") as tell:
         assert tell is not None

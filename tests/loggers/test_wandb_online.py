@@ -1,0 +1,208 @@
+"""`logger.wandb.mode=online` and `upload=wandb` against a server on the loopback, through W&B's own client."""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wandb
+
+from scarf_lightning.loggers import live, wandb_runs
+from scarf_lightning.results import load, load_cell
+from scarf_lightning.running import commands
+from tests.loggers.wandb_files import Run
+from tests.loggers.wandb_server import WandbServer, wandb_server
+from tests.processes import TINY, Process, here
+from tests.storing import one_overflows
+
+pytestmark = pytest.mark.slow
+
+ONLINE = (*TINY, "logger=wandb", "logger.wandb.mode=online")
+
+
+@pytest.fixture(autouse=True)
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A client of its own that has a key and does not keep rows for long; its process ends with the test."""
+    monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
+    monkeypatch.setenv("WANDB__FILE_STREAM_TRANSMIT_INTERVAL", "1")
+    wandb.teardown()
+    yield
+    wandb.teardown()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[WandbServer]:
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.address)
+        yield server
+        assert server.unknown == []
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Callable[..., Process]:
+    return lambda *overrides: here(commands.train, *ONLINE, *overrides, cwd=tmp_path)
+
+
+@pytest.fixture
+def upload(tmp_path: Path) -> Callable[[], Process]:
+    return lambda: here(commands.report, "results=results", "upload=wandb", "logger.wandb.mode=online", cwd=tmp_path)
+
+
+def only(server: WandbServer) -> Run:
+    (run,) = server.runs.values()
+    return run
+
+
+def axes(run: Run) -> dict[str, str]:
+    """What the curves of each place are drawn over, as W&B writes it in the configuration."""
+    metrics = run.config["_wandb"]["m"]
+    return {metric["2"]: metrics[metric["5"] - 1]["1"] for metric in metrics if "2" in metric}
+
+
+def test_a_cell_is_one_run_whose_curves_come_while_it_trains(
+    server: WandbServer, train: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell, came = live.LiveCurves.tell, []
+
+    def tell_and_wait(curves: live.LiveCurves, *epoch: Any) -> None:
+        tell(curves, *epoch)
+        came.append(epoch)
+        server.wait_for(lambda: bool(server.runs) and len(only(server).history) == len(came))
+        assert only(server).exit_code is None
+
+    monkeypatch.setattr(live, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(live.LiveCurves, "tell", tell_and_wait)
+
+    ran = train("trials=2", "corruption=mean")
+
+    assert ran.returncode == 0
+    run, rows = only(server), load(tmp_path / "results")
+    cell = load_cell(run.id, tmp_path / "results")
+    assert [phase for phase, _ in came] == ["pretrain", "pretrain", "finetune", "finetune"]
+    for phase in ("pretrain", "finetune"):
+        means = cell.curves[cell.curves["phase"] == phase].groupby("epoch")["validation_loss"].mean()
+        assert run.curve(f"live/{phase}/epoch") == [1, 2]
+        assert run.curve(f"live/{phase}/validation_loss") == pytest.approx(means.tolist(), rel=1e-15)
+        assert run.curve(f"{phase}/epoch") == [1, 2]
+        assert run.curve(f"{phase}/validation_loss_mean") == pytest.approx(means.tolist(), rel=1e-15)
+    assert axes(run) == {
+        f"{place}/*": f"{place}/epoch" for place in ("live/pretrain", "live/finetune", "pretrain", "finetune")
+    }
+    assert rows["fingerprint"].unique().tolist() == [run.id]
+    assert (run.exit_code, run.group) == (0, f"cells {date.today().isoformat()}")
+    assert run.name.startswith("wdbc ")
+    assert run.name.endswith("corruption=mean")
+    assert "corruption=mean" in run.tags
+    for section in ("dataset", "network", "corruption", "finetune"):
+        assert run.config[section] == cell.config[section]
+    for metric in ("accuracy", "auroc", "log_loss"):
+        assert run.summary[metric] == pytest.approx(rows[metric].mean(), rel=1e-15)
+        assert run.summary[f"{metric}_low"] < run.summary[metric] < run.summary[f"{metric}_high"]
+
+
+def test_more_trials_of_a_cell_go_on_in_its_run(
+    server: WandbServer, train: Callable[..., Process], tmp_path: Path
+) -> None:
+    train("trials=2")
+    before = list(only(server).history)
+
+    ran = train("trials=3")
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    run, rows = only(server), load(tmp_path / "results")
+    assert server.opened == [run.id] * 4  # while it trains and when it has ended, twice
+    assert run.history[: len(before)] == before
+    assert run.curve("_step") == list(range(len(run.history)))
+    assert run.curve("live/pretrain/trials_training") == [2, 2, 1, 1]
+    assert run.curve("pretrain/trials_training") == [2, 2]
+    assert run.curve("pretrain, 3 trials/trials_training") == [3, 3]
+    assert {"live/pretrain/*", "pretrain/*", "pretrain, 3 trials/*"} <= axes(run).keys()
+    assert (run.summary["trials"], run.config["trials"]) == (3, 3)
+    assert run.summary["accuracy"] == pytest.approx(rows["accuracy"].mean(), rel=1e-15)
+
+
+def test_a_failing_cell_is_a_failed_run_beside_the_others(
+    server: WandbServer, train: Callable[..., Process], tmp_path: Path
+) -> None:
+    assert train("trials=1", *one_overflows(tmp_path)).returncode == 1
+
+    failed, finished = sorted(server.runs.values(), key=lambda run: run.summary.get("trials", 0))
+    assert (failed.exit_code, finished.exit_code) == (1, 0)
+    assert "The numbers of column 'huge' overflow" in failed.notes
+
+
+def test_an_upload_sends_cells_and_report_and_says_where_they_are(
+    server: WandbServer, train: Callable[..., Process], upload: Callable[[], Process], tmp_path: Path
+) -> None:
+    train("trials=2")
+    cell = only(server)
+    curves, over = list(cell.curve("pretrain/epoch")), axes(cell)
+
+    ran = upload()
+
+    assert ran.returncode == 0
+    assert ran.stderr.splitlines()[-1] == f"The runs are at {server.address}/someone/scarf-lightning"
+    assert server.jobs == {cell.id: "cell", "report-results": "report"}
+    assert (cell.curve("pretrain/epoch"), axes(cell)) == (curves, over)
+    report = server.runs["report-results"]
+    assert (report.name, report.group, report.exit_code) == ("report of results", "results", 0)
+    assert report.config["cells"] == [cell.id]
+    (page,) = (file for file in server.files if file.startswith("report-results/media/html/"))
+    assert server.files[page] == (tmp_path / "reports" / "results" / "index.html").read_bytes()
+    (trials,) = (file for file in server.files if file.startswith("report-results/media/table/tables/trials"))
+    assert b'"fingerprint"' in server.files[trials]
+
+
+@pytest.mark.parametrize("status", [401, 500, None], ids=["refuses the key", "fails", "is gone"])
+def test_training_is_kept_and_one_sentence_said_where_the_server(
+    status: int | None,
+    server: WandbServer,
+    train: Callable[..., Process],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WANDB_HTTP_TIMEOUT", "1")
+    if status is None:
+        server.shutdown()
+        server.server_close()
+    else:
+        server.refuses = (status, "/")
+
+    ran = train("trials=1")
+
+    assert ran.returncode == 0
+    assert ran.stderr.startswith(f"wdbc {' '.join(TINY[:-1])} (")
+    assert " is not in W&B: its server does not answer, or refuses the key (Failed to authenticate with " in ran.stderr
+    assert ran.stderr.endswith("). Nothing is lost: `python report.py results=results upload=wandb` makes it.\n")
+    assert len(ran.stderr.splitlines()) == 1
+    assert (len(load(tmp_path / "results")), server.runs) == (1, {})
+
+
+def test_a_server_that_takes_no_more_costs_no_training_and_gets_all_later(
+    server: WandbServer,
+    train: Callable[..., Process],
+    upload: Callable[[], Process],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server.refuses = (500, "file_stream")
+    with monkeypatch.context() as patch:
+        patch.setitem(wandb_runs.SENT_WITHIN, "cell", 1.0)
+
+        ran = train("trials=1", "keep_weights=true")
+
+    assert ran.returncode == 0
+    assert ran.stderr.endswith(
+        " is not in W&B: its server has not taken everything within 1 seconds. Nothing is lost: "
+        "`python report.py results=results upload=wandb` makes it.\n"
+    )
+    run = only(server)
+    assert load(tmp_path / "results")["fingerprint"].tolist() == [run.id]
+    assert (tmp_path / "results" / run.id / "model").exists()
+    assert list((tmp_path / "results" / "failures").glob("*")) == []
+
+    server.refuses = None
+    assert upload().returncode == 0
+
+    assert (run.exit_code, run.curve("pretrain/epoch"), run.summary["trials"]) == (0, [1, 2], 1)
