@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ..errors import UsageError
+from ..results import is_unsaid
 from .blocks import Block, Paragraph, Picture, Section, counted
 from .drawings.gain_table import FILTER
 from .paper import (
@@ -194,7 +195,7 @@ def _on_dataset(settings: Row, row: Row) -> Row:
 
 
 def _settings(row: Row) -> Row:
-    return {c: v for c, v in row.items() if c != "dataset" and c not in NOT_AXES and v is not None}
+    return {c: v for c, v in row.items() if c != "dataset" and c not in NOT_AXES and not is_unsaid(c, v)}
 
 
 @styled()

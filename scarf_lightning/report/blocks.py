@@ -47,8 +47,8 @@ class Section:
 
 
 def named(items: list[str], longest: int = 8) -> str:
-    """A list in words: the first few of many, and how many more there are."""
-    shown = ", ".join(items[:longest])
+    """A list in words: the first few of many, and how many more there are; semicolons part what has commas in it."""
+    shown = ("; " if any("," in item for item in items[:longest]) else ", ").join(items[:longest])
     return shown if len(items) <= longest else f"{shown} and {len(items) - longest} more"
 
 

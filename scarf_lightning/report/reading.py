@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,16 @@ import pandas as pd
 from ..config import named_plugins
 from ..errors import UsageError
 from ..metrics import metrics
-from ..results import axis_columns, described_cells, measured_rows, read_cell, read_curves, read_environments
+from ..results import (
+    UNSAID,
+    axis_columns,
+    described_cells,
+    measured_rows,
+    read_cell,
+    read_curves,
+    read_environments,
+    with_unsaid,
+)  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -108,6 +117,7 @@ def results_of(
     cells: list[Row] = []
     rows: list[Row] = []
     measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES)
+    axes = with_unsaid([cell.axes for cell in wanted])
     for label, (cell, its) in enumerate(zip(wanted, found, strict=True)):
         rows += [
             {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
@@ -115,7 +125,7 @@ def results_of(
             for row in its
         ]
         cells.append(
-            cell.axes
+            axes[label]
             | {
                 "dataset_id": cell.dataset_id,
                 "fingerprint": None if cell.folder is None else cell.folder.name,
@@ -128,7 +138,7 @@ def results_of(
     kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
     frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
     folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
-    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {})
+    return CellResults(_objects(cells), frame, folders, damaged or {}, UNSAID | (usual or {}))
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
@@ -160,7 +170,8 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
         wanted.append(
             ReportedCell(axes, cell["dataset_id"], folder, trials[folder], overrides=tuple(cell["overrides"]))
         )
-    return wanted, damaged
+    said = with_unsaid([cell.axes for cell in wanted])
+    return [replace(cell, axes=axes) for cell, axes in zip(wanted, said, strict=True)], damaged
 
 
 def plugins_of(cells: Sequence[ReportedCell]) -> list[str]:

@@ -21,8 +21,10 @@ from .pretrained import PretrainedTrial, PretrainingStore
 from .records import DamagedRecordError
 from .stack_record import Predictions, StackRecord
 from .store import CellStore, read_cell
+from .unsaid import UNSAID, is_unsaid, with_unsaid
 
 __all__ = [
+    "UNSAID",
     "CellStore",
     "DamagedRecordError",
     "Failure",
@@ -43,6 +45,7 @@ __all__ = [
     "give_back",
     "identity",
     "is_claimed",
+    "is_unsaid",
     "keep_failure",
     "keeps_predictions",
     "known_data",
@@ -59,5 +62,6 @@ __all__ = [
     "read_failure",
     "read_predictions",
     "source_commit",
+    "with_unsaid",
     "write_whole",
 ]

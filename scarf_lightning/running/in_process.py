@@ -12,6 +12,7 @@ from ..config import named_plugins
 from ..config.hydra import hydra_started
 from ..errors import UsageError
 from ..folders import SWEEPS
+from ..results import with_unsaid
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand
@@ -82,9 +83,11 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
         request = expand(given, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
     surveyed = survey(distinct(request.cells))
     rows = [
-        {axis: value for axis, value in each.axes.items() if axis not in NO_AXES}
+        {axis: value for axis, value in axes.items() if axis not in NO_AXES}
         | {"state": str(each.state), "trials": each.cell.config.trials, "missing": each.n_missing, "core_hours": hours}
-        for each, hours in zip(surveyed, core_hours(surveyed), strict=True)
+        for each, axes, hours in zip(
+            surveyed, with_unsaid([each.axes for each in surveyed]), core_hours(surveyed), strict=True
+        )
     ]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     return pd.DataFrame(rows, columns=[*(column for column in columns if column not in PLANNED), *PLANNED])

@@ -25,7 +25,7 @@ from ..console.tables import (
     sweep_table,
 )
 from ..errors import UnfinishedError, UsageError
-from ..results import check_folder, write_whole
+from ..results import check_folder, with_unsaid, write_whole
 from ..results.steps import on_few_steps
 from .cell import Cell, distinct, named
 from .chunks import Chunk, make_chunks
@@ -191,11 +191,12 @@ def _show(
     surveyed: Sequence[SurveyedCell], request: ExpandedSweep, conclude: Conclude | None, *, n_skipped: int
 ) -> None:
     console = screen()
-    shown = [(each.axes, each.rows) for each in surveyed]
+    axes = with_unsaid([each.axes for each in surveyed])
+    shown = [(columns, each.rows) for columns, each in zip(axes, surveyed, strict=True)]
     if len(shown) > 1:
         trials = shared_trials(shown)
         each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
-        console.print(f"{len(shown)} cells of {describe(shared_axes([axes for axes, _ in shown]))}{each_has}")
+        console.print(f"{len(shown)} cells of {describe(shared_axes(axes))}{each_has}")
         console.print(sweep_table(shown, console.width) if len(shown) <= LONGEST_TABLE else summary_table(shown))
         for sentence in conclude(request, surveyed) if conclude else ():
             console.print(sentence, soft_wrap=True)
