@@ -133,6 +133,14 @@ def test_trials_part_other_groups() -> None:
     assert len({tuple(np.sort(cut(Group(), table, seed).test)) for seed in range(20)}) > 15
 
 
+@pytest.mark.parametrize(("n_groups", "n_train"), [(6, 4), (8, 6)])
+def test_of_a_few_groups_alike_one_validates_and_one_tests(n_groups: int, n_train: int) -> None:
+    """Of 8 the cuts at 70 % and at 80 % are closest to the same group, and yet one validates."""
+    groups = np.arange(20 * n_groups) % n_groups
+    split = cut(Group(), table_of(labels_of(len(groups)), groups))
+    assert [len(set(groups[getattr(split, part)])) for part in PARTS] == [n_train, 1, 1]
+
+
 def test_two_groups_are_too_few() -> None:
     with pytest.raises(UsageError, match=r"leaves no row with a label for .*; split=group needs more"):
         cut(Group("who"), table_of(labels_of(40), np.arange(40) % 2))
@@ -152,6 +160,12 @@ def test_time_goes_forward() -> None:
     assert (len(split.validation), len(split.test)) == (round(0.1 * n_labelled), round(0.2 * n_labelled))
     assert np.nanmax(times[split.train]) <= times[known].max(), "no unlabelled row of the future"
     assert np.isnan(times[split.train]).sum() == 5
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(17, (12, 2, 3)), (18, (12, 2, 4)), (22, (16, 2, 4))])
+def test_shares_in_time_are_rounded_to_the_nearest_row(n: int, sizes: tuple[int, int, int]) -> None:
+    split = cut(Time("day"), table_of(labels_of(n), np.arange(n)))
+    assert (len(split.train), len(split.validation), len(split.test)) == sizes
 
 
 def test_a_labelled_row_needs_a_time() -> None:

@@ -133,3 +133,13 @@ def test_a_reading_is_compared_with_the_default_by_dataset() -> None:
     assert (row["reading"], row["datasets"]) == (LONG, 4)
     assert row["S"] == pytest.approx((scores[LONG] - scores["default"]).mean())
     assert row["p"] == pytest.approx(test.pvalue)
+
+
+def test_readings_stand_in_the_order_of_the_trials() -> None:
+    rows = trials()
+    order = [LONG, "pretrain.patience=9", "corruption.rate=0.3"]
+    others = [rows[rows["reading"] == LONG].assign(reading=reading) for reading in order[1:]]
+    gains = gains_beside(pd.concat([rows, *others]), published())
+    assert against_default(gains)["reading"].tolist() == order
+    assert reading_scores(gains)["reading"].unique().tolist() == ["default", *order]
+    assert reading_summary(gains).index.get_level_values("reading").unique().tolist() == ["default", *order]
