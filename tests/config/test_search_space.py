@@ -5,11 +5,11 @@ import pytest
 from scarf_lightning.config import build_parts, canonical, check_combination
 from scarf_lightning.config.axes import BASES
 from scarf_lightning.config.facts import facts
-from scarf_lightning.config.search_space import search_space, with_options
+from scarf_lightning.config.search_space import search_space
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import fingerprint, identity, pretraining_identity
 from tests.cells import DATA_HASH
-from tests.composing import config_of, names
+from tests.composing import config_of
 
 RANGES = {
     "corruption": {
@@ -66,20 +66,6 @@ def test_what_networks_are_tuned_by() -> None:
         "loss.temperature",
     }  # fmt: skip
     assert set(search_space(config_of("pretrain=none"))) == {"finetune.learning_rate", "network.encoder.width"}
-
-
-@pytest.mark.parametrize("method", names("method"))
-def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
-    few = ["regime=few"] if facts("method")[method].variables["needs_unlabelled_rows"] else []
-    config = config_of(f"method={method}", *few)
-    space = search_space(config)
-
-    assert space
-    for name, (kind, *values) in space.items():
-        for value in values:
-            changed = with_options(config, {name: value})
-            build_parts(changed)
-            assert kind in ("float", "int", "log", "log_int", "one_of")
 
 
 def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:

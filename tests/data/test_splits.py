@@ -128,6 +128,16 @@ def test_many_small_groups_come_close_to_the_papers_shares_and_rows_without_one_
     assert {part: (getattr(split, part) >= 900).any() for part in PARTS} == dict.fromkeys(PARTS, True)
 
 
+def test_no_part_is_left_empty_by_a_row_without_a_group() -> None:
+    """Of seven pairs and a row alone every part gets a group, and comes within a pair of its share, in any order."""
+    pairs = table_of([*"ab" * 7, "a"], [*np.arange(14) // 2, np.nan])
+    for seed in range(40):
+        split = cut(Group(), pairs, seed)
+        sizes = np.array([len(getattr(split, part)) for part in PARTS])
+        assert sizes.min() > 0
+        assert np.abs(sizes - [10.5, 1.5, 3.0]).max() <= 2
+
+
 def test_trials_part_other_groups() -> None:
     table = table_of(labels_of(400), np.arange(400) % 20)
     assert len({tuple(np.sort(cut(Group(), table, seed).test)) for seed in range(20)}) > 15

@@ -9,14 +9,15 @@ import optuna
 import pytest
 
 from scarf_lightning.config import Config, build_parts
-from scarf_lightning.config.search_space import with_options
+from scarf_lightning.config.facts import facts
+from scarf_lightning.config.search_space import search_space, with_options
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.results import CellStore, StackRecord, identity, load_cell
 from scarf_lightning.training import train_stack
 from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
-from tests.composing import config_of
+from tests.composing import config_of, names
 from tests.short_training import hardware_of, no_cache, short, trained
 
 
@@ -91,6 +92,20 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
         assert each["metric"] == "log_loss"
         assert each["score"] == pytest.approx(log_loss(labels[1], direct.predict_proba(rows[1])), abs=1e-4)
     assert [each["chosen"] for each in record.tries].index(True) == np.argmin([each["score"] for each in record.tries])
+
+
+@pytest.mark.parametrize("method", names("method"))
+def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
+    few = ["regime=few"] if facts("method")[method].variables["needs_unlabelled_rows"] else []
+    config = config_of(f"method={method}", *few)
+    space = search_space(config)
+
+    assert space
+    for name, (kind, *values) in space.items():
+        for value in values:
+            changed = with_options(config, {name: value})
+            build_parts(changed)
+            assert kind in ("float", "int", "log", "log_int", "one_of")
 
 
 def scored(config: Config, scores: list[float]) -> tuple[list[Any], int]:

@@ -101,6 +101,8 @@ def test_a_summary_regresses_our_gain_on_the_papers() -> None:
     assert row["slope"] == pytest.approx(slope)
     assert row["correlation"] == pytest.approx(np.corrcoef(chosen["paper_gain"], chosen["gain"])[0, 1])
     assert (row["datasets"], row["trials"]) == (4, 5)
+    assert row["relative_gain"] == pytest.approx(np.mean(100 * chosen["gain"] / chosen["control"]))
+    assert row["paper_relative_gain"] == pytest.approx(np.mean(100 * chosen["paper_gain"] / chosen["paper_control"]))
     assert row["gain_absolute"] == pytest.approx(np.mean(np.abs(chosen["gain"] - chosen["paper_gain"])))
 
 

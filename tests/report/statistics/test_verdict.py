@@ -151,6 +151,25 @@ def test_the_chance_that_more_trials_settle_it_is_that_of_futures_drawn_one_by_o
     assert chance == pytest.approx(settled.mean(), abs=5 * math.sqrt(2 * 0.25 / draws))
 
 
+@pytest.mark.parametrize("odd", [0, 5, 11])
+def test_the_chance_that_more_datasets_settle_it_is_that_of_drawing_none_like_the_odd_one(
+    odd: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 12 datasets one differs: 3 more, each of them with a weight of the uniform Dirichlet's, are a beta-binomial
+    number of its kind. With one among 15 the interval is [0, 0], with two it reaches half of the difference."""
+    draws = 20_000
+    monkeypatch.setattr(verdict, "FUTURES", draws)
+    monkeypatch.setattr(verdict, "SIZES", (15,))
+    for kind, high in ((1, 0.0), (2, 0.5)):
+        found = judge_datasets(np.repeat([0.0, 1.0], [15 - kind, kind])[:, None])
+        assert (found.low, found.high) == (0.0, high)
+
+    chance = verdict._settling_datasets(np.where(np.arange(12) == odd, 1.0, 0.0), 0.01)[1]
+
+    none = stats.betabinom.pmf(0, 3, 1, 11)
+    assert chance == pytest.approx(none, abs=5 * math.sqrt(none * (1 - none) / draws))
+
+
 def test_a_number_that_is_not_likely_to_settle_it_is_not_asked_for() -> None:
     found = judge_trials(normal(1, 5, mean=0.03))
 
