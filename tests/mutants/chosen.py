@@ -23,6 +23,7 @@ DEFAULTS = ("config/test_search_space", "config/test_conf_folder")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
+    "data/splits.py": ("data/test_splits", "data/sources/test_openml_task"),
     "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
     "data/split_columns.py": ("data/test_splits", "data/sources/test_file_source"),
     "data/reading/columns.py": ("data/reading/test_reading_columns", "data/sources/test_ugly_tables"),
@@ -37,7 +38,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/sources/openml_client.py": ("data/sources/test_openml_task", "data/sources/test_openml_source"),
     "data/sources/rows.py": ("data/reading/test_reader",),
     "data/sources/__init__.py": ("data/sources/test_file_source", "data/sources/test_openml_source"),
-    "corruption/base.py": ("corruption/test_strategies", "corruption/test_selection", "config/test_search_space"),
+    "corruption/base.py": ("corruption/test_strategies", "corruption/test_selection", *DEFAULTS),
     "corruption/": STRATEGIES,
     "losses/base.py": ("losses/test_every_loss", "losses/test_infonce"),
     "losses/similarity.py": ("losses/test_infonce", "losses/test_discrimination"),
@@ -135,6 +136,10 @@ EQUIVALENT = (
         "def encoder(self, *, dropout: float | None = None, learns_missing_values: bool = False)",
         "def encoder(self, *, dropout: float | None = None, learns_missing_values: bool = True)",
     ),
+    # Whether a metric is defined is asked of the labels, with any guess.
+    ("engine/stack.py", "1 / self.table.n_classes)", "0 / self.table.n_classes)"),
+    # A trial's rows have one dimension.
+    ("losses/infonce.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/bitempered.py", "* (labels > 0)", "* (labels > -1)"),
     # A stack of one trial.
