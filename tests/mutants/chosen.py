@@ -60,7 +60,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_soft_targets", "data/test_device_table"),
     "engine/setup.py": ("methods/test_soft_targets", "methods/test_probe", *STACKS),
     "engine/exactness.py": ("engine/test_hardware", "test_rounding"),
-    "engine/finetune.py": ("engine/test_finetune", "engine/test_watching"),
+    "engine/finetune.py": ("engine/test_finetune", "engine/test_base", "engine/test_watching"),
     "engine/": STACKS,
     "methods/mixup.py": ("methods/test_soft_targets",),
     "methods/distill.py": ("methods/test_soft_targets", "methods/test_every_method"),
@@ -148,8 +148,9 @@ EQUIVALENT = (
     ("results/claims.py", "uuid4().hex[:8]", "uuid4().hex[:9]"),
     # The arrays of all stacks have the same names.
     ("results/stack_record.py", "for name in records[0].preprocessing", "for name in records[-1].preprocessing"),
-    # An override that adds or deletes changes no section by its name, and is composed with all others for that.
+    # What such an override begins with is the name of no section, for which it is composed with all others too.
     ("sweeping/composer.py", 'o[0] in "+~"', 'o[-1] in "+~"'),
+    ("sweeping/composer.py", '"@" in o.partition("=")[0]', '"@" in o.partition("=")[-1]'),
     # Means that do not differ have p = 1, which no level exceeds.
     ("report/statistics/wins.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # The end of the function.
