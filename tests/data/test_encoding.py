@@ -71,11 +71,12 @@ def test_the_last_category_is_dropped(table: Table) -> None:
     np.testing.assert_array_equal(indicators[:, 4], values[:, 2] == 0)
 
 
-@pytest.mark.parametrize("encoding", [OneHotEncoding(), OneHotDropLast(), Ordinal()])
-def test_a_column_of_one_category_has_a_number(encoding: Encoding) -> None:
+@pytest.mark.parametrize(("encoding", "indicators"), [(OneHotEncoding(), 1), (OneHotDropLast(), 1), (Ordinal(), 0)])
+def test_a_column_of_one_category_has_an_indicator_or_a_number(encoding: Encoding, indicators: int) -> None:
     frame = pd.DataFrame({"same": ["x"] * 12})
     one = Table.from_frame(frame, pd.Series([0, 1] * 6), categorical=[True], name="one", source="made up")
-    assert encoding.encode(one).n_encoded == 1
+    encoded = encoding.encode(one)
+    assert (encoded.n_categories, encoded.n_encoded) == ([indicators], 1)
 
 
 def test_an_order_that_there_is_not() -> None:

@@ -146,6 +146,12 @@ def test_a_trial_chooses_rows_of_its_own_and_always_the_same(regime: Regime) -> 
     assert other_seed != chosen[0]
 
 
+@pytest.mark.parametrize("regime", [Full(), Semi25(), Few(), Noise30()], ids=lambda r: r.name)
+def test_a_regime_says_whether_it_hides_labels(regime: Regime) -> None:
+    positions, _ = regime.apply(labels_of(100, 2), 2, STREAMS, 0)
+    assert regime.hides_labels == (len(positions) < 100)
+
+
 def test_each_regime_has_a_random_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     original = Streams.numpy

@@ -128,9 +128,27 @@ def test_many_small_groups_come_close_to_the_papers_shares_and_rows_without_one_
     assert {part: (getattr(split, part) >= 900).any() for part in PARTS} == dict.fromkeys(PARTS, True)
 
 
+def test_no_part_is_left_empty_by_a_row_without_a_group() -> None:
+    """Of seven pairs and a row alone every part gets a group, and comes within a pair of its share, in any order."""
+    pairs = table_of([*"ab" * 7, "a"], [*np.arange(14) // 2, np.nan])
+    for seed in range(40):
+        split = cut(Group(), pairs, seed)
+        sizes = np.array([len(getattr(split, part)) for part in PARTS])
+        assert sizes.min() > 0
+        assert np.abs(sizes - [10.5, 1.5, 3.0]).max() <= 2
+
+
 def test_trials_part_other_groups() -> None:
     table = table_of(labels_of(400), np.arange(400) % 20)
     assert len({tuple(np.sort(cut(Group(), table, seed).test)) for seed in range(20)}) > 15
+
+
+@pytest.mark.parametrize(("n_groups", "n_train"), [(6, 4), (8, 6)])
+def test_of_a_few_groups_alike_one_validates_and_one_tests(n_groups: int, n_train: int) -> None:
+    """Of 8 the cuts at 70 % and at 80 % are closest to the same group, and yet one validates."""
+    groups = np.arange(20 * n_groups) % n_groups
+    split = cut(Group(), table_of(labels_of(len(groups)), groups))
+    assert [len(set(groups[getattr(split, part)])) for part in PARTS] == [n_train, 1, 1]
 
 
 def test_two_groups_are_too_few() -> None:
@@ -152,6 +170,12 @@ def test_time_goes_forward() -> None:
     assert (len(split.validation), len(split.test)) == (round(0.1 * n_labelled), round(0.2 * n_labelled))
     assert np.nanmax(times[split.train]) <= times[known].max(), "no unlabelled row of the future"
     assert np.isnan(times[split.train]).sum() == 5
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(17, (12, 2, 3)), (18, (12, 2, 4)), (22, (16, 2, 4))])
+def test_shares_in_time_are_rounded_to_the_nearest_row(n: int, sizes: tuple[int, int, int]) -> None:
+    split = cut(Time("day"), table_of(labels_of(n), np.arange(n)))
+    assert (len(split.train), len(split.validation), len(split.test)) == sizes
 
 
 def test_a_labelled_row_needs_a_time() -> None:

@@ -1,5 +1,4 @@
 import hashlib
-import json
 import re
 import struct
 from collections.abc import Callable
@@ -225,8 +224,8 @@ def test_the_hash_is_that_of_the_content_alone() -> None:
 
 def test_the_hash_can_be_computed_by_hand() -> None:
     """Every stored result is filed under it: a change of the recipe is a new science version."""
-    table = build({"x": [1.5, np.nan] * 5, "c": ["b", "a"] * 5}, ["u", "v"] * 5)
-    header = json.dumps({"columns": [["x", None], ["c", ["a", "b"]]], "classes": ["u", "v"]})
+    table = build({"größe": [1.5, np.nan] * 5, "c": ["β", "a"] * 5}, ["u", "v"] * 5)
+    header = r'{"columns": [["gr\u00f6\u00dfe", null], ["c", ["a", "\u03b2"]]], "classes": ["u", "v"]}'
     rows = [struct.pack("<dd", 1.5, 1.0), struct.pack("<Q", 0x7FF8000000000000) + struct.pack("<d", 0.0)] * 5
     labels = struct.pack("<qq", 0, 1) * 5
     assert table.hash == hashlib.sha256(header.encode() + b"".join(rows) + labels).hexdigest()

@@ -12,6 +12,9 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine import stack as stacks
 from scarf_lightning.engine.finetune import FinetuneModule
 from scarf_lightning.engine.setup import FitSetup
+from scarf_lightning.networks import Network
+from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.networks.resnet import ResNet
 from scarf_lightning.settings import FitSettings
 from tests.stacks import MakeStack
 
@@ -74,14 +77,25 @@ def test_training_is_bit_for_bit_lightnings_own(patients: Table, make_stack: Mak
         assert torch.equal(weight, expected.weights[name]), name
 
 
-def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, range(2))
+def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
+    """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
+    module = stacks.plain(FitSetup(make_stack(patients, range(3)), FitSettings()))
+    groups = module.configure_optimizers().param_groups
+    sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
+    assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
+    assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
+
+
+@pytest.mark.parametrize("network", [MLP(width=16), ResNet(width=16)], ids=lambda each: each.name)
+def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, network: Network) -> None:
+    """Nor are the running statistics of its normalisation, which a forward pass in training mode would move."""
+    stack = make_stack(patients, range(2), network=network)
     before: dict[str, Tensor] = {}
 
     def frozen(setup: FitSetup) -> FinetuneModule:
         module = stacks.plain(setup)
         module.classifier.encoder.freeze()
-        before.update({name: tensor.detach().clone() for name, tensor in module.named_parameters()})
+        before.update({name: tensor.detach().clone() for name, tensor in module.state_dict().items()})
         return module
 
     fit, _ = stack.finetune(FitSettings(max_epochs=2), stack.labelled(), make=frozen)

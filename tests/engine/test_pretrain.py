@@ -171,6 +171,17 @@ def test_error_can_be_watched(patients: Table, make_stack: MakeStack) -> None:
     assert all(0 <= record["validation_error"] <= 1 for record in fit.curves)
 
 
+@pytest.mark.parametrize(("batch_size", "drop_last", "steps"), [(46, False, 3), (50, False, 3), (50, True, 2)])
+def test_the_steps_of_an_epoch_are_those_that_it_takes(
+    patients: Table, make_stack: MakeStack, batch_size: int, drop_last: bool, steps: int
+) -> None:
+    """139 rows train; of 46 a batch one is left over, and joins the batch before it."""
+    stack = make_stack(patients, [0, 1])
+    settings = PretrainSettings(max_epochs=2, batch_size=batch_size, drop_last=drop_last)
+    assert stack.steps_per_epoch(settings) == steps
+    assert stack.pretrain(settings, task()).steps.tolist() == [2 * steps] * 2
+
+
 def test_incomplete_batches_can_be_dropped(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
     pretrain(patients, make_stack, batch_size=50, drop_last=True)
     assert {batch.shape[1] for batch in spy.raw} == {50}

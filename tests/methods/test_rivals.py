@@ -153,6 +153,34 @@ def test_tabm_is_the_authors_network_trained_as_they_train_it(
     np.testing.assert_allclose(outcome.probabilities[0], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("patience", [0, 3])
+def test_tabm_stops_when_no_epoch_of_its_patience_and_one_more_was_better(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, patience: int
+) -> None:
+    """A network that stands still is best in its first epoch; 139 rows in batches of 46 are three steps an epoch."""
+    steps: list[None] = []
+    monkeypatch.setattr(torch.optim.AdamW, "step", lambda *_: steps.append(None))
+    replace(SMALL_TABM, max_epochs=20, patience=patience).run(make_stack(patients, [0]), PLAIN)
+    assert len(steps) == 3 * (1 + patience + 1)
+
+
+def test_what_a_user_leaves_alone_is_as_the_packages_have_it() -> None:
+    """But for the number of a forest's trees. TabM's training is as in the authors' README."""
+    import tabm
+
+    boosted = CatBoostClassifier(verbose=False, allow_writing_files=False).fit([[0], [1]], [0, 1]).get_all_params()
+    assert (CatBoost().iterations, CatBoost().depth) == (boosted["iterations"], boosted["depth"])
+
+    forest, ours = RandomForestClassifier().get_params(), vars(RandomForest())
+    assert {option: forest[option] for option in ours} == ours | {"n_estimators": 100}
+
+    named = {option: getattr(TabM(), option) for option in ("k", "n_blocks", "d_block", "dropout")}
+    own, theirs = (tabm.TabM.make(n_num_features=2, d_out=2, **options) for options in (named, {}))
+    assert str(own) == str(theirs)
+    assert [weight.shape for weight in own.parameters()] == [weight.shape for weight in theirs.parameters()]
+    assert (TabM().learning_rate, TabM().weight_decay, TabM().batch_size, TabM().patience) == (2e-3, 3e-4, 256, 16)
+
+
 def test_tabm_leaves_torchs_own_stream_alone(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     torch.manual_seed(5)

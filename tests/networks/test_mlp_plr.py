@@ -1,3 +1,4 @@
+import inspect
 import math
 
 import pytest
@@ -51,6 +52,17 @@ def test_it_is_the_authors_package() -> None:
         theirs.linear.bias.copy_(ours[1].bias)
     x = torch.randn(8, 2)
     torch.testing.assert_close(ours(x), theirs(x))
+
+
+def test_its_defaults_are_those_of_the_authors_package() -> None:
+    authors = pytest.importorskip("rtdl_num_embeddings")
+    theirs = inspect.signature(authors.PeriodicEmbeddings).parameters
+    ours = MLPPLR()
+    assert (ours.frequencies, ours.frequency_scale, ours.embedding) == (
+        theirs["n_frequencies"].default,
+        theirs["frequency_init_scale"].default,
+        theirs["d_embedding"].default,
+    )
 
 
 def test_frequencies_start_normal_and_within_three_deviations() -> None:

@@ -200,6 +200,7 @@ def test_a_number_is_its_value_and_not_its_type() -> None:
         return name_of(some_config(method={"name": "control", "option": value}))
 
     assert with_option(1) == with_option(1.0)
+    assert with_option(2**53 - 1) == with_option(2.0**53 - 1), "the largest up to which all are numbers of both types"
     assert with_option([1, 2.0]) == with_option((1.0, 2))
     assert with_option({"deep": 3.0}) == with_option({"deep": 3})
     different = (0, 1, 1.5, True, False, None, "1", "", [], [1], {})

@@ -106,7 +106,8 @@ def damaged(store: CellStore, results: Path) -> None:
 @pytest.mark.usefixtures("damaged")
 def test_damage_is_named(store: CellStore, results: Path) -> None:
     with (
-        pytest.warns(UserWarning, match=r"predictions\.parquet is damaged"),
+        pytest.warns(UserWarning, match=r"is left out: predictions\.parquet is damaged"),
+        pytest.warns(UserWarning, match=r"has no predictions: predictions\.parquet is damaged"),
         pytest.raises(UsageError, match="has kept no predictions"),
     ):
         load_predictions(store.fingerprint, results)

@@ -73,6 +73,7 @@ def test_equal_cells_in_one_results_folder_count_once_with_the_most_trials(tmp_p
         some_cell("a", trials=2),
         some_cell("b", trials=5),
         some_cell("c", trials=3),
+        some_cell("as many as b", trials=5),
         some_cell("d", seed=1),
         some_cell("e", paths=results_in(tmp_path)),
     ]

@@ -130,6 +130,16 @@ def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> N
     assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, launcher)) == 12
 
 
+def test_that_is_after_twenty_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BY_RULE, "seconds", lambda _: 30.0)
+    cells = [cell(11, "none", "control", seed) for seed in range(60)]
+    assert {each.config.trials for each in cells} == {2}
+
+    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "submitit_slurm")
+
+    assert [len(chunk.cells) for chunk in chunks] == [20, 20, 20]
+
+
 def test_submitit_local_starts_no_more_jobs_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scarf_lightning.sweeping.chunks.MAX_JOBS", {"submitit_local": 3})
     cells = [cell(11, "none", "control", seed) for seed in range(8)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hydra.errors import HydraException
 from hydra.types import RunMode
-from hypothesis import given, seed, settings
+from hypothesis import example, given, seed, settings
 from hypothesis import strategies as st
 from omegaconf import open_dict
 
@@ -209,6 +209,8 @@ def composer_of(conf: Path) -> Composer:
 
 @settings(max_examples=5)
 @given(st.integers(0, len(REFERRING) - 1), any_overrides())
+@example(3, ("dataset=wdbc",))
+@example(4, ("pretrain.max_epochs=9",))
 def test_sections_that_refer_to_each_other_are_what_hydra_composes(variant: int, overrides: tuple[str, ...]) -> None:
     is_what_hydra_composes(variant, overrides)
 
@@ -286,6 +288,17 @@ def test_a_product_of_options_costs_their_sum(made_in_full: list[tuple[str, ...]
             composer(("dataset=wdbc", f"corruption.rate=0.{rate}", f"loss.temperature={temperature}"))
 
     assert len(made_in_full) <= 1 + 4 + 3
+
+
+def test_what_is_made_of_parts_of_its_own_costs_no_more(made_in_full: list[tuple[str, ...]]) -> None:
+    """Corruption and loss are a co-trained task's own."""
+    composer = Composer(*loader_and_master())
+
+    for task in ("scarf", "vime"):
+        for rate in range(1, 5):
+            composer(("dataset=wdbc", "method=cotrain", f"cotrain={task}", f"corruption.rate=0.{rate}"))
+
+    assert len(made_in_full) <= 1 + 1 + 2 + 4
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

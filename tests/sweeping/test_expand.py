@@ -6,8 +6,9 @@ from scarf_lightning.config.facts import facts
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import axis_columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
+from scarf_lightning.sweeping.expand import one_cell
 from tests.cells import DATA_HASH
-from tests.composing import CONF, GROUPS, cells_of, names, request_of
+from tests.composing import CONF, GROUPS, cells_of, config_of, names, request_of
 
 
 def overrides(*arguments: str) -> list[tuple[str, ...]]:
@@ -333,6 +334,28 @@ def test_what_a_cell_of_a_sweep_does_not_use_is_null_in_its_row() -> None:
 
     assert (auto_encoder["pretrain"], auto_encoder.get("views")) == ("scarf_ae", None)
     assert (contrast["pretrain"], contrast["views"]) == ("scarf", "both")
+
+
+def test_what_another_sweeper_composed_is_one_cell() -> None:
+    chosen = ("corruption=mean", "trials=3")
+
+    request = one_cell(chosen, config_of(*chosen))
+
+    assert [(cell.overrides, cell.config) for cell in request.cells] == [(chosen, config_of(*chosen))]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "start"),
+    [
+        ("plan=true", "plan is for our sweeper; leave hydra/sweeper and hydra.mode alone."),
+        ("corruption.rate=0.3", "corruption.rate is set, but no cell of this run uses it"),
+    ],
+)
+def test_what_such_a_cell_has_no_use_for_is_refused(chosen: str, start: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        one_cell(("pretrain=none", chosen), config_of("pretrain=none", chosen))
+
+    assert str(refused.value).startswith(start)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from scarf_lightning.sweeping.run import run
 from scarf_lightning.sweeping.sweep_file import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, some_cell, some_pretrained
 from tests.launching import FakeLauncher, Train
+from tests.results.test_claims import claimed_by, ended_process
 
 DIVERGED = FloatingPointError("training diverged")
 
@@ -387,6 +388,24 @@ class TestFailures:
         assert shown.err.splitlines() == [*left, said]
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()
+
+    def test_claims_of_jobs_that_an_interrupt_killed_are_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cell = seeds(0)[0]
+        finish(cell, trials=[])
+        folders = [store.folder for store in (cell.store(), cell.pretraining()) if store is not None]
+
+        def interrupt(*_: object, **__: object) -> list[JobReturn]:
+            token = ended_process()
+            for folder in folders:
+                claimed_by(folder, token)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(FakeLauncher, "launch", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            ran([cell])
+
+        assert len(folders) == 2
+        assert [folder for folder in folders if (folder / "claim").exists()] == []
 
     def test_a_jobs_own_error_is_said(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,5 @@
 """The search for options: by trial, on the validation rows, the same every time."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +8,15 @@ import numpy as np
 import optuna
 import pytest
 
-from scarf_lightning.config import Config, build_parts, canonical, check_combination
+from scarf_lightning.config import Config, build_parts
 from scarf_lightning.config.facts import facts
 from scarf_lightning.config.search_space import search_space, with_options
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, StackRecord, fingerprint, identity, load_cell, pretraining_identity
+from scarf_lightning.results import CellStore, StackRecord, identity, load_cell
 from scarf_lightning.training import train_stack
 from scarf_lightning.training.tuning import tune
-from tests.cells import DATA_HASH, OF_WDBC
+from tests.cells import OF_WDBC
 from tests.composing import config_of, names
 from tests.short_training import hardware_of, no_cache, short, trained
 
@@ -96,14 +94,6 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
     assert [each["chosen"] for each in record.tries].index(True) == np.argmin([each["score"] for each in record.tries])
 
 
-def test_what_networks_are_tuned_by() -> None:
-    assert set(search_space(config_of("pretrain=scarf"))) == {
-        "pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "corruption.rate",
-        "loss.temperature",
-    }  # fmt: skip
-    assert set(search_space(config_of("pretrain=none"))) == {"finetune.learning_rate", "network.encoder.width"}
-
-
 @pytest.mark.parametrize("method", names("method"))
 def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
     few = ["regime=few"] if facts("method")[method].variables["needs_unlabelled_rows"] else []
@@ -152,14 +142,6 @@ def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
     assert asked == [each.options["method.C"] for each in tries]
 
 
-def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
-    plain, few, more = (config_of("pretrain=scarf", f"tune={n}") for n in (0, 5, 6))
-
-    assert "tune" not in canonical(plain)
-    assert len({fingerprint(identity(config, DATA_HASH)) for config in (plain, few, more)}) == 3
-    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in (plain, few, more)}) == 1
-
-
 def test_the_history_is_kept_with_its_hash(wdbc: Table, tmp_path: Path) -> None:
     config = config_of("method=logistic", "tune=3")
     store = CellStore(tmp_path, identity(config, wdbc.hash))
@@ -173,14 +155,3 @@ def test_the_history_is_kept_with_its_hash(wdbc: Table, tmp_path: Path) -> None:
     (file,) = store.folder.glob("stacks/*/tries.parquet")
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     assert store.missing([0, 1]) == [0, 1], "a damaged history is a damaged record"
-
-
-def test_the_weights_of_tuned_networks_are_not_kept() -> None:
-    with pytest.raises(UsageError, match="keep_weights=true does not go with tune"):
-        check_combination(config_of("tune=2", "keep_weights=true"))
-
-
-def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(UsageError, match=r"tune=N needs the package optuna: install it with .*\[tune\]"):
-        build_parts(config_of("tune=2"))

@@ -172,6 +172,19 @@ def test_dates_may_come_as_dates(reader: Reader, table: Table, frame: pd.DataFra
         np.testing.assert_array_equal(reader.values(rows), table.values)
 
 
+def test_what_was_dates_may_come_as_text(frame: pd.DataFrame, tmp_path: Path) -> None:
+    times = pd.to_datetime(frame["day"], format="%d/%m/%Y")
+    path = tmp_path / "t.parquet"
+    frame.assign(day=times, y=["a", "b"] * (N // 2)).to_parquet(path)
+    table = FileSource(path, "y", categorical=("grade",)).load()
+    reader = Reader.of(table)
+
+    for written in ("%Y-%m-%d", "%d.%m.%Y"):
+        np.testing.assert_array_equal(reader.values(frame.assign(day=times.dt.strftime(written))), table.values)
+    with pytest.raises(UsageError, match="'day' holds dates in the table, but 'some day' in the rows"):
+        reader.values(frame.assign(day="some day"))
+
+
 def test_no_rows_are_read_as_none(reader: Reader, frame: pd.DataFrame) -> None:
     assert reader.values(frame.head(0)).shape == (0, len(reader.columns))
 

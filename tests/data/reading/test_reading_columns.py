@@ -82,6 +82,11 @@ def test_one_value_alone_is_left_out(values: list[Any]) -> None:
     assert len(read(values, categorical=("c",)).features) == 1, "unless it is asked for"
 
 
+@pytest.mark.parametrize("values", [[3] * N, [True] * N, ["7"] * N])
+def test_one_value_alone_that_is_asked_for_as_a_number_is_one(values: list[Any]) -> None:
+    assert column(read(values, numeric=("c",))) == [float(values[0])] * N
+
+
 def test_no_value_is_left_out() -> None:
     assert read([None] * N).done == "left out: it has no value"
 
@@ -137,6 +142,8 @@ def test_strings_of_many_values_do_not_blow_the_width_up() -> None:
     assert read(names * 4, categorical=("c",)).kind == "categories"
     assert read([f"s{i % 100}" for i in range(1000)]).kind == "categories"
     assert read([f"s{i % 101}" for i in range(1010)]).kind == "strings"
+    assert read([f"s{i % 20}" for i in range(N)]).kind == "categories", "of a short column"
+    assert read([f"s{i % 21}" for i in range(N)]).kind == "strings"
     gaps = read([*names, None] * 4).features[0][0]
     assert gaps.isna().sum() == 4
 

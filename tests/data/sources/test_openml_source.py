@@ -436,7 +436,7 @@ class TestDownload:
         table = OpenMLSource(ID, None, tmp_path / "file" / "cache").load()
 
         assert table.n_rows == ROWS
-        assert "is not kept for the next time" in caplog.text
+        assert caplog.text.count("is not kept for the next time") == 1
 
     def test_interrupted_while_it_is_kept(
         self, tmp_path: Path, server: Server, parquet: bytes, monkeypatch: pytest.MonkeyPatch

@@ -101,6 +101,8 @@ def test_a_summary_regresses_our_gain_on_the_papers() -> None:
     assert row["slope"] == pytest.approx(slope)
     assert row["correlation"] == pytest.approx(np.corrcoef(chosen["paper_gain"], chosen["gain"])[0, 1])
     assert (row["datasets"], row["trials"]) == (4, 5)
+    assert row["relative_gain"] == pytest.approx(np.mean(100 * chosen["gain"] / chosen["control"]))
+    assert row["paper_relative_gain"] == pytest.approx(np.mean(100 * chosen["paper_gain"] / chosen["paper_control"]))
     assert row["gain_absolute"] == pytest.approx(np.mean(np.abs(chosen["gain"] - chosen["paper_gain"])))
 
 
@@ -133,3 +135,13 @@ def test_a_reading_is_compared_with_the_default_by_dataset() -> None:
     assert (row["reading"], row["datasets"]) == (LONG, 4)
     assert row["S"] == pytest.approx((scores[LONG] - scores["default"]).mean())
     assert row["p"] == pytest.approx(test.pvalue)
+
+
+def test_readings_stand_in_the_order_of_the_trials() -> None:
+    rows = trials()
+    order = [LONG, "pretrain.patience=9", "corruption.rate=0.3"]
+    others = [rows[rows["reading"] == LONG].assign(reading=reading) for reading in order[1:]]
+    gains = gains_beside(pd.concat([rows, *others]), published())
+    assert against_default(gains)["reading"].tolist() == order
+    assert reading_scores(gains)["reading"].unique().tolist() == ["default", *order]
+    assert reading_summary(gains).index.get_level_values("reading").unique().tolist() == ["default", *order]

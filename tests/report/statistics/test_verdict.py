@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from scarf_lightning.report.statistics import verdict
 from scarf_lightning.report.statistics.verdict import ENOUGH, _signed_rank_cdf, judge, judge_datasets, judge_trials
 
 RATIO = 2 / 7
@@ -123,6 +124,50 @@ def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> Non
     assert found.more > found.datasets
     assert ENOUGH <= found.chance <= 1
     assert judge_datasets(NEARLY_SETTLED) == found
+
+
+@pytest.mark.parametrize(("n", "mean"), [(5, 0.024), (5, 0.0), (9, 0.02)])
+def test_the_chance_that_more_trials_settle_it_is_that_of_futures_drawn_one_by_one(
+    n: int, mean: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To ten trials: a mean and a variance from their posterior under Jeffreys' prior, and trials from those."""
+    draws, variance, rope = 100_000, 0.02**2, 0.01
+    monkeypatch.setattr(verdict, "DRAWS", draws)
+    monkeypatch.setattr(verdict, "SIZES", (10,))
+    noise = np.arange(n) - (n - 1) / 2
+    sofar = mean + math.sqrt(variance) * noise / noise.std(ddof=1)
+
+    random = np.random.default_rng(1)
+    spread = np.sqrt(variance * (n - 1) / random.chisquare(n - 1, (draws, 1)))
+    center = mean + spread / math.sqrt(n) * random.standard_normal((draws, 1))
+    more = center + spread * random.standard_normal((draws, 10 - n))
+    trials = np.hstack([np.broadcast_to(sofar, (draws, n)), more])
+    means, error = trials.mean(axis=1), trials.std(axis=1, ddof=1) * math.sqrt(1 / 10 + RATIO)
+    sure, probable = (stats.t.ppf(p, 9) * error for p in (0.975, 0.95))
+    settled = (np.abs(means) > sure) & (np.abs(means) - probable > rope) | (np.abs(means) + sure <= rope)
+
+    chance = verdict._settling_trials(mean, variance, n, rope, RATIO)[1]
+
+    assert chance == pytest.approx(settled.mean(), abs=5 * math.sqrt(2 * 0.25 / draws))
+
+
+@pytest.mark.parametrize("odd", [0, 5, 11])
+def test_the_chance_that_more_datasets_settle_it_is_that_of_drawing_none_like_the_odd_one(
+    odd: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 12 datasets one differs: 3 more, each of them with a weight of the uniform Dirichlet's, are a beta-binomial
+    number of its kind. With one among 15 the interval is [0, 0], with two it reaches half of the difference."""
+    draws = 20_000
+    monkeypatch.setattr(verdict, "FUTURES", draws)
+    monkeypatch.setattr(verdict, "SIZES", (15,))
+    for kind, high in ((1, 0.0), (2, 0.5)):
+        found = judge_datasets(np.repeat([0.0, 1.0], [15 - kind, kind])[:, None])
+        assert (found.low, found.high) == (0.0, high)
+
+    chance = verdict._settling_datasets(np.where(np.arange(12) == odd, 1.0, 0.0), 0.01)[1]
+
+    none = stats.betabinom.pmf(0, 3, 1, 11)
+    assert chance == pytest.approx(none, abs=5 * math.sqrt(none * (1 - none) / draws))
 
 
 def test_a_number_that_is_not_likely_to_settle_it_is_not_asked_for() -> None:

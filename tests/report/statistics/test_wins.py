@@ -77,6 +77,20 @@ def test_a_win_is_strictly_below_alpha() -> None:
     assert (at_alpha.wins.loc["a", "b"], at_alpha.ties.loc["a", "b"]) == (0, 1)
 
 
+def test_five_percent_is_the_level_by_default() -> None:
+    """Of 0.5 +- s and 0.6 +- s, two trials each, Welch's p = 1 - t / sqrt(2 + t^2) for t = 0.1 / (s sqrt(2))."""
+    samples = {}
+    for p in (0.045, 0.049, 0.051, 0.055):
+        t = np.sqrt(2) * (1 - p) / np.sqrt(1 - (1 - p) ** 2)
+        s = 0.1 / t / np.sqrt(2)
+        samples[str(p)] = {name: [mean - s, mean + s] for name, mean in (("a", 0.6), ("b", 0.5))}
+    scores = scores_from(samples)
+
+    assert win_matrix(scores).wins.loc["a", "b"] == 2
+    assert reference_win_matrix(scores, {("a", "none"): ("a", "b")}).wins.loc["a", "none"] == 2
+    assert surviving_wins(scores, [("a", "b")]).iloc[0]["wins"] == 2
+
+
 def test_nothing_is_compared_with_itself() -> None:
     matrix = win_matrix(random_scores(3, "ab", 3))
 
