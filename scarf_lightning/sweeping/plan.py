@@ -119,7 +119,8 @@ def sentences(plan: Plan) -> list[str]:
     ]
     if pre.n:
         lines.append(
-            f"{pre.n:,} pre-trainings serve {pre.n_cells:,} cells; of the trials still needed {pre.n_trials_kept:,} "
+            f"{pre.n:,} pre-training{'s serve' if pre.n > 1 else ' serves'} {pre.n_cells:,} "
+            f"cell{'s' if pre.n_cells > 1 else ''}; of the trials still needed {pre.n_trials_kept:,} "
             f"are in the cache and {pre.n_trials_to_train:,} are to be trained."
         )
     unit, seconds = ("hours", HOUR) if plan.hours >= 0.1 else ("minutes", HOUR / 60)

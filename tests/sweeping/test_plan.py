@@ -35,7 +35,7 @@ def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
 
     assert counts == "4 cells: 0 finished, 0 running, 0 failed, 4 waiting; 12 trials are to be trained."
     assert shared == (
-        "1 pre-trainings serve 2 cells; of the trials still needed 0 are in the cache and 3 are to be trained."
+        "1 pre-training serves 2 cells; of the trials still needed 0 are in the cache and 3 are to be trained."
     )
     assert hours.startswith("Expected: 0.06 core minutes, 0.03 of them pre-training.")
     assert hours.endswith(" No cell is finished, so this is a rule of thumb.")
@@ -55,7 +55,7 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
 
     assert counts == "4 cells: 1 finished, 1 running, 1 failed, 1 waiting; 8 trials are to be trained."
     assert shared == (
-        "1 pre-trainings serve 2 cells; of the trials still needed 2 are in the cache and 1 are to be trained."
+        "1 pre-training serves 2 cells; of the trials still needed 2 are in the cache and 1 are to be trained."
     )
     assert " On the 1 finished cells the estimate is off by a factor of 1." in hours
 
