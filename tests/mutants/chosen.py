@@ -42,6 +42,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "corruption/": STRATEGIES,
     "losses/base.py": ("losses/test_every_loss", "losses/test_infonce"),
     "losses/similarity.py": ("losses/test_infonce", "losses/test_discrimination"),
+    "networks/dropout.py": ("networks/test_dropout", "engine/test_lifting"),
     "networks/numeric.py": ("networks/test_numeric", "networks/test_mlp_plr", "networks/test_mlp_ple", *DEFAULTS),
     **{
         f"networks/{name}.py": (f"networks/test_{name}", *DEFAULTS)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results.files import UNFINISHED, check_folder, whole_folder, write_whole
+from scarf_lightning.results.files import UNFINISHED, check_folder, remove_older, whole_folder, write_whole
 
 
 class Crash(BaseException):
@@ -174,6 +174,14 @@ def test_a_file_that_is_there_is_replaced_and_readers_of_the_old_one_are_not_dis
         assert reader.read() == "old"
     assert target.read_text(encoding="utf-8") == "nëw"
     assert list(target.parent.iterdir()) == [target]
+
+
+def test_what_was_last_changed_before_a_moment_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name, moment in (("a.before", 99.0), ("b.before", 100.0), ("c.before", 101.0), ("a.other", 99.0)):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (moment, moment))
+    remove_older(tmp_path, "*.before", 100.0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.other", "b.before", "c.before"]
 
 
 def test_others_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> None:

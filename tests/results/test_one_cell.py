@@ -78,6 +78,7 @@ class TestCell:
 
         assert cell.trials["trial"].tolist() == [0, 1]
         assert not cell.curves.duplicated(["phase", "trial", "epoch"]).any()
+        assert cell.curves.index.tolist() == list(range(len(cell.curves)))
 
     def test_a_damaged_stack_is_left_out_with_its_curves_and_named(self, store: CellStore, results: Path) -> None:
         store.add(some_record([0]))

@@ -14,7 +14,9 @@ from scarf_lightning import metrics
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import CellStore, Predictions, load, load_cell, load_predictions
+from scarf_lightning.results.predictions import keeps_predictions
 from scarf_lightning.results.records import PREDICTIONS
+from scarf_lightning.results.store import read_cell
 from tests.cells import finish, results_in, some_cell, some_record
 
 
@@ -57,6 +59,13 @@ def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: 
         np.testing.assert_allclose(part.iloc[:, 3:], expected.probabilities, atol=1e-3)
         np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
     assert found["trial"].unique().tolist() == [0, 1]
+
+
+def test_whether_some_were_kept_is_told_without_reading_them(store: CellStore, results: Path) -> None:
+    assert keeps_predictions(read_cell(store.folder))
+
+    none = finish(some_cell(seed=1, paths=results_in(results.parent)), trials=[0, 1])
+    assert not keeps_predictions(read_cell(none.folder))
 
 
 @given(

@@ -69,6 +69,8 @@ def test_whole_numbers_that_are_all_different_stay_unless_they_count_or_are_name
     assert read(values, "income").kind == "numbers"
     assert read(values, "customer_id").kind == "id"
     assert read(values, "customer_id", numeric=("customer_id",)).kind == "numbers"
+    assert read([*range(N - 1), 2 * N - 1]).kind == "id", "half of the numbers in their range are there"
+    assert read([*range(N - 1), 2 * N]).kind == "numbers"
     assert read(range(29)).kind == "numbers", "too few rows to tell"
     assert read([*range(N - 1), 0]).kind == "numbers"
     assert read((np.arange(N) / 2).tolist()).kind == "numbers"
