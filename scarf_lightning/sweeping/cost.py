@@ -2,7 +2,9 @@
 
 The rule: a phase takes a number of epochs that hardly depends on the dataset, so its time grows with the rows and, more
 slowly, with the columns. The correction is a ridge regression of log(recorded / rule) on the logarithms of rows and
-columns and on which pre-training or method it was; with nothing recorded the rule stands alone.
+columns and on which pre-training or method it was; with nothing recorded the rule stands alone. Beyond the sizes that
+were recorded it is the rule that grows, and the correction stays what it is at their edge: a slope that a few small
+tables suggest would be out by any factor on a large one.
 """
 
 import csv
@@ -58,9 +60,11 @@ class CostModel:
         recorded = _recorded([each for each in surveyed if each.state is State.FINISHED])
         self._kinds = sorted({(phase.name, phase.kind) for phase, _ in recorded})
         self._weights = np.zeros(3 + len(self._kinds))
+        self._sizes = np.zeros((2, 2))
         self.errors: NDArray[np.float64] = np.array([])
         if recorded:
             features = np.array([self._features(phase) for phase, _ in recorded])
+            self._sizes = np.array([features[:, 1:3].min(axis=0), features[:, 1:3].max(axis=0)])
             residual = np.array([math.log(max(seconds, 1e-3) / phase.rule) for phase, seconds in recorded])
             inverse = np.linalg.inv(features.T @ features + RIDGE * np.eye(features.shape[1]))
             self._weights = inverse @ features.T @ residual
@@ -70,7 +74,9 @@ class CostModel:
 
     def seconds(self, phase: Phase) -> float:
         """Expected seconds of one trial."""
-        return float(phase.rule * np.exp(self._features(phase) @ self._weights))
+        features = self._features(phase)
+        features[1:3] = features[1:3].clip(*self._sizes)
+        return float(phase.rule * np.exp(features @ self._weights))
 
     def error_factor(self, quantile: float) -> float:
         """The factor within which this share of the recorded phases is met, each estimated from the others."""

@@ -109,9 +109,14 @@ def test_data_that_follow_the_model_are_recovered_exactly_without_the_ridge(
 
     model = CostModel(surveyed)
 
-    new = Phase("finetune", "self_train", 123_456, 7)
+    rows, columns = zip(*(size(each.cell) for each in surveyed), strict=True)
+    new = Phase("finetune", "self_train", round(np.median(rows)), round(np.median(columns)))
     assert model.seconds(new) == pytest.approx(true(new), rel=1e-5)
     assert model.error_factor(1.0) == pytest.approx(1, abs=1e-5)
+    beyond, edge = Phase("finetune", "self_train", 10 * max(rows), 1), Phase("finetune", "self_train", max(rows), 1)
+    within = Phase("finetune", "self_train", max(rows), min(columns))
+    assert model.seconds(beyond) / beyond.rule == pytest.approx(model.seconds(edge) / edge.rule)
+    assert model.seconds(edge) / edge.rule == pytest.approx(true(within) / within.rule, rel=1e-5)
 
 
 def test_a_kind_that_was_never_recorded_has_the_correction_of_the_others(tmp_path: Path) -> None:
