@@ -60,6 +60,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "engine/rows.py": ("data/test_device_table", "corruption/test_strategies", *STACKS),
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_soft_targets", "data/test_device_table"),
     "engine/setup.py": ("methods/test_soft_targets", "methods/test_probe", *STACKS),
+    "engine/lifting.py": ("engine/test_lifting", "engine/test_vmapped"),
     "engine/exactness.py": ("engine/test_hardware", "test_rounding"),
     "engine/finetune.py": ("engine/test_finetune", "engine/test_base", "engine/test_watching"),
     "engine/": STACKS,
@@ -121,6 +122,8 @@ EQUIVALENT = (
     ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
     # Of an archive of several files none is read.
     ("data/sources/text_format.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
+    # The divisor is 1, or -1 for a number in parentheses.
+    ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
     # Where nothing is chosen, nothing is copied either.
     ("engine/early_stopping.py", "if not chosen.any():\n            return", "if not chosen.any():\n            pass"),
     # Written in a trial's first epoch, whatever it was.

@@ -583,6 +583,12 @@ class TestDirtyTable:
         assert loaded(text(_lines("y", *large, n=30))(tmp_path), "y").classes == large[:2]
         assert loaded(text(_lines("y", "99999999999999999999", "1"))(tmp_path), "y").n_classes == 2
 
+    @pytest.mark.parametrize(("values", "are_codes"), [(("007", "7"), True), (("007", "1.5", "7"), False)])
+    def test_zeros_lead_codes_but_no_fractions(self, values: tuple[str, ...], are_codes: bool, tmp_path: Path) -> None:
+        lines = [f"{values[i % len(values)]},{i / 8},{label}\n" for i, label in enumerate(LABELS)]
+        table = loaded(text("".join(["code,x,level\n", *lines]))(tmp_path))
+        assert table.is_categorical.tolist() == [are_codes, False]
+
     def test_a_nul_in_a_label(self, tmp_path: Path) -> None:
         assert "column 'y' holds a NUL character" in refusal(text(_lines("y", "a\x00", "b"))(tmp_path), "y")
 
