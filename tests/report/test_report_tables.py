@@ -1,5 +1,4 @@
 import io
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from scarf_lightning.report.tables import (
     to_latex,
     to_markdown,
 )
+from tests.programs import pdflatex
 from tests.report.cell_results import HOSTILE
 
 DATA = pd.DataFrame({"competitor": ["scarf_ae", "none"], "mean_rank": [1.23456, None], "best_on": [3, 0]})
@@ -122,7 +122,6 @@ def test_a_latex_table_fits_the_text_and_the_page() -> None:
     assert sum(line.endswith(r"\\") for line in lines) == 100 + 3
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(tmp_path: Path) -> None:
     made = table(
         "t", HOSTILE.replace("\u2028", " "), pd.DataFrame({"name, ±": [HOSTILE.replace("\u2028", " ")], "value": [-1]})
@@ -131,7 +130,7 @@ def test_latex_compiles(tmp_path: Path) -> None:
     (tmp_path / "t.tex").write_text("\n".join([*document, r"\end{document}"]), encoding="utf-8")
 
     ran = subprocess.run(
-        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
+        [pdflatex(), "-halt-on-error", "-interaction=nonstopmode", "t.tex"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

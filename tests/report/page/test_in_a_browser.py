@@ -1,9 +1,7 @@
 """The page in headless Chromium: a script that is put into a copy of it looks at it from inside."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -16,11 +14,12 @@ from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.options import Options
 from scarf_lightning.report.reading import cells_of_folder, read_results
+from tests.programs import program
 from tests.report.store import fill_store
 
 pytestmark = pytest.mark.browser
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 WATCH = """<script>
 window.problems = [];
@@ -79,15 +78,6 @@ window.addEventListener("load", () => {
 </script>"""
 
 
-def chromium() -> str:
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None and os.environ.get("CI_NEEDS_CHROMIUM") == "1":
-        pytest.fail(f"No Chromium is installed (none of {', '.join(NAMES)}), and CI_NEEDS_CHROMIUM=1 asks for one.")
-    if found is None:
-        pytest.skip(f"No Chromium is installed: none of {', '.join(NAMES)} is on the PATH.")
-    return found
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report's page that looks at itself."""
@@ -113,7 +103,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(page: Path, tmp_path: Path, *, width: int = 1280, dark: bool = False) -> dict[str, Any]:
     """What the page saw of itself; Chromium's own words about its console are an error."""
     command = [
-        chromium(),
+        program(*CHROMIUM),
         "--headless=new",
         "--no-sandbox",  # as root, in CI
         "--disable-gpu",

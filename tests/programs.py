@@ -1,0 +1,27 @@
+"""Programs that no Python package brings: without its program a test is skipped, unless CI_NEEDS_PROGRAMS=1."""
+
+import os
+import shutil
+import subprocess
+from typing import NoReturn
+
+import pytest
+
+
+def program(*names: str) -> str:
+    """The path of the first of the names that is on the PATH."""
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    return found or missing(f"None of the programs {', '.join(names)} is on the PATH")
+
+
+def pdflatex() -> str:
+    """The path of pdflatex, in a TeX that has the packages of our tables: its smallest installation lacks booktabs."""
+    path = program("pdflatex")
+    style = subprocess.run([program("kpsewhich"), "booktabs.sty"], capture_output=True, text=True)
+    return path if style.stdout.strip() else missing("This TeX has no booktabs")
+
+
+def missing(what: str) -> NoReturn:
+    if os.environ.get("CI_NEEDS_PROGRAMS") == "1":
+        pytest.fail(f"{what}, and CI_NEEDS_PROGRAMS=1 asks for it.")
+    pytest.skip(f"{what}.")
