@@ -22,6 +22,7 @@ class Purpose(StrEnum):
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
     LABEL_NOISE = "label noise"
+    LABELLED_VALIDATION = "labelled subset of validation rows"
     VALIDATION_NOISE = "label noise of validation rows"
     ENCODER = "initialisation of f"
     PRETRAIN_HEAD = "initialisation of g"

@@ -28,9 +28,12 @@ class Regime(Limited, ABC):
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         """Positions among the training rows that keep a label, and the labels there: both ``(n_labelled,)``."""
 
-    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> Ints:
-        """The labels of the validation rows ``(n_validation,)`` by which training is stopped: theirs."""
-        return labels
+    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        """Positions among the validation rows by which training is stopped, and their labels: both ``(n_judged,)``.
+
+        All of them, by the labels that they have.
+        """
+        return np.arange(len(labels)), labels
 
 
 @dataclass
@@ -45,15 +48,24 @@ class Full(Regime):
 
 @dataclass
 class Semi25(Regime):
-    """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows."""
+    """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows. Of the
+    validation rows ``all`` keep theirs, or the same share, and training is stopped by those ``labelled``."""
 
     name: ClassVar[str] = "semi25"
-    limits: ClassVar[dict[str, Limit]] = {"labelled": "(0, 1]"}
+    limits: ClassVar[dict[str, Limit]] = {"labelled": "(0, 1]", "validation": ("all", "labelled")}
     hides_labels: ClassVar[bool] = True
     labelled: float = 0.25
+    validation: str = "all"
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
-        random = streams.numpy(trial, Purpose.LABELLED_SUBSET)
+        return self._kept(labels, streams.numpy(trial, Purpose.LABELLED_SUBSET))
+
+    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+        if self.validation == "all":
+            return super().judge(labels, n_classes, streams, trial)
+        return self._kept(labels, streams.numpy(trial, Purpose.LABELLED_VALIDATION))
+
+    def _kept(self, labels: Ints, random: np.random.Generator) -> tuple[Ints, Ints]:
         count = max(1, round(self.labelled * len(labels)))
         kept = np.sort(random.permutation(len(labels))[:count])
         return kept, labels[kept]
@@ -104,10 +116,11 @@ class Noise30(Regime):
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         return np.arange(len(labels)), self._noisy(labels, n_classes, streams.numpy(trial, Purpose.LABEL_NOISE))
 
-    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> Ints:
+    def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
         if self.validation == "clean":
-            return labels
-        return self._noisy(labels, n_classes, streams.numpy(trial, Purpose.VALIDATION_NOISE))
+            return super().judge(labels, n_classes, streams, trial)
+        noisy = self._noisy(labels, n_classes, streams.numpy(trial, Purpose.VALIDATION_NOISE))
+        return np.arange(len(labels)), noisy
 
     def _noisy(self, labels: Ints, n_classes: int, random: np.random.Generator) -> Ints:
         redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]

@@ -22,8 +22,8 @@ class TrialData:
 
     **Shape.** All are int64 with a leading trial axis: row numbers ``train`` (also of rows without a label),
     ``validation``, ``test``; ``labelled``, the training rows whose label training sees, and ``labels``, those labels,
-    both ``(T, n_labelled)``; ``validation_labels``, by which training is stopped. All trials have the same counts,
-    which is what lets them train as one stack.
+    both ``(T, n_labelled)``; ``judged``, the validation rows by which training is stopped, and ``judged_labels``, both
+    ``(T, n_judged)``. All trials have the same counts, which is what lets them train as one stack.
     """
 
     trials: tuple[int, ...]
@@ -32,7 +32,8 @@ class TrialData:
     test: Ints
     labelled: Ints
     labels: Ints
-    validation_labels: Ints
+    judged: Ints
+    judged_labels: Ints
     preprocessing: Preprocessing
 
     def of(self, position: int) -> "TrialData":
@@ -45,7 +46,8 @@ class TrialData:
             self.test[one],
             self.labelled[one],
             self.labels[one],
-            self.validation_labels[one],
+            self.judged[one],
+            self.judged_labels[one],
             self.preprocessing.of(position),
         )
 
@@ -78,13 +80,15 @@ def prepare_trials(
     """
     rule = splitting or Random()
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
-    labelled, labels, judged = [], [], []
+    labelled, labels, judged, judged_labels = [], [], [], []
     for trial, split in zip(trials, splits, strict=True):
         known = split.train[table.labels[split.train] != UNLABELLED]
         positions, seen = regime.apply(table.labels[known], table.n_classes, streams, trial)
         labelled.append(known[positions])
         labels.append(seen)
-        judged.append(regime.judge(table.labels[split.validation], table.n_classes, streams, trial))
+        positions, seen = regime.judge(table.labels[split.validation], table.n_classes, streams, trial)
+        judged.append(split.validation[positions])
+        judged_labels.append(seen)
     scaled, imputed = (
         [split.train if rows == "train" else None for split in splits] for rows in (fit_on, impute_on or fit_on)
     )
@@ -95,6 +99,7 @@ def prepare_trials(
         test=np.stack([split.test for split in splits]),
         labelled=np.stack(labelled),
         labels=np.stack(labels),
-        validation_labels=np.stack(judged),
+        judged=np.stack(judged),
+        judged_labels=np.stack(judged_labels),
         preprocessing=Preprocessing.fit(table, scaled, scaling, imputed),
     )

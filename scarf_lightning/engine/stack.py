@@ -137,7 +137,7 @@ class Stack:
             if settings.epoch == "training_rows":
                 again = torch.arange(self.data.train.shape[1], device=self.hardware.device) % len(examples)
                 examples = examples.map(lambda each: each[:, again])
-        validation = Examples(self.on_device(self.data.validation), self.on_device(self.data.validation_labels))
+        validation = Examples(self.on_device(self.data.judged), self.on_device(self.data.judged_labels))
         return self._fit("finetune", module, setup, examples, validation, EVALUATION_ROWS), module.classifier
 
     def of(self, position: int) -> "Stack":
@@ -201,7 +201,7 @@ class Stack:
         """Refuse to watch a metric that is not defined on the validation rows of a trial."""
         if name is None:
             return
-        for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
+        for trial, labels in zip(self.trials, self.data.judged_labels, strict=True):
             guess = np.full((len(labels), self.table.n_classes), 1 / self.table.n_classes)
             if np.isnan(metric_named(name).function(guess, labels)):
                 raise UsageError(

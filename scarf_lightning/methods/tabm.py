@@ -81,7 +81,7 @@ class TabM(Rival):
         x, device = stack.raw(data.labelled)[0], stack.hardware.device
         labels = torch.from_numpy(lesson.labels).to(device)
         weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
-        validation, truth = stack.raw(data.validation)[0], data.validation_labels[0]
+        validation, truth = stack.raw(data.judged)[0], data.judged_labels[0]
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         best, waited, kept = -1.0, 0, network.state_dict()
         for _ in range(self.max_epochs):

@@ -59,7 +59,7 @@ def train_phases(
         console: where progress is shown, if it is a terminal; None shows none.
         company: the trials to train at once, these among them; None for these alone.
         tell: told of each epoch while it trains, see `EpochTeller`.
-        predicts_validation: whether the validation rows are predicted too, before the test rows.
+        predicts_validation: whether the validation rows that stop training are predicted too, before the test rows.
     """
     together = list(trials if company is None else company)
 
@@ -119,5 +119,5 @@ def make_stack(
         splitting=splitting or parts.splitting,
     )
     if predicts_validation:
-        data = replace(data, test=np.concatenate([data.validation, data.test], axis=1))
+        data = replace(data, test=np.concatenate([data.judged, data.test], axis=1))
     return Stack.make(encoded, data, streams, parts.network, config.network, hardware, watch)

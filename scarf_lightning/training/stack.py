@@ -78,7 +78,7 @@ def _tune_trial(
         both = train_phases(tried, made, table, [trial], kept, hardware, console, predicts_validation=True)
         trained, on_validation = _apart(both)
         record = _record(tried, trained, [trial])
-        labels = trained.stack.data.validation_labels[0]
+        labels = trained.stack.data.judged_labels[0]
         diverged = record.rows[0]["diverged"] is not None
         return record, math.nan if diverged else metric.function(on_validation[0], labels)
 
@@ -99,7 +99,7 @@ def _tune_trial(
 def _apart(both: Trained) -> tuple[Trained, NDArray[np.float64]]:
     """What was trained with its test rows alone, and the probabilities of the validation rows before them."""
     data, probabilities = both.stack.data, both.outcome.probabilities
-    n = data.validation.shape[1]
+    n = data.judged.shape[1]
     stack = replace(both.stack, data=replace(data, test=data.test[:, n:]))
     return replace(both, stack=stack, outcome=replace(both.outcome, probabilities=probabilities[:, n:])), (
         probabilities[:, :n]

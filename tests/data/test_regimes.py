@@ -61,19 +61,30 @@ def test_noise30_changes_at_most_three_labels_in_ten(n: int, n_classes: int, tri
 def test_validation_labels_are_redrawn_as_training_labels_are_where_they_are_to_be_noisy(n: int, trial: int) -> None:
     labels = labels_of(n, 5)
     before = labels.copy()
-    assert (Noise30().judge(labels, 5, STREAMS, trial) == labels).all()
-    assert (Semi25().judge(labels, 5, STREAMS, trial) == labels).all()
-    regime = Noise30(0.4, "others", "noisy")
-    judged = regime.judge(labels, 5, STREAMS, trial)
+    for regime in (Full(), Semi25(), Few(), Noise30()):
+        positions, judged = regime.judge(labels, 5, STREAMS, trial)
+        assert (positions == np.arange(n)).all()
+        assert (judged == labels).all()
+    positions, judged = Noise30(0.4, "others", "noisy").judge(labels, 5, STREAMS, trial)
+    assert (positions == np.arange(n)).all()
     assert (judged != labels).sum() == round(0.4 * n)
     assert ((judged >= 0) & (judged < 5)).all()
     assert (labels == before).all()
 
 
-def test_the_two_draws_are_of_streams_of_their_own() -> None:
-    labels, regime = labels_of(100, 5), Noise30(0.5, "others", "noisy")
-    trained, judged = regime.apply(labels, 5, STREAMS, 0)[1], regime.judge(labels, 5, STREAMS, 0)
-    assert (trained != judged).any()
+@given(n=st.integers(1, 200), trial=st.integers(0, 20))
+def test_the_same_share_of_validation_labels_is_shown_where_only_they_are_to_judge(n: int, trial: int) -> None:
+    labels = labels_of(n, 5)
+    positions, judged = Semi25(0.4, "labelled").judge(labels, 5, STREAMS, trial)
+    assert len(set(positions)) == len(judged) == max(1, round(0.4 * n))
+    assert (judged == labels[positions]).all()
+
+
+@pytest.mark.parametrize("regime", [Noise30(0.5, "others", "noisy"), Semi25(0.5, "labelled")], ids=lambda r: r.name)
+def test_training_and_validation_labels_are_drawn_from_streams_of_their_own(regime: Regime) -> None:
+    labels = labels_of(100, 5)
+    trained, judged = regime.apply(labels, 5, STREAMS, 0), regime.judge(labels, 5, STREAMS, 0)
+    assert any((one != other).any() for one, other in zip(trained, judged, strict=True))
 
 
 def test_noise30_redraws_exactly_three_labels_in_ten() -> None:

@@ -12,7 +12,7 @@ from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.randomness import Streams
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
-ARRAYS = ("train", "validation", "test", "labelled", "labels", "validation_labels")
+ARRAYS = ("train", "validation", "test", "labelled", "labels", "judged", "judged_labels")
 
 
 def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> TrialData:
@@ -107,11 +107,26 @@ def test_noise30_redraws_training_labels_alone(mixed_table: Table) -> None:
 
 def test_training_is_stopped_by_the_validation_rows_labels_unless_these_are_to_be_noisy(mixed_table: Table) -> None:
     clean, noisy = (prepare(mixed_table, range(30), regime=Noise30(0.9, validation=v)) for v in ("clean", "noisy"))
-    assert (clean.validation_labels == mixed_table.labels[clean.validation]).all()
-    assert (noisy.validation == clean.validation).all()
+    assert (clean.judged == clean.validation).all()
+    assert (clean.judged_labels == mixed_table.labels[clean.validation]).all()
+    assert (noisy.judged == clean.validation).all()
     assert (noisy.labels == clean.labels).all()
-    wrong = (noisy.validation_labels != clean.validation_labels).mean()
+    wrong = (noisy.judged_labels != clean.judged_labels).mean()
     assert 0.4 < wrong < 0.8, "nine in ten are redrawn over three classes"
+
+
+def test_training_is_stopped_by_a_share_of_the_validation_rows_where_the_others_are_to_have_no_label(
+    mixed_table: Table,
+) -> None:
+    every, share = (prepare(mixed_table, range(30), regime=Semi25(0.5, validation=v)) for v in ("all", "labelled"))
+    assert (every.judged == every.validation).all()
+    assert (share.validation == every.validation).all()
+    assert (share.labelled == every.labelled).all()
+    assert share.judged.shape == (30, 3)
+    assert (share.judged_labels == mixed_table.labels[share.judged]).all()
+    shown = [np.isin(rows, judged) for rows, judged in zip(share.validation, share.judged, strict=True)]
+    assert [each.sum() for each in shown] == [3] * 30
+    assert len({each.tobytes() for each in shown}) > 10, "which rows is a matter of the trial, not of their place"
 
 
 @every_regime

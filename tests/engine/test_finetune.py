@@ -1,11 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 import torch.nn.functional as F
 
 from scarf_lightning.data.datamodule import Examples, batch_bounds
-from scarf_lightning.data.regimes import Noise30, Semi25
+from scarf_lightning.data.regimes import Noise30, Regime, Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.settings import FinetuneSettings, FitSettings, PretrainSettings
 from tests.stacks import MakeStack, task
@@ -42,13 +43,21 @@ def test_an_epoch_of_all_training_rows_goes_through_the_labelled_ones_again(
     assert few.steps.tolist() == [3 * len(batch_bounds(n_labelled, 46))] * 2
 
 
-def test_training_is_stopped_by_the_labels_that_the_regime_judges_by(patients: Table, make_stack: MakeStack) -> None:
-    stack = make_stack(patients, range(3), regime=Noise30(1.0, "others", "noisy"))
+@pytest.mark.parametrize(
+    ("regime", "n_judged", "wrong"),
+    [(Noise30(1.0, "others", "noisy"), 1.0, True), (Semi25(0.5, "labelled"), 0.5, False)],
+)
+def test_training_is_stopped_by_the_rows_and_labels_that_the_regime_judges_by(
+    patients: Table, make_stack: MakeStack, regime: Regime, n_judged: float, wrong: bool
+) -> None:
+    stack = make_stack(patients, range(3), regime=regime)
+    judged, labels = stack.data.judged, stack.data.judged_labels
     fit, classifier = stack.finetune(replace(SETTINGS, max_epochs=1), stack.labelled())
-    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=-1)
-    error = (predicted != stack.data.validation_labels).mean(axis=1)
+    error = (stack.predict(classifier, judged).argmax(axis=-1) != labels).mean(axis=1)
     np.testing.assert_allclose([record["validation_error"] for record in fit.curves], error, atol=1e-12)
-    assert (stack.data.validation_labels != patients.labels[stack.data.validation]).all()
+    assert judged.shape[1] == round(n_judged * stack.data.validation.shape[1])
+    assert all(set(rows) <= set(validation) for rows, validation in zip(judged, stack.data.validation, strict=True))
+    assert ((labels != patients.labels[judged]) == wrong).all()
 
 
 def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeStack) -> None:

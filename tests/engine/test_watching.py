@@ -91,9 +91,9 @@ def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeSt
 
 def test_a_metric_that_the_validation_rows_do_not_define_is_refused(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [4])
-    of_one_class = stack.data.validation_labels[0] == 1
-    rows, labels = (each[:, of_one_class] for each in (stack.data.validation, stack.data.validation_labels))
-    alone = replace(stack, data=replace(stack.data, validation=rows, validation_labels=labels))
+    of_one_class = stack.data.judged_labels[0] == 1
+    rows, labels = (each[:, of_one_class] for each in (stack.data.judged, stack.data.judged_labels))
+    alone = replace(stack, data=replace(stack.data, judged=rows, judged_labels=labels))
 
     with pytest.raises(UsageError, match=r"finetune.metric=auroc is not defined on the validation rows of trial 4"):
         alone.finetune(replace(SETTINGS, metric="auroc"), alone.labelled())
