@@ -23,6 +23,9 @@ class TrainingSource(Protocol):
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)``."""
 
+    def distinct(self, shares: Tensor) -> Tensor:
+        """Raw values ``(T, N, M)`` that lie at ``shares`` in [0, 1) of the way through a column's distinct values."""
+
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)``: ``(T, N, M)``."""
 

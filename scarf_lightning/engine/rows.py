@@ -40,6 +40,9 @@ class CorruptionSource:
     def cells(self, positions: Tensor) -> Tensor:
         return self._rows.cells(positions)
 
+    def distinct(self, shares: Tensor) -> Tensor:
+        return self._rows.distinct(shares)
+
     def rows(self, positions: Tensor) -> Tensor:
         return self._rows.rows(positions)
 

@@ -139,6 +139,19 @@ class TestMarginal:
                 result = scipy.stats.chisquare(observed, expected / expected.sum() * observed.sum())
                 assert result.pvalue > 1e-3
 
+    def test_every_distinct_value_of_the_training_column_has_the_same_chance_where_that_is_asked_for(
+        self, batch: Tensor, source: TrainingSource, training: np.ndarray
+    ) -> None:
+        view, mask = corrupt(Marginal(0.6, values="distinct"), batch, source)
+        assert torch.equal(view[~mask], batch[~mask])
+        for t in range(2):
+            for m in range(5):
+                drawn = view[t, :, m][mask[t, :, m]].numpy().round(9)
+                values = np.unique(training[t, :, m].round(9))
+                observed = (drawn[:, None] == values[None]).sum(axis=0)
+                assert observed.sum() == len(drawn)
+                assert len(values) == 1 or scipy.stats.chisquare(observed).pvalue > 1e-3
+
     def test_features_are_drawn_independently(self, batch: Tensor, source: TrainingSource) -> None:
         """Two features that were one in the training rows have nothing to do with each other in a view."""
         view, _ = corrupt(Marginal(1.0), batch, source)
