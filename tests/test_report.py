@@ -93,6 +93,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     assert "python report.py results=mine test=corrected adjust=holm alpha=0.1 nemenyi=true" in html
 
 
+@pytest.mark.slow
 def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: Path) -> None:
     ids = fill_store(tmp_path / "mine", datasets=3, trials=3, pretrains=("none", "scarf"))["dataset_id"].unique()
 

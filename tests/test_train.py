@@ -234,6 +234,7 @@ def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_af
     assert [path.name for path in tmp_path.iterdir()] == ["at_once"]
 
 
+@pytest.mark.slow
 def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
     ran = here(commands.train, *one_overflows(tmp_path), "trials=1", "paths.results=results", *TINY, cwd=tmp_path)
 
@@ -243,6 +244,7 @@ def test_a_failing_cell_stops_no_other(tmp_path: Path) -> None:
     assert [line for line in ran.stdout.splitlines() if line.split()[1:] == ["0", "not", "finished"]]
 
 
+@pytest.mark.slow
 def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_path: Path) -> None:
     asked = ("trials=2", "regime=semi25,noise30", "fit_on=train", "pretrain=scarf", *TINY)
 

@@ -93,7 +93,7 @@ def _when(record: dict[str, float]) -> tuple[float, float]:
     [
         (None, Marginal(), "all", "32-true", "loss"),
         (Semi25(), Mean(), "train", "32-true", "error"),
-        (Noise30(), Marginal(0.3), "train", "64-true", "loss"),
+        pytest.param(Noise30(), Marginal(0.3), "train", "64-true", "loss", marks=pytest.mark.slow),
         pytest.param(None, Marginal(), "all", "bf16-mixed", "loss", marks=pytest.mark.slow),
     ],
 )

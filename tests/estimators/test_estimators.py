@@ -35,6 +35,9 @@ OF_ENCODERS = {name: value for name, value in OPTIONS.items() if "finetune" not 
 IGNORED = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
+OTHER_TYPES: list[list[Any]] = [[True, False], [2.0, 1.0], ["b", "a"]]
+
+
 def tiny(**parameters: Any) -> ScarfClassifier:
     options = OPTIONS | parameters.pop("options", {})
     if parameters.get("pretrain") == "none":
@@ -135,8 +138,11 @@ class TestLabels:
 
     @pytest.mark.parametrize(
         "labels",
-        [[10, 9], ["10", "9"], [True, False], [2.0, 1.0], ["b", "a"]],
-        ids=["int", "text", "bool", "float", "s"],
+        [
+            pytest.param([10, 9], id="int"),
+            pytest.param(["10", "9"], id="text"),
+            *(pytest.param(pair, id=type(pair[0]).__name__, marks=pytest.mark.slow) for pair in OTHER_TYPES),
+        ],
     )
     def test_classes_keep_their_type_and_are_sorted(self, labels: list[Any], X: pd.DataFrame) -> None:
         y = np.array(labels)[(X["a"] > 0).astype(int)]

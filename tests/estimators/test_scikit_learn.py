@@ -36,17 +36,18 @@ EXPECTED = {
 """The check that fails, and why it may."""
 
 
-def expected(estimator: Any) -> dict[str, str]:
-    return EXPECTED if isinstance(estimator, ScarfClassifier) else {}
+@parametrize_with_checks([ScarfTransformer(options=SMALL)])
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_scikit_learns_own_checks_of_a_transformer(estimator: Any, check: Any) -> None:
+    check(estimator)
 
 
 @parametrize_with_checks(
-    [ScarfClassifier(n_trials=1, options=OF_CLASSES), ScarfTransformer(options=SMALL)],
-    expected_failed_checks=expected,
-    xfail_strict=True,
+    [ScarfClassifier(n_trials=1, options=OF_CLASSES)], expected_failed_checks=lambda _: EXPECTED, xfail_strict=True
 )
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
-def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+@pytest.mark.slow
+def test_scikit_learns_own_checks_of_a_classifier(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
@@ -68,6 +69,7 @@ def classifier() -> ScarfClassifier:
     return ScarfClassifier(n_trials=2, options=OF_CLASSES)
 
 
+@pytest.mark.slow
 def test_it_is_searched_over_and_cross_validated(
     classifier: ScarfClassifier, X: pd.DataFrame, y: "pd.Series[Any]"
 ) -> None:

@@ -46,7 +46,7 @@ def check(seen: Seen) -> None:
     assert (seen.left, seen.not_old) == ([], [])
 
 
-@pytest.mark.parametrize("scenario", ["cell", "pretraining"])
+@pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
 def test_killed_at_some_steps(scenario: str, tmp_path: Path) -> None:
     for seen in disturbed(scenario, "kill", 8, tmp_path):
         check(seen)

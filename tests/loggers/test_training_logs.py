@@ -62,6 +62,7 @@ def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> 
     assert not (tmp_path / "wandb").exists()
 
 
+@pytest.mark.slow
 def test_a_failing_cell_leaves_a_finished_failed_run_and_stops_no_other(tmp_path: Path) -> None:
     asked = ("trials=2", *TINY, *one_overflows(tmp_path), "logger=both", in_absolute(tmp_path))
 

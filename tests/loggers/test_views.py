@@ -79,7 +79,7 @@ def test_the_validation_error_is_that_of_the_kept_weights(results: Path) -> None
     assert cell_view(store.fingerprint, results, group="g").summary["validation_error"] == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("per_trial", [False, True])
+@pytest.mark.parametrize("per_trial", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_wandb_holds_what_the_view_says(per_trial: bool, view: CellView, results: Path) -> None:
     assert write_views(view, results, LoggerSettings(name="wandb", per_trial=per_trial)) == []
 
@@ -121,6 +121,7 @@ def test_event_files_hold_the_stores_own_values(view: CellView, results: Path) -
     assert given["fingerprint"].string_value == view.id
 
 
+@pytest.mark.slow
 def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open(results: Path) -> None:
     cells = [some_cell(paths=results_in(results.parent), seed=seed) for seed in range(3)]
     views = [cell_view(finish(cell).fingerprint, results, group="cells") for cell in cells]

@@ -67,6 +67,7 @@ def test_a_text_that_occurs_twice_names_no_mutant() -> None:
 
 
 @pytest.mark.parametrize("module", sorted({module for module, *_ in EQUIVALENT}))
+@pytest.mark.slow
 def test_what_is_called_equivalent_is_what_could_be_drawn(module: str) -> None:
     source = SOURCES[module]
     met = [mutant for mutant in mutants_of(module, source) if is_equivalent(mutant, source)]

@@ -14,7 +14,9 @@ SMALL = {"width": 12, "heads": 3}
 SURE = {"attention_dropout": 0.0, "hidden_dropout": 0.0}
 
 
-@pytest.mark.parametrize("kind", ["every kind of column", "one number", "two constants"])
+@pytest.mark.parametrize(
+    "kind", ["every kind of column", pytest.param("one number", marks=pytest.mark.slow), "two constants"]
+)
 def test_a_trial_alone_is_that_trial_among_four(kind: str) -> None:
     network, table = FTTransformer(**SMALL), make_table(KINDS_OF_TABLES[kind])
     assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))

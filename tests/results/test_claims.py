@@ -421,6 +421,7 @@ def race(folder: Path) -> Callable[[], int]:
 class TestRace:
     ROUNDS = 12
 
+    @pytest.mark.slow
     def test_of_many_processes_one_makes_the_claim(self, folder: Path, race: Callable[[], int]) -> None:
         for _ in range(self.ROUNDS):
             assert race() == 1

@@ -43,7 +43,13 @@ def but_times(rows: Any) -> list[dict[str, Any]]:
 NETWORK = ("pretrain=scarf", "regime=few")
 
 
-@pytest.mark.parametrize("overrides", [("method=logistic",), NETWORK], ids=["logistic", "network"])
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        pytest.param(("method=logistic",), id="logistic"),
+        pytest.param(NETWORK, id="network", marks=pytest.mark.slow),
+    ],
+)
 def test_a_trial_is_tuned_alike_every_time_and_in_any_company(overrides: tuple[str, ...], wdbc: Table) -> None:
     n = 2
     both, again, alone = (
