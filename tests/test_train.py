@@ -287,7 +287,7 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
     ("overrides", "sentence"),
     [
         (["trials=2.5"], r"trials.* whole number.*2\.5\.|trials: Value '2\.5' .*\."),
-        (["corruption.rat=0.5"], r"corruption\.rat is not an option; .*rate\. Did you mean rate\?"),
+        (["corruption.rat=0.5"], r"corruption\.rat is not an option; .*values\. Did you mean rate\?"),
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(overrides: list[str], sentence: str, tmp_path: Path) -> None:

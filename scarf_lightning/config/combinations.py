@@ -34,6 +34,9 @@ OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
 UNSAID_AT: dict[str, Any] = {
     "regime.over": "all",
     "regime.validation": "clean",
+    "regime.labelled_validation": 1.0,
+    "corruption.values": "rows",
+    "cotrain.corruption.values": "rows",
     "encoding": ONE_HOT,
     "impute_on": None,
     "network.name": "mlp",

@@ -48,27 +48,22 @@ class Full(Regime):
 
 @dataclass
 class Semi25(Regime):
-    """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows. Of the
-    validation rows ``all`` keep theirs, or the same share, and training is stopped by those ``labelled``."""
+    """A random share of the training rows keeps its label (section 4.4); the others stay as unlabelled rows.
+
+    Training is stopped by all validation rows, or by a random share of them, ``labelled_validation``.
+    """
 
     name: ClassVar[str] = "semi25"
-    limits: ClassVar[dict[str, Limit]] = {"labelled": "(0, 1]", "validation": ("all", "labelled")}
+    limits: ClassVar[dict[str, Limit]] = {"labelled": "(0, 1]", "labelled_validation": "(0, 1]"}
     hides_labels: ClassVar[bool] = True
     labelled: float = 0.25
-    validation: str = "all"
+    labelled_validation: float = 1.0
 
     def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
-        return self._kept(labels, streams.numpy(trial, Purpose.LABELLED_SUBSET))
+        return _kept(labels, self.labelled, streams.numpy(trial, Purpose.LABELLED_SUBSET))
 
     def judge(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
-        if self.validation == "all":
-            return super().judge(labels, n_classes, streams, trial)
-        return self._kept(labels, streams.numpy(trial, Purpose.LABELLED_VALIDATION))
-
-    def _kept(self, labels: Ints, random: np.random.Generator) -> tuple[Ints, Ints]:
-        count = max(1, round(self.labelled * len(labels)))
-        kept = np.sort(random.permutation(len(labels))[:count])
-        return kept, labels[kept]
+        return _kept(labels, self.labelled_validation, streams.numpy(trial, Purpose.LABELLED_VALIDATION))
 
 
 @dataclass
@@ -130,3 +125,9 @@ class Noise30(Regime):
         else:
             noisy[redrawn] = (noisy[redrawn] + 1 + random.integers(n_classes - 1, size=len(redrawn))) % n_classes
         return noisy
+
+
+def _kept(labels: Ints, share: float, random: np.random.Generator) -> tuple[Ints, Ints]:
+    """A random share of the rows, one at least, in their order, and their labels."""
+    kept = np.sort(random.permutation(len(labels))[: max(1, round(share * len(labels)))])
+    return kept, labels[kept]

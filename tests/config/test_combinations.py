@@ -22,7 +22,7 @@ OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} -
 """What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
 
-MARGINAL = {"name": "marginal", "rate": 0.6}
+MARGINAL = {"name": "marginal", "rate": 0.6, "values": "rows"}
 PAPER = {
     "scarf": (MARGINAL, "infonce", "loss"),
     "scarf_ae": (MARGINAL, "reconstruction", "loss"),

@@ -41,9 +41,12 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop(path.stem, None)
 
 
+HALVED = ("corruption=mean", "corruption.name=halved")
+
+
 def test_a_part_of_the_users_is_found_by_its_name(plugin: Path) -> None:
     before = list(sys.path)
-    config = read(composed(f"plugins=[{plugin.stem}]", "corruption.name=halved", "+corruption.factor=0.25"))
+    config = read(composed(f"plugins=[{plugin.stem}]", *HALVED, "+corruption.factor=0.25"))
     parts = build_parts(config)
     assert parts.pretext is not None
     corruption = parts.pretext.corruption
@@ -52,7 +55,7 @@ def test_a_part_of_the_users_is_found_by_its_name(plugin: Path) -> None:
 
 
 def test_its_options_are_checked_as_ours_are(plugin: Path) -> None:
-    config = read(composed(f"plugins=[{plugin.stem}]", "corruption.name=halved", "+corruption.fcator=1"))
+    config = read(composed(f"plugins=[{plugin.stem}]", *HALVED, "+corruption.fcator=1"))
     with pytest.raises(UsageError, match=r"corruption\.fcator is not an option; .* are: rate, factor\."):
         build_parts(config)
 

@@ -248,7 +248,7 @@ def test_parts_are_what_the_configuration_names() -> None:
     pretext: Any = parts.pretext
     assert (pretext.corruption.name, asdict(pretext.corruption)) == ("mean", {"rate": 0.25})
     assert (pretext.selection.name, pretext.views) == ("bernoulli", "both")
-    assert (parts.regime.name, asdict(parts.regime)) == ("semi25", {"labelled": 0.5, "validation": "all"})
+    assert (parts.regime.name, asdict(parts.regime)) == ("semi25", {"labelled": 0.5, "labelled_validation": 1.0})
     assert (pretext.loss.name, pretext.loss.temperature) == ("infonce", 0.5)
     assert (parts.scaling.name, parts.method.name) == ("minmax", "control")
     assert (parts.network.name, asdict(parts.network)) == ("mlp", {"width": 9, "depth": 1, "final_relu": False})

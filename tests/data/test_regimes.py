@@ -73,14 +73,14 @@ def test_validation_labels_are_redrawn_as_training_labels_are_where_they_are_to_
 
 
 @given(n=st.integers(1, 200), trial=st.integers(0, 20))
-def test_the_same_share_of_validation_labels_is_shown_where_only_they_are_to_judge(n: int, trial: int) -> None:
+def test_a_share_of_the_validation_labels_is_shown_where_that_is_asked_for(n: int, trial: int) -> None:
     labels = labels_of(n, 5)
-    positions, judged = Semi25(0.4, "labelled").judge(labels, 5, STREAMS, trial)
+    positions, judged = Semi25(0.9, 0.4).judge(labels, 5, STREAMS, trial)
     assert len(set(positions)) == len(judged) == max(1, round(0.4 * n))
     assert (judged == labels[positions]).all()
 
 
-@pytest.mark.parametrize("regime", [Noise30(0.5, "others", "noisy"), Semi25(0.5, "labelled")], ids=lambda r: r.name)
+@pytest.mark.parametrize("regime", [Noise30(0.5, "others", "noisy"), Semi25(0.5, 0.5)], ids=lambda r: r.name)
 def test_training_and_validation_labels_are_drawn_from_streams_of_their_own(regime: Regime) -> None:
     labels = labels_of(100, 5)
     trained, judged = regime.apply(labels, 5, STREAMS, 0), regime.judge(labels, 5, STREAMS, 0)

@@ -118,7 +118,7 @@ def test_training_is_stopped_by_the_validation_rows_labels_unless_these_are_to_b
 def test_training_is_stopped_by_a_share_of_the_validation_rows_where_the_others_are_to_have_no_label(
     mixed_table: Table,
 ) -> None:
-    every, share = (prepare(mixed_table, range(30), regime=Semi25(0.5, validation=v)) for v in ("all", "labelled"))
+    every, share = (prepare(mixed_table, range(30), regime=Semi25(0.5, v)) for v in (1.0, 0.5))
     assert (every.judged == every.validation).all()
     assert (share.validation == every.validation).all()
     assert (share.labelled == every.labelled).all()

@@ -45,7 +45,7 @@ def test_an_epoch_of_all_training_rows_goes_through_the_labelled_ones_again(
 
 @pytest.mark.parametrize(
     ("regime", "n_judged", "wrong"),
-    [(Noise30(1.0, "others", "noisy"), 1.0, True), (Semi25(0.5, "labelled"), 0.5, False)],
+    [(Noise30(1.0, "others", "noisy"), 1.0, True), (Semi25(0.9, 0.5), 0.5, False)],
 )
 def test_training_is_stopped_by_the_rows_and_labels_that_the_regime_judges_by(
     patients: Table, make_stack: MakeStack, regime: Regime, n_judged: float, wrong: bool

@@ -32,6 +32,7 @@ from scarf_lightning.settings import (
     TrainerSettings,
 )
 from tests.cells import DATA_HASH, some_config
+from tests.composing import config_of
 
 
 def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -160,6 +161,30 @@ def test_fingerprints_that_results_have_are_kept(monkeypatch: pytest.MonkeyPatch
     assert name_of(some_config()) == "b518efd737bb3fb8"
     assert fingerprint(pretraining_identity(some_config(), DATA_HASH)) == "89946db0f73fe296"
     assert fingerprint(pretraining_identity(mixed, DATA_HASH)) == "4d5e1c379da0cbb0"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "cell", "pretraining"),
+    [
+        ("", "dad8cc113a75a908", "b193e9502e66a091"),
+        ("pretrain=none regime=noise30 method=self_train", "75aaf89cf623caaf", None),
+        ("regime=semi25 scaling=minmax", "cf0abf24577e6241", "ece2eebae80784e9"),
+        ("pretrain=none method=xgboost", "0077306b5ef557b6", None),
+        ("pretrain=none method=cotrain cotrain=scarf", "1767d7e61af170b6", None),
+        ("pretrain=subtab network=resnet", "9757312d43620174", "43c24efd4bd34d82"),
+        ("loss=barlow_twins corruption=mean", "a98e26257e8ba691", "bdfb727b243efc32"),
+        ("pretrain=scarf_ae method=tri_train regime=semi25", "6c7a08e8c61bfb6f", "df48401125df8fbc"),
+    ],
+)
+def test_an_option_that_is_added_makes_no_other_cell_of_what_is_finished(
+    overrides: str, cell: str, pretraining: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option that changes a fingerprint here, at its default, is missing in `UNSAID_AT`."""
+    monkeypatch.setattr(import_module("scarf_lightning.results.identity"), "SCIENCE_VERSION", 1)
+    config = config_of(*overrides.split())
+
+    assert fingerprint(identity(config, "data")) == cell
+    assert pretraining is None or fingerprint(pretraining_identity(config, "data")) == pretraining
 
 
 def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
