@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import UsageError, did_you_mean
+from .student_t import central_quantile
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -59,12 +60,10 @@ class Metric:
 
     def interval(self, values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
         """Mean of values and its interval by Student's t, cut at the bounds; NaN ends for fewer than two values."""
-        from scipy.special import stdtrit
-
         mean = float(np.mean(values))
         if len(values) < 2:
             return mean, math.nan, math.nan
-        half = float(stdtrit(len(values) - 1, (1 + level) / 2) * np.std(values, ddof=1)) / math.sqrt(len(values))
+        half = central_quantile(level, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
         return mean, max(mean - half, self.bounds[0]), min(mean + half, self.bounds[1])
 
 

@@ -190,8 +190,14 @@ class Composer:
         return DatasetOption(typed(DatasetSettings, content, "dataset"), overrides)
 
     def _compose(self, overrides: tuple[str, ...]) -> "Composed":
+        asked = list(overrides)
         try:
-            composed = self._loader.load_sweep_config(self._master, list(overrides)) if overrides else self._bare
+            if not asked:
+                composed = self._bare
+            elif asked == list(self._master.hydra.overrides.task):
+                composed = self._master  # the command line, which Hydra has composed already
+            else:
+                composed = self._loader.load_sweep_config(self._master, asked)
         except HydraException as error:
             raise UsageError(explain(error)) from error
         except ValueError as error:  # so Hydra answers a group set to null, without naming it
