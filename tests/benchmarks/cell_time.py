@@ -48,8 +48,7 @@ def cell_seconds(turns: int) -> dict[str, float]:
     from scarf_lightning.data.sources import LastTable
     from scarf_lightning.engine.stack import Stack
     from scarf_lightning.results import CellStore, PretrainingStore
-    from scarf_lightning.running import in_process
-    from scarf_lightning.running.job import train_job
+    from scarf_lightning.running import cells, in_process
     from scarf_lightning.training import phases, stack
 
     timed = {
@@ -61,18 +60,18 @@ def cell_seconds(turns: int) -> dict[str, float]:
     }
     turned: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), timing(timed) as seconds:
-        before = time.perf_counter()
+        before, train_cell = time.perf_counter(), cells.train_cell
 
-        def timed_job(*args: Any) -> Any:
+        def timed_cell(*args: Any) -> Any:
             nonlocal before
-            came = train_job(*args)
+            came = train_cell(*args)
             whole, before = time.perf_counter() - before, time.perf_counter()
             turned.append({**seconds, "all else": whole - sum(seconds.values()), "whole": whole})
             seconds.clear()
             return came
 
         seeds = ",".join(map(str, range(turns + 1)))
-        silence, ours = io.StringIO(), patch.object(in_process, "train_job", timed_job)
+        silence, ours = io.StringIO(), patch.object(cells, "train_cell", timed_cell)
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), ours:
             in_process.run([f"seed={seeds}", f"trials={TRIALS}"])
     return {part: statistics.median(turn[part] for turn in turned[1:]) for part in (*PARTS, "whole")}

@@ -93,7 +93,7 @@ def test_chunks_come_longest_first_and_know_how_long_they_take(
 
 @given(cells=CELLS, minutes=st.floats(0.01, 60))
 def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes: float) -> None:
-    chunks = make_chunks(waiting(cells), ChunkSettings(minutes=minutes), BY_RULE, "basic")
+    chunks = make_chunks(waiting(cells), ChunkSettings(minutes=minutes), BY_RULE, "joblib")
 
     assert sum(chunk.seconds < minutes * 60 for chunk in chunks) <= 1
 
@@ -122,12 +122,19 @@ def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_lo
     assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize(("launcher", "n"), [("basic", 12), ("joblib", 12), ("submitit_slurm", 1), ("unknown", 12)])
+@pytest.mark.parametrize(("launcher", "n"), [("joblib", 12), ("submitit_slurm", 1), ("unknown", 12)])
 def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
     cells = [cell(11, "none", "control", seed) for seed in range(12)]
 
     assert len(make_chunks(waiting(cells), ChunkSettings(), BY_RULE, launcher)) == n
     assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, launcher)) == 12
+
+
+def test_what_trains_one_after_the_other_is_one_job() -> None:
+    cells = [cell(11, "none", "control", seed) for seed in range(12)]
+
+    assert len(make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "basic")) == 1
+    assert len(make_chunks(waiting(cells), ChunkSettings(max_jobs=3), BY_RULE, "basic")) == 3
 
 
 def test_that_is_after_twenty_minutes(monkeypatch: pytest.MonkeyPatch) -> None:

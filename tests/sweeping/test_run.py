@@ -41,10 +41,10 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, list[list[tuple[str, ...]]]]:
-    """The exit status, and what was launched."""
+    """The exit status, and what was launched, a job a group of cells that share something."""
     launcher = FakeLauncher(train)
     try:
-        run(ExpandedSweep(cells, **request), by(launcher))  # type: ignore[arg-type]
+        run(ExpandedSweep(cells, **request), by(launcher), "joblib")  # type: ignore[arg-type]
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
