@@ -131,7 +131,15 @@ class NetworkSettings(Limited):
     """Which network f is and its options, the heads g and h, and how the parameters of linear layers start."""
 
     limits: ClassVar[dict[str, Limit]] = {
-        "weight_init": ("glorot_uniform", "he_uniform", "lecun_uniform", "pytorch"),
+        "weight_init": (
+            "glorot_uniform",
+            "he_uniform",
+            "lecun_uniform",
+            "pytorch",
+            "glorot_normal",
+            "he_normal",
+            "lecun_normal",
+        ),
         "bias_init": ("zeros", "pytorch"),
     }
     name: str = "mlp"

@@ -45,6 +45,17 @@ def test_weights_are_uniform_within_their_bound(scheme: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("scheme", "variance"), [("glorot_normal", 2 / (N_IN + N_OUT)), ("he_normal", 2 / N_IN), ("lecun_normal", 1 / N_IN)]
+)
+def test_weights_are_normal_and_cut_and_have_the_variance_of_the_scheme(scheme: str, variance: float) -> None:
+    weight = drawn(Initialisation(scheme)).weight.detach().flatten().double().numpy()
+    cut = stats.truncnorm(-2, 2)
+    assert weight.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / weight.size))
+    assert stats.kstest(weight / math.sqrt(variance) * cut.std(), cut.cdf).pvalue > 1e-3
+    assert abs(weight).max() <= 2 * math.sqrt(variance) / cut.std() * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
     ("scheme", "function"),
     [
         ("glorot_uniform", nn.init.xavier_uniform_),
