@@ -24,10 +24,16 @@ VALUES = {
         "xgboost": "XGBoost",
     },
     "fit_on": {"all": "fitted on all rows", "train": "fitted on training rows"},
+    "regime.over": {"all": "over all classes", "others": "over the other classes"},
+    "regime.validation": {"clean": "clean validation labels", "noisy": "noisy validation labels"},
+    "corruption.values": {"rows": "values of rows", "distinct": "distinct values"},
+    "finetune.epoch": {"labelled_rows": "epochs of labelled rows", "training_rows": "epochs as with all labels"},
 }
 MOST_COLUMNS = 3
 """That are named together."""
-OWNERS = {"pretrain": "pre-training", "finetune": "fine-tuning", "regime": "labels"}
+PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
+"""Owners that an option must be said to be of: both phases have a learning rate."""
+OWNERS = {**PHASES, "regime": "labels"}
 """Columns and the owners of options that are not called what they are."""
 
 
@@ -48,7 +54,7 @@ def value_in_words(column: str, value: Any, *, alone: bool = False) -> str:
     if column in VALUES:
         return VALUES[column].get(text, text.replace("_", " "))
     if option:
-        name = column_in_words(column if owner in OWNERS else option[-1])
+        name = column_in_words(column if owner in PHASES else option[-1])
         return text if alone else f"{name} {text}"
     if column == "dataset":
         return text

@@ -6,6 +6,7 @@ import pytest
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report.competitors import competing, distinguishing, grid_over_reference, labels, select
+from scarf_lightning.report.words import in_words
 from tests.report.cell_results import results_of
 
 RATE = "corruption.rate"
@@ -170,3 +171,9 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     assert alone == ["all labels, distillation"]
     with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
         grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae")
+
+
+def test_an_option_of_words_is_said_in_words_and_one_of_a_phase_with_the_phase() -> None:
+    values = {"regime.validation": "noisy", "regime.labelled_validation": 0.25, "pretrain.learning_rate": 0.01}
+
+    assert in_words(values) == "noisy validation labels, labelled validation 0.25, pre-training learning rate 0.01"
