@@ -1,6 +1,7 @@
 """Chunks: the cells that one Hydra job trains, one after the other."""
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -21,11 +22,11 @@ from .cost import CostModel, pretraining, supervised
 from .survey import SurveyedCell
 
 FOLDER = "chunks"
-MINUTES = {"submitit_slurm": 20.0}
-"""A job's expected time at least, by launcher, where it is more than nothing: worth its place in a queue."""
-MAX_JOBS = {"basic": 1, "submitit_slurm": 1000, "submitit_local": os.cpu_count() or 1}
-"""One after the other in this process, where Hydra would compose a configuration for each; the usual limit of a Slurm
-job array; and `submitit_local` starts all jobs at once."""
+MINUTES = {"basic": math.inf, "submitit_slurm": 20.0}
+"""A job's expected time at least, by launcher, where it is more than nothing: all of it in this process, where Hydra
+would compose a configuration for each job; worth its place in a queue."""
+MAX_JOBS = {"submitit_slurm": 1000, "submitit_local": os.cpu_count() or 1}
+"""The usual limit of a Slurm job array; and `submitit_local` starts all jobs at once."""
 KEPT_DAYS = 30
 
 

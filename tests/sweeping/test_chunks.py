@@ -131,10 +131,12 @@ def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> N
 
 
 def test_what_trains_one_after_the_other_is_one_job() -> None:
-    cells = [cell(11, "none", "control", seed) for seed in range(12)]
+    cells = [cell(n, "none", "control", seed) for n in DATASETS for seed in range(3)]
 
-    assert len(make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "basic")) == 1
-    assert len(make_chunks(waiting(cells), ChunkSettings(max_jobs=3), BY_RULE, "basic")) == 3
+    (chunk,) = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "basic")
+
+    assert chunk.cells == cells, "in the order in which they were asked for"
+    assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, "basic")) == len(cells)
 
 
 def test_that_is_after_twenty_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +162,7 @@ def test_work_is_dealt_out_evenly() -> None:
     """One long group beside many short ones: the short ones are joined with each other."""
     cells = [cell(1590, "scarf", "control"), *(cell(11, "none", "control", seed) for seed in range(6))]
 
-    long, short = make_chunks(waiting(cells), ChunkSettings(max_jobs=2), BY_RULE, "basic")
+    long, short = make_chunks(waiting(cells), ChunkSettings(max_jobs=2), BY_RULE, "joblib")
 
     assert (labels([long]), len(short.cells)) == ([[cells[0].label]], 6)
 
