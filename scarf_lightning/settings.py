@@ -86,18 +86,21 @@ class FinetuneSettings(FitSettings):
     ``class_weight=balanced`` gives every class the same weight, by the labels that training sees. ``metric`` is one of
     those of `scarf_lightning.metrics`, watched on the validation rows in the place of the ``monitor``. An ``epoch``
     goes through the ``labelled_rows`` once, or through them again and again until it has as many as there are
-    ``training_rows``, labelled or not.
+    ``training_rows``, labelled or not. With ``first_layer=pretrained`` h starts from the first layer of g, as if only
+    the rest of g were thrown away (Chen et al. 2020, "Big Self-Supervised Models", section 2).
     """
 
     limits: ClassVar[dict[str, Limit]] = {
         "freeze": ("none", "encoder"),
         "class_weight": ("none", "balanced"),
         "epoch": ("labelled_rows", "training_rows"),
+        "first_layer": ("fresh", "pretrained"),
     }
     freeze: str = "none"
     class_weight: str = "none"
     metric: str | None = None
     epoch: str = "labelled_rows"
+    first_layer: str = "fresh"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -14,7 +14,7 @@ import scarf_lightning
 PACKAGE = Path(scarf_lightning.__file__).parent
 LONGEST_MODULE = 300
 
-GROUND = {"errors", "escaping", "limits", "settings", "roster", "randomness"}
+GROUND = {"errors", "escaping", "limits", "settings", "roster", "randomness", "student_t"}
 """Under everything: no networks, no data, no configuration."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics"}, GROUND),
@@ -61,7 +61,18 @@ the top of the house."""
 CONFIG_MAY_USE = {"errors", "folders", "limits", "settings"}
 KNOW_HYDRA = {"config", "sweeping", "running", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "console", "training"}
-FREE_OF_TORCH = {"config", "results", "sweeping", "report", "metrics", "limits", "settings", "errors", "escaping"}
+FREE_OF_TORCH = {
+    "config",
+    "results",
+    "sweeping",
+    "report",
+    "metrics",
+    "student_t",
+    "limits",
+    "settings",
+    "errors",
+    "escaping",
+}
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}
 
 

@@ -44,6 +44,7 @@ UNSAID_AT: dict[str, Any] = {
     "finetune.class_weight": "none",
     "finetune.metric": None,
     "finetune.epoch": "labelled_rows",
+    "finetune.first_layer": "fresh",
     "tune": 0,
     **{f"{phase}.{option}": value for phase in ("pretrain", "finetune") for option, value in OF_A_FIT.items()},
     **{f"{loss}.{option}": value for loss in ("loss", "cotrain.loss") for option, value in OF_INFONCE.items()},
@@ -94,7 +95,9 @@ def check_combination(config: Config) -> None:
     name, regime = config.method.get("name"), config.regime.get("name")
     method = method_facts(config).variables
     if is_pretrained(config):
-        _facts(config, "pretrain", config.pretrain.name, "pretrain.name")
+        pretext = _facts(config, "pretrain", config.pretrain.name, "pretrain.name").variables
+        if config.finetune.first_layer == "pretrained":
+            _check_first_layer(config, pretext["first_layer"])
         if not method["pretrainable"]:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
@@ -117,6 +120,19 @@ def check_combination(config: Config) -> None:
     if method["needs_unlabelled_rows"] and not may_have_unlabelled_rows(config):
         hiding = ", ".join(sorted(option for option, each in regimes.items() if each.variables["hides_labels"]))
         raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
+
+
+def _check_first_layer(config: Config, of_pretext: str) -> None:
+    """Refuse to start h from the first layer of g where there is none, or none of its shape."""
+    g, h = config.network.pretrain_head, config.network.head
+    asked = "finetune.first_layer=pretrained"
+    if not of_pretext:
+        raise UsageError(f"{asked} does not go with pretrain={config.pretrain.name}, whose g has no one first layer.")
+    if g.width != h.width or min(g.depth, h.depth) < 2:
+        raise UsageError(
+            f"{asked} needs network.pretrain_head and network.head of one width and of two layers at least, not of "
+            f"{g.width} x {g.depth} and {h.width} x {h.depth}."
+        )
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
@@ -160,6 +176,8 @@ def unused_options(config: Config) -> set[str]:
     if not any("views" in user for user in users):
         unused.add("views")
     used = method.variables["uses"]
+    if not is_pretrained(config) and "finetune" in used:
+        unused.add("finetune.first_layer")
     if config.finetune.metric is not None and "finetune" in used:
         unused.add("finetune.monitor")
     unused |= set() if "network" in used else {"network", "encoding"}

@@ -12,7 +12,7 @@ from ..pretexts import Pretext
 from ..randomness import Purpose, Streams
 from ..settings import NetworkSettings
 from .encoder import Encoder
-from .lifting import lift, load_state
+from .lifting import lift, load_state, state
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,22 @@ class Networks:
             load_state(encoder.body, body)
         return encoder
 
-    def head(self, trials: Sequence[int], *, fit: int = 0, dropout: float | None = None) -> nn.Module:
-        """h, an output a class."""
+    def head(
+        self,
+        trials: Sequence[int],
+        pretrained: Mapping[str, Tensor] | None = None,
+        *,
+        fit: int = 0,
+        dropout: float | None = None,
+    ) -> nn.Module:
+        """h, an output a class, with the first layer that is among the ``pretrained`` weights where there are any."""
         built = self._build(trials, Purpose.HEAD, fit, lambda: self.plain_head(dropout))
         self._initialise(built, trials, Purpose.HEAD, fit)
-        return lift(built)
+        head = lift(built)
+        start = "head."
+        first = {name.removeprefix(start): w for name, w in (pretrained or {}).items() if name.startswith(start)}
+        load_state(head, state(head) | first)
+        return head
 
     def plain_head(self, dropout: float | None = None) -> ReLUNetwork:
         """h of one trial."""

@@ -30,7 +30,7 @@ class FitSetup:
         stack: whose trials are trained.
         settings: how.
         number: tells apart the fits of a method that trains several models in a trial.
-        pretrained: weights of f to start from; None starts from fresh ones.
+        pretrained: weights to start from, those of f and of the first layer of g; None starts from fresh ones.
     """
 
     stack: "Stack"
@@ -71,7 +71,10 @@ class FitSetup:
         encoder = self.encoder(dropout=dropout, learns_missing_values=learns_missing_values)
         if isinstance(self.settings, FinetuneSettings) and self.settings.freeze == "encoder":
             encoder.freeze()
-        head = self.stack.networks.head(self.stack.trials, fit=self.number, dropout=dropout)
+        keeps_first = isinstance(self.settings, FinetuneSettings) and self.settings.first_layer == "pretrained"
+        head = self.stack.networks.head(
+            self.stack.trials, self.pretrained if keeps_first else None, fit=self.number, dropout=dropout
+        )
         classifier = Classifier(encoder, head)
         give_streams(classifier, self.random(Purpose.DROPOUT))
         return classifier

@@ -121,7 +121,7 @@ class Stack:
         Args:
             settings: how to train.
             examples: rows, hard or soft targets and weights, on the stack's device.
-            pretrained: weights of f; None starts from fresh ones.
+            pretrained: weights of f and of the first layer of g; None starts from fresh ones.
             make: the module that is trained.
             number: tells apart the fits of a method that trains several models in a trial.
 

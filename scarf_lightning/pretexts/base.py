@@ -55,11 +55,13 @@ class Pretext(Limited, ABC):
     what that axis of the configuration names, and a task without the field does not use the axis. The type of the field
     ``loss`` says which losses serve the task.
 
-    ``can_cotrain`` says whether the task can be a term of the supervised loss.
+    ``can_cotrain`` says whether the task can be a term of the supervised loss; ``first_layer`` is the name within g of
+    its first linear layer, for fine-tuning that keeps it, and empty where there is none.
     """
 
     name: ClassVar[str]
     can_cotrain: ClassVar[bool] = True
+    first_layer: ClassVar[str] = "layers.0"
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """g, for one trial: from embeddings ``(N, width)`` to `Outputs`. The paper's, unless a task has its own."""

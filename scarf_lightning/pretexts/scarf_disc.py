@@ -18,6 +18,7 @@ class ScarfDisc(Pretext):
 
     name: ClassVar[str] = "scarf_disc"
     can_cotrain: ClassVar[bool] = False
+    first_layer: ClassVar[str] = "0.layers.0"
     corruption: Corruption
     selection: Selection
     loss: Discrimination

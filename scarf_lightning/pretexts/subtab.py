@@ -27,6 +27,7 @@ class SubTab(Pretext):
     """
 
     name: ClassVar[str] = "subtab"
+    first_layer: ClassVar[str] = "projection.layers.0"
     limits: ClassVar[dict[str, Limit]] = {
         "n_subsets": "[2, inf)",
         "overlap": "[0, 1]",

@@ -26,6 +26,7 @@ class Vime(Pretext):
     """
 
     name: ClassVar[str] = "vime"
+    first_layer: ClassVar[str] = ""  # there are two, of the two estimators
     limits: ClassVar[dict[str, Limit]] = {"alpha": "(0, inf)"}
     corruption: Corruption
     selection: Selection

@@ -42,6 +42,8 @@ def is_unsaid(column: str, value: Any) -> bool:
 def uses(cell: Row, column: str) -> bool:
     """Whether a cell could have said this option: its phase or its part has it."""
     place, _, option = column.rpartition(".")
+    if column == "finetune.first_layer" and cell["pretrain"] == "none":
+        return False
     if place in SETTINGS and option in {field.name for field in fields(SETTINGS[place])}:
         return f"{place}.batch_size" in cell or column in facts("method")[cell["method"]].variables["uses"]
     if column in ("network", "encoding"):

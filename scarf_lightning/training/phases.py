@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pytorch_lightning import Callback
 from rich.console import Console
+from torch import Tensor
 
 from ..config import CellParts, Config
 from ..console.progress import StackProgress
@@ -82,10 +83,14 @@ def train_phases(
     if parts.method.trains_each_alone and list(trials) != together:
         pretraining = pretraining and pretraining.of([together.index(trial) for trial in trials])
         stack = stack_of(trials)
-    encoder = pretraining.part("encoder") if pretraining else None
-    return Trained(
-        stack, pretraining, parts.method.run(stack, SupervisedPhase(config.finetune, encoder)), len(together)
-    )
+    start = _start(pretraining, pretext.first_layer) if pretraining and pretext else None
+    return Trained(stack, pretraining, parts.method.run(stack, SupervisedPhase(config.finetune, start)), len(together))
+
+
+def _start(pretraining: Fit, first_layer: str) -> dict[str, Tensor]:
+    """What a pre-training leaves: the weights of f, and the first layer of g, if it has one, by its names in h."""
+    first = pretraining.part(f"head.{first_layer}") if first_layer else {}
+    return pretraining.part("encoder") | {f"head.layers.0.{name}": weight for name, weight in first.items()}
 
 
 def make_stack(

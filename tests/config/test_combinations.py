@@ -21,6 +21,8 @@ plugins, whose source is in the identity."""
 OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
 """What a method without networks of ours has no part of."""
 OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
+NOT_PRETRAINED = OF_PRETRAIN | {"finetune.first_layer"}
+"""What a network that is not pre-trained has no part of."""
 
 MARGINAL = {"name": "marginal", "rate": 0.6, "values": "rows"}
 PAPER = {
@@ -218,6 +220,31 @@ def test_augmentation_and_trees_are_never_pretrained(method: str, pretrain: str,
     assert refusal(lambda: build_parts(config)) == sentence
 
 
+class TestFirstLayer:
+    ASKED = "finetune.first_layer=pretrained"
+
+    @pytest.mark.parametrize(
+        ("overrides", "sentence"),
+        [
+            (["pretrain=vime"], "does not go with pretrain=vime, whose g has no one first layer."),
+            (["network.head.width=64"], "needs network.pretrain_head and network.head of one width and of two layers"),
+            (["network.pretrain_head.depth=1"], "at least, not of 256 x 1 and 256 x 2."),
+            (["network.head.depth=1"], "at least, not of 256 x 2 and 256 x 1."),
+        ],
+    )
+    def test_it_is_refused_where_g_has_none_of_that_shape(self, overrides: list[str], sentence: str) -> None:
+        config = config_of(self.ASKED, *overrides)
+
+        assert sentence in refusal(lambda: check_combination(config))
+
+    def test_it_is_no_part_of_a_cell_that_is_not_pretrained(self) -> None:
+        asked, usual = (config_of("pretrain=none", f"finetune.first_layer={each}") for each in ("pretrained", "fresh"))
+
+        check_combination(asked)
+        assert canonical(asked) == canonical(usual)
+        assert canonical(config_of(self.ASKED)) != canonical(config_of())
+
+
 class TestUnused:
     """Which options have no part in a cell."""
 
@@ -236,17 +263,17 @@ class TestUnused:
             ("corruption=none", {"cotrain", "selection"}),
             (
                 "pretrain=none",
-                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network.pretrain_head"},
+                NOT_PRETRAINED | {"corruption", "selection", "views", "loss", "cotrain", "network.pretrain_head"},
             ),
-            ("method=scarf_augment", OF_PRETRAIN | {"views", "loss", "cotrain", "network.pretrain_head"}),
+            ("method=scarf_augment", NOT_PRETRAINED | {"views", "loss", "cotrain", "network.pretrain_head"}),
             (
                 "method=scarf_augment corruption=gaussian",
-                OF_PRETRAIN | {"selection", "views", "loss", "cotrain", "network.pretrain_head"},
+                NOT_PRETRAINED | {"selection", "views", "loss", "cotrain", "network.pretrain_head"},
             ),
-            ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
-            ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
-            ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
-            ("method=cotrain cotrain=vime", OF_PRETRAIN | {"corruption", "loss", "views", "cotrain.loss"}),
+            ("method=cotrain", NOT_PRETRAINED | {"corruption", "loss"}),
+            ("method=cotrain cotrain=scarf_ae", NOT_PRETRAINED | {"corruption", "loss", "views"}),
+            ("method=cotrain cotrain=no_noise_ae", NOT_PRETRAINED | {"corruption", "loss", "views", "selection"}),
+            ("method=cotrain cotrain=vime", NOT_PRETRAINED | {"corruption", "loss", "views", "cotrain.loss"}),
             ("method=cotrain pretrain=scarf", set()),
             ("method=cotrain pretrain=no_noise_ae", set()),
             ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
