@@ -104,7 +104,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
 
 NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
-    ("data/regimes.py", "max(1, round(self.labelled * len(labels)))", "max(1, int(self.labelled * len(labels)))"),
+    ("data/regimes.py", "max(1, round(share * len(labels)))", "max(1, int(share * len(labels)))"),
     ("data/regimes.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
     ("methods/xgboost.py", "self._features(lesson.stack, data.labelled)",
      "self._features(lesson.stack, data.train[:, : data.labelled.shape[1]])"),

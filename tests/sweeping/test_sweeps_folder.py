@@ -180,7 +180,8 @@ def test_every_reading_has_three_regimes_and_its_control() -> None:
     for cell in cells("readings"):
         config = canonical(cell.config)
         arm = f"{config['pretrain']['name']} {config['method']['name']}"
-        config["network"] = config["network"] and {k: v for k, v in config["network"].items() if k != "pretrain_head"}
+        for section, of_pretraining in (("network", "pretrain_head"), ("finetune", "first_layer")):
+            config[section] = config[section] and {k: v for k, v in config[section].items() if k != of_pretraining}
         kept = {name: config.get(name) for name in shared} | {"dataset": cell.config.dataset.id}
         settings.setdefault(arm, set()).add(str(kept))
 
