@@ -207,6 +207,7 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
     assert load(extended.cwd / "results")["trial"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_trials_that_diverge_are_told_and_trials_are_the_same_at_once_and_one_after_the_other(
     extended: Run, tmp_path: Path
 ) -> None:

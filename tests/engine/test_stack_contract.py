@@ -115,6 +115,7 @@ def test_a_trial_alone_is_that_trial_among_ten(
         assert_same(train(make_stack(patients, [trial], **options), corruption, monitor=monitor), among_ten)
 
 
+@pytest.mark.slow
 def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: MakeStack) -> None:
     """Shapes that fill no vector register, and products with a dimension of one."""
     column = replace(patients, columns=patients.columns[:1], values=patients.values[:, :1])

@@ -71,13 +71,15 @@ class TestTheCell:
                 {"pretrain": "scarf_ae", "method": "self_train", "regime": "few"}
                 | {"options": {"regime.labels": 30, "method.iterations": 2}},
             ),
-            (
+            pytest.param(
                 ("split=stratified", "network=resnet", "method=mixup"),
                 {"split": "stratified", "network": "resnet", "method": "mixup"},
+                marks=pytest.mark.slow,
             ),
-            (
+            pytest.param(
                 ("encoding=ordinal", "impute_on=train"),
                 {"options": {"encoding": "ordinal", "impute_on": "train"}},
+                marks=pytest.mark.slow,
             ),
         ],
         ids=["defaults", "options", "self_train", "resnet", "codes"],

@@ -69,6 +69,7 @@ def test_it_gives_our_probabilities(chosen: str, train_on: TrainOn, new: pd.Data
     assert label.tolist() == model.predict(new).tolist()
 
 
+@pytest.mark.slow
 def test_encoders_alone_give_our_embeddings(rows: pd.DataFrame, tmp_path: Path) -> None:
     X = rows[["height", "colour"]]
     fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS).fit(X)

@@ -38,6 +38,7 @@ EXPECTED = {
 
 @parametrize_with_checks([ScarfTransformer(options=SMALL)])
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.slow
 def test_scikit_learns_own_checks_of_a_transformer(estimator: Any, check: Any) -> None:
     check(estimator)
 

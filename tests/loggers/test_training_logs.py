@@ -35,6 +35,7 @@ def in_absolute(folder: Path) -> str:
     return f"paths.results={folder / 'results'}"
 
 
+@pytest.mark.slow
 def test_two_cells_are_two_runs_that_say_what_the_store_says(tmp_path: Path) -> None:
     ran = here(commands.train, *TWO_CELLS, "logger=wandb", in_absolute(tmp_path), cwd=tmp_path)
 

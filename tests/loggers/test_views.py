@@ -137,6 +137,7 @@ def test_runs_of_one_process_never_merge_even_within_a_run_that_is_open(results:
     assert all(len(found[view.id].curve("pretrain/epoch")) == 2 for view in views)
 
 
+@pytest.mark.slow
 def test_a_view_that_is_written_again_replaces_the_old_one(view: CellView, results: Path) -> None:
     for _ in range(2):
         write_views(view, results, BOTH)
@@ -194,6 +195,7 @@ def test_a_failed_cell_is_a_failed_run_that_says_why(fingerprint: str, results: 
     assert (run.exit_code, run.notes) == (1, "Traceback: diverged")
 
 
+@pytest.mark.slow
 def test_a_run_whose_block_raises_is_finished_and_failed(results: Path) -> None:
     with (
         pytest.raises(OSError, match="disk"),
@@ -280,6 +282,7 @@ class TestUpload:
         assert {path.suffix for path in media.rglob("*") if path.is_file()} == {".png", ".json", ".html"}
         assert of_report.exit_code == 0
 
+    @pytest.mark.slow
     def test_a_report_that_cannot_be_written_is_named(self, report: Path, fingerprint: str, results: Path) -> None:
         (report / "gains.csv").write_bytes(b"\xff\xfe\x00")
 

@@ -19,6 +19,9 @@ from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
 
 METHODS: dict[str, Any] = options("method")
+HEAVY = ("self_train", "tri_train")
+LIGHT_FIRST = [pytest.param(name, marks=pytest.mark.slow) if name in HEAVY else name for name in METHODS]
+"""Those that fit many networks are left to the slow tests."""
 PARTS: dict[str, dict[str, Any]] = {
     "cotrain": {"pretext": task(), "weight": 0.1},
     "scarf_augment": {"corruption": Marginal(), "selection": Exact()},
@@ -56,7 +59,7 @@ def test_a_trial_comes_out_alike_in_any_company(patients: Table, make_stack: Mak
         assert alone.fit.epochs[0] == among.fit.epochs[2]
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", LIGHT_FIRST)
 def test_labels_of_test_and_unlabelled_rows_reach_no_fit(patients: Table, make_stack: MakeStack, name: str) -> None:
     stack = make_stack(patients, [0], regime=Semi25())
     seen = np.concatenate([stack.data.labelled[0], stack.data.validation[0]])
@@ -71,7 +74,7 @@ def test_self_and_tri_training_need_rows_without_a_label() -> None:
     assert needing == {"self_train", "tri_train"}
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", LIGHT_FIRST)
 def test_all_fits_are_counted_and_see_training_rows_only(
     patients: Table, make_stack: MakeStack, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

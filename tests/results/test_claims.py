@@ -427,6 +427,7 @@ class TestRace:
             assert race() == 1
             assert list(folder.iterdir()) == []
 
+    @pytest.mark.slow
     def test_of_many_processes_one_takes_it_over(self, folder: Path, race: Callable[[], int]) -> None:
         for _ in range(self.ROUNDS):
             claimed_by(folder, ELSEWHERE, age=STALE_AFTER + 1)
