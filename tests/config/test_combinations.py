@@ -7,7 +7,7 @@ import pytest
 
 from scarf_lightning.config import Config, build_parts, canonical, check_combination, unused_options
 from scarf_lightning.config.axes import OF_THE_RUN
-from scarf_lightning.config.combinations import UNSAID_AT, on_data, on_empty_selections
+from scarf_lightning.config.combinations import UNSAID_AT, check_labels, on_data, on_empty_selections
 from scarf_lightning.config.registry import options
 from scarf_lightning.config.schema import ViewsSettings
 from scarf_lightning.errors import UsageError
@@ -218,6 +218,27 @@ def test_augmentation_and_trees_are_never_pretrained(method: str, pretrain: str,
     sentence = f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none."
     assert refusal(lambda: check_combination(config)) == sentence
     assert refusal(lambda: build_parts(config)) == sentence
+
+
+class TestLabelsOfLoadedData:
+    FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
+
+    def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
+        config = config_of(*self.FILE, "method=self_train")
+
+        assert refusal(lambda: check_labels(config, 0)) == (
+            "method=self_train needs unlabelled rows, and every row of mine.csv has one; use regime=semi25 or few, or "
+            "dataset.unlabelled=FILE."
+        )
+
+    @pytest.mark.parametrize(
+        ("overrides", "n_unlabelled"),
+        [(["method=self_train"], 1), (["method=self_train", "regime=semi25"], 0), ([], 0)],
+    )
+    def test_it_is_taken_where_there_are_some_or_the_regime_makes_some(
+        self, overrides: list[str], n_unlabelled: int
+    ) -> None:
+        check_labels(config_of(*self.FILE, *overrides), n_unlabelled)
 
 
 class TestFirstLayer:
