@@ -233,8 +233,7 @@ class TestLabelsOfLoadedData:
 
     @pytest.mark.parametrize(
         ("overrides", "n_unlabelled"),
-        
-        [(["method=self_train"], 1), (["method=self_train", "regime=semi25"], 0), ([], 0)],,
+        [(["method=self_train"], 1), (["method=self_train", "regime=semi25"], 0), ([], 0)],
     )
     def test_it_is_taken_where_there_are_some_or_the_regime_makes_some(
         self, overrides: list[str], n_unlabelled: int
