@@ -18,7 +18,7 @@ from ..settings import FinetuneSettings, FitSettings
 from .base import StackModule
 from .early_stopping import TrialStopping
 from .hardware import Hardware
-from .lifting import load_state
+from .lifting import load_state, part_of
 
 Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 """Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
@@ -74,8 +74,7 @@ class Fit:
 
     def part(self, prefix: str) -> dict[str, Tensor]:
         """The weights of one part of the module, such as ``encoder``, without the part's name."""
-        start = prefix + "."
-        return {name.removeprefix(start): weight for name, weight in self.weights.items() if name.startswith(start)}
+        return part_of(self.weights, prefix)
 
 
 def fit(

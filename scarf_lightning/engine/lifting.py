@@ -1,8 +1,8 @@
 """The one place where the trial axis is added: T plain modules become one that trains them all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from ..randomness import StackedGenerator
 from .layer_norm import VmappedLayerNorm
 from .linear import StackedLinear, VmappedLinear
 
+Weight = TypeVar("Weight")
 ON_LAST_AXIS = (
     nn.Linear,
     nn.ReLU,
@@ -138,6 +139,12 @@ def load_state(module: nn.Module, weights: dict[str, Tensor]) -> None:
     """Give a lifted module copies of these, whatever the trials its own are of."""
     for name, tensor in state(module).items():
         tensor.data = weights[name].clone()
+
+
+def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
+    """The weights of one part of a module, such as ``encoder``, without the part's name."""
+    start = prefix + "."
+    return {name.removeprefix(start): weight for name, weight in weights.items() if name.startswith(start)}
 
 
 @torch.no_grad()

@@ -7,12 +7,13 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from ..errors import UsageError
 from ..networks import Columns, Initialisation, Network, ReLUNetwork
 from ..pretexts import Pretext
 from ..randomness import Purpose, Streams
 from ..settings import NetworkSettings
 from .encoder import Encoder
-from .lifting import lift, load_state, state
+from .lifting import lift, load_state, part_of, state
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,7 @@ class Networks:
                 self.network.prepare(module, self.look(position))
         encoder = Encoder(self.columns, built, self.width, learns_missing_values=learns_missing_values)
         if pretrained is not None:
-            start = "body."
-            body = {name.removeprefix(start): w for name, w in pretrained.items() if name.startswith(start)}
-            load_state(encoder.body, body)
+            load_state(encoder.body, part_of(pretrained, "body"))
         return encoder
 
     def head(
@@ -66,13 +65,19 @@ class Networks:
         fit: int = 0,
         dropout: float | None = None,
     ) -> nn.Module:
-        """h, an output a class, with the first layer that is among the ``pretrained`` weights where there are any."""
+        """h, an output a class, with the first layer that is among the ``pretrained`` weights where these are given.
+
+        Raises:
+            UsageError: there is none among them.
+        """
         built = self._build(trials, Purpose.HEAD, fit, lambda: self.plain_head(dropout))
         self._initialise(built, trials, Purpose.HEAD, fit)
         head = lift(built)
-        start = "head."
-        first = {name.removeprefix(start): w for name, w in (pretrained or {}).items() if name.startswith(start)}
-        load_state(head, state(head) | first)
+        if pretrained is not None:
+            first = part_of(pretrained, "head")
+            if not first:
+                raise UsageError("finetune.first_layer=pretrained: g has no layer that its task names in first_layer.")
+            load_state(head, state(head) | first)
         return head
 
     def plain_head(self, dropout: float | None = None) -> ReLUNetwork:

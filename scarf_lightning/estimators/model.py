@@ -19,7 +19,7 @@ from ..data.reading import Reader
 from ..data.table import Table
 from ..engine.encoder import Classifier, Encoder
 from ..engine.hardware import DTYPES
-from ..engine.lifting import load_state
+from ..engine.lifting import load_state, part_of
 from ..engine.networks import Networks
 from ..errors import UsageError
 from ..networks import Columns
@@ -192,12 +192,7 @@ class Model:
         )
 
     def _part(self, prefix: str) -> dict[str, torch.Tensor]:
-        start = f"{prefix}."
-        return {
-            name.removeprefix(start): torch.from_numpy(np.array(weight))
-            for name, weight in self.weights.items()
-            if name.startswith(start)
-        }
+        return {name: torch.from_numpy(np.array(weight)) for name, weight in part_of(self.weights, prefix).items()}
 
     @torch.no_grad()
     def _in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:

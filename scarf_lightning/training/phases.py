@@ -89,7 +89,7 @@ def train_phases(
 
 def _start(pretraining: Fit, first_layer: str) -> dict[str, Tensor]:
     """What a pre-training leaves: the weights of f, and the first layer of g, if it has one, by its names in h."""
-    first = pretraining.part(f"head.{first_layer}") if first_layer else {}
+    first = pretraining.part(f"head.{first_layer}")
     return pretraining.part("encoder") | {f"head.layers.0.{name}": weight for name, weight in first.items()}
 
 

@@ -7,6 +7,8 @@ from scarf_lightning.config import build_parts
 from scarf_lightning.data.sources.wdbc import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.errors import UsageError
+from scarf_lightning.pretexts.scarf import Scarf
 from scarf_lightning.training.phases import train_phases
 from tests.composing import config_of
 from tests.short_training import hardware_of, no_cache, short
@@ -49,6 +51,13 @@ def test_h_starts_from_the_first_layer_of_g_and_is_fresh_beyond_it(pretext: str,
         torch.testing.assert_close(kept.weights[last], fresh.weights[last], rtol=0, atol=1e-25)
     for name, weight in pretraining.part("encoder.body").items():
         torch.testing.assert_close(kept.weights[f"classifier.encoder.body.{name}"], weight, rtol=0, atol=1e-25)
+
+
+def test_a_task_that_names_no_layer_of_its_g_is_refused(wdbc: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Scarf, "first_layer", "trunk.0")
+
+    with pytest.raises(UsageError, match="g has no layer that its task names"):
+        fits(wdbc, "pretrain=scarf", "finetune.first_layer=pretrained")
 
 
 def test_by_default_g_is_thrown_away(wdbc: Table) -> None:
