@@ -8,7 +8,7 @@ ALL_MARKS := not gpu
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs benchmark mutants clean
+.PHONY: ablation test test-all check format docs benchmark gpu mutants clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
@@ -38,6 +38,10 @@ benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
 	$(BIN)/python -m tests.benchmarks.verdict_calibration
+
+gpu: $(INSTALLED)
+	$(BIN)/pytest -q -m gpu
+	$(BIN)/python -m tests.benchmarks.gpu_time
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from .limits import Limit, Limited
 
 ACCELERATORS = ("auto", "cpu", "cuda")
-DEFAULT_PRECISION = "32-true"
-PRECISIONS = (DEFAULT_PRECISION, "64-true", "bf16-mixed")
+DEFAULT_PRECISION, TF32 = "32-true", "tf32"
+PRECISIONS = (DEFAULT_PRECISION, "64-true", "bf16-mixed", TF32)
 
 
 @dataclass
@@ -156,6 +156,9 @@ class NetworkSettings(Limited):
 @dataclass
 class TrainerSettings(Limited):
     """Hardware and precision. What a cell is does not depend on the hardware, but for rounding.
+
+    ``precision`` is of training: with ``bf16-mixed`` products are in bfloat16 and all else in float32, with ``tf32``
+    the factors of products are rounded to the 10 bits of TF32, as Nvidia's GPUs since Ampere can; other devices cannot.
 
     ``trials_per_stack`` changes nothing at all where the processor's products are exact. Elsewhere, as on a GPU, trials
     are always trained in whole blocks of that many, whatever number of trials is asked for, so that their numbers can

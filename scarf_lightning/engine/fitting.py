@@ -108,7 +108,8 @@ def fit(
         inference_mode=False,  # weights kept from an inference tensor could not be trained further
     )
     # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
-    trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
+    with hardware.multiplying():
+        trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
     load_state(module, stopping.weights)
     module.to(hardware.device)
     return Fit(

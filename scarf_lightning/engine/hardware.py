@@ -5,21 +5,25 @@ import logging
 import platform
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 
 from ..errors import UsageError
+from ..settings import TF32, TrainerSettings
 from .exactness import Promise, promise
 
-DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32}
+DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32, TF32: torch.float32}
+AMPERE = (8, 0)
+"""The compute capability from which on Nvidia's GPUs multiply in TF32."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Where and in which precision to train. ``precision`` is in Lightning's words."""
+    """Where and in which precision to train. ``precision`` is in Lightning's words, or TF32."""
 
     device: torch.device
     precision: str = "32-true"
@@ -37,7 +41,19 @@ class Hardware:
                 "trainer.precision=bf16-mixed: this processor has no instructions for products in bfloat16 "
                 "(AVX512-BF16 or AMX), which are slower here than those of 32-true."
             )
+        if self.precision == TF32 and torch.cuda.get_device_capability(self.device) < AMPERE:
+            return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
+
+    @contextmanager
+    def multiplying(self) -> Iterator[None]:
+        """Products of float32 numbers within are rounded as ``precision`` says, whatever the process has set."""
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if self.precision == TF32 else "highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
 
     @property
     def promise(self) -> Promise:
@@ -74,6 +90,21 @@ def multiplies_bfloat16() -> bool:
     """Whether this processor has instructions for products in bfloat16; one that is not x86 is believed to."""
     is_x86 = platform.machine().lower() in ("x86_64", "amd64")
     return not is_x86 or torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
+def choose_hardware(settings: TrainerSettings) -> Hardware:
+    """What the settings ask for, on this machine.
+
+    Raises:
+        UsageError: the machine has no such device, or the device no such precision.
+    """
+    device = choose_device(settings.accelerator)
+    if settings.precision == TF32 and device.type != "cuda":
+        raise UsageError(
+            "trainer.precision=tf32: only Nvidia's GPUs multiply in TF32, and this trains on the processor; "
+            "use 32-true or bf16-mixed."
+        )
+    return Hardware(device, settings.precision)
 
 
 def choose_device(accelerator: str) -> torch.device:

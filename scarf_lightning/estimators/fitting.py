@@ -12,7 +12,7 @@ from ..config import Config, build_parts
 from ..config.combinations import check_labels, on_data, on_empty_selections
 from ..data.reading import Reader
 from ..data.table import Table
-from ..engine.hardware import Hardware, choose_device, prepare_process
+from ..engine.hardware import Hardware, choose_hardware, prepare_process
 from ..errors import UsageError
 from ..results import PretrainingStore, pretraining_identity
 from ..training import make_stack, train_stack
@@ -104,6 +104,6 @@ def _process(config: Config) -> Iterator[Hardware]:
     with warnings.catch_warnings():
         prepare_process(config.trainer.threads)
         try:
-            yield Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
+            yield choose_hardware(config.trainer)
         finally:
             torch.set_num_threads(threads)

@@ -49,7 +49,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
     from ..config import build_parts
     from ..config.combinations import check_labels, on_data, on_empty_selections
     from ..console.reading import reading_report
-    from ..engine.hardware import Hardware, choose_device, prepare_process
+    from ..engine.hardware import choose_hardware, prepare_process
     from ..results import (
         CellStore,
         KnownData,
@@ -63,7 +63,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
 
     config, results = cell.config, cell.results
     prepare_process(config.trainer.threads)
-    hardware = Hardware(choose_device(config.trainer.accelerator), config.trainer.precision)
+    hardware = choose_hardware(config.trainer)
 
     if hardware.drawback is not None and hardware.drawback not in _SAID:
         _SAID.add(hardware.drawback)

@@ -43,16 +43,22 @@ PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "addmm", "b
 
 
 class Clock(pl.Callback):
-    """Seconds that the training batches of the epoch took, without validation."""
+    """Seconds that the training batches of the epoch took, without validation: of the thread, or of an accelerator."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
+    def __init__(self, device: torch.device) -> None:
+        self.seconds, self._device = 0.0, device
+
+    def now(self) -> float:
+        if self._device.type == "cpu":
+            return time.thread_time()
+        torch.accelerator.synchronize(self._device)
+        return time.perf_counter()
 
     def on_train_epoch_start(self, *_: Any) -> None:
-        self._started = time.thread_time()
+        self._started = self.now()
 
     def on_train_batch_end(self, *_: Any) -> None:
-        self.seconds = time.thread_time() - self._started
+        self.seconds = self.now() - self._started
 
 
 class Recorded(TorchDispatchMode):
@@ -100,16 +106,17 @@ class Case:
         streams = Streams(0, self.table.hash)
         return prepare_trials(self.table, range(n_trials), streams, regime=Full(), scaling=ZScore(), fit_on="all")
 
-    def stack(self, n_trials: int, precision: str = "32-true") -> float:
+    def stack(self, n_trials: int, precision: str = "32-true", device: str = "cpu") -> float:
         """Seconds a step and trial of a stack."""
-        clock, layers = Clock(), LayerSettings(width=self.width)
+        hardware, layers = Hardware(torch.device(device), precision), LayerSettings(width=self.width)
+        clock = Clock(hardware.device)
         stack = Stack.make(
             self.table,
             self.data(n_trials),
             Streams(0, self.table.hash),
             self.made,
             NetworkSettings(pretrain_head=layers, head=layers),
-            Hardware(torch.device("cpu"), precision),
+            hardware,
             watch=lambda *_: [clock],
         )
         if self.phase == "pretrain":

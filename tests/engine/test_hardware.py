@@ -1,14 +1,20 @@
 import subprocess
 import sys
+from contextlib import suppress
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scarf_lightning.data.table import Table
 from scarf_lightning.engine.exactness import Promise
-from scarf_lightning.engine.hardware import Hardware, choose_device
+from scarf_lightning.engine.hardware import Hardware, choose_device, choose_hardware
+from scarf_lightning.engine.pretrain import PretrainModule
 from scarf_lightning.errors import UsageError
+from scarf_lightning.settings import PretrainSettings, TrainerSettings
+from tests.stacks import MakeStack, task
 
 EXACT, FIXED = Promise.EXACT, Promise.FIXED
 
@@ -67,7 +73,7 @@ def test_every_trial_is_in_one_stack_and_in_a_fixed_one_always_in_the_same(
 
 def test_dtypes() -> None:
     cpu = torch.device("cpu")
-    assert Hardware(cpu, "32-true").dtype == Hardware(cpu, "bf16-mixed").dtype == torch.float32
+    assert {Hardware(cpu, name).dtype for name in ("32-true", "bf16-mixed", "tf32")} == {torch.float32}
     assert Hardware(cpu, "64-true").dtype == torch.float64
 
 
@@ -95,6 +101,55 @@ def test_a_precision_that_the_processor_is_slow_in_is_said(
     assert said is None or said.startswith("trainer.precision=bf16-mixed: this processor has no instructions for")
     assert Hardware(cpu, "32-true").drawback is None
     assert Hardware(torch.device("cuda"), "bf16-mixed").drawback is None
+
+
+@pytest.mark.parametrize(("capability", "is_slow"), [((7, 5), True), ((8, 0), False), ((9, 0), False)])
+def test_tf32_on_a_gpu_that_has_none_is_said(
+    capability: tuple[int, int], is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    said = Hardware(torch.device("cuda"), "tf32").drawback
+    assert (said is not None) == is_slow
+    assert said is None or said.startswith("trainer.precision=tf32: this GPU is older than Ampere")
+
+
+def test_tf32_is_refused_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = TrainerSettings(accelerator="auto", precision="tf32")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UsageError, match=r"trainer\.precision=tf32: only Nvidia's GPUs multiply in TF32.*use 32-true"):
+        choose_hardware(asked)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_hardware(asked) == Hardware(torch.device("cuda"), "tf32")
+
+
+@pytest.mark.parametrize(("precision", "within"), [("32-true", "highest"), ("bf16-mixed", "highest"), ("tf32", "high")])
+@pytest.mark.parametrize("before", ["highest", "high"])
+def test_what_the_process_rounds_products_to_is_back_afterwards(precision: str, within: str, before: str) -> None:
+    process = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(before)
+    try:
+        with suppress(ZeroDivisionError), Hardware(torch.device("cuda"), precision).multiplying():
+            inside = torch.get_float32_matmul_precision()
+            raise ZeroDivisionError
+        after = torch.get_float32_matmul_precision()
+    finally:
+        torch.set_float32_matmul_precision(process)
+    assert (inside, after) == (within, before)
+
+
+@pytest.mark.parametrize(("precision", "within"), [("32-true", "highest"), ("tf32", "high")])
+def test_a_fit_multiplies_in_its_precision(
+    precision: str, within: str, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, losses = set(), PretrainModule.losses
+
+    def watched(module: PretrainModule, batch: Any) -> torch.Tensor:
+        seen.add(torch.get_float32_matmul_precision())
+        return losses(module, batch)
+
+    monkeypatch.setattr(PretrainModule, "losses", watched)
+    make_stack(patients, range(2), precision=precision).pretrain(PretrainSettings(max_epochs=1), task())
+    assert seen == {within}
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
