@@ -13,6 +13,9 @@ from .reading import CellResults, Row
 from .statistics.readings import ARM, DEFAULT, against_default, gains_beside, reading_summary
 from .tables import number, table, to_markdown
 
+FARTHEST = 8
+"""Datasets whose differences from the paper are named."""
+
 
 def rows_by_reading(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:
     """The trials of cells that the paper has, each with its reading: the settings in which it is not the default.
@@ -54,7 +57,9 @@ def note(rows: pd.DataFrame, command: str) -> str:
         f"```console\n{command}\n```",
     ]
     if len(gains):
-        parts += ["## Accuracies", _level_table(rows), _epochs_table(rows), "## Gains", _gain_table(gains)]
+        levels = _levels_beside(rows)
+        parts += ["## Accuracies", _level_table(levels), _epochs_table(rows), _farthest_table(levels)]
+        parts += ["## Gains", _gain_table(gains)]
         if (gains["reading"] != DEFAULT).any():
             parts += ["## Against the default", _against_table(gains)]
         parts += ["## Every cell", _cell_table(rows, gains)]
@@ -84,12 +89,16 @@ def write_note(rows: pd.DataFrame, path: Path, command: str) -> None:
     path.with_suffix(".csv").write_text(cells_as_csv(rows), encoding="utf-8")
 
 
-def _level_table(rows: pd.DataFrame) -> str:
-    means = rows.groupby(["dataset_id", "regime", *ARM])["accuracy"].mean().reset_index()
+def _levels_beside(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row a cell that the paper has: ``difference``, our mean accuracy less the paper's in points."""
+    means = rows.groupby(["dataset_id", "dataset", "regime", *ARM])["accuracy"].mean().reset_index()
     published = published_accuracy().rename(columns={"accuracy": "paper"})
     both = means.merge(published[["dataset_id", *LABEL, "paper"]], on=["dataset_id", *LABEL])
-    both["difference"] = 100 * (both["accuracy"] - both["paper"])
-    everywhere = pd.concat([both, both.assign(regime="all")])
+    return both.assign(difference=100 * (both["accuracy"] - both["paper"]))
+
+
+def _level_table(levels: pd.DataFrame) -> str:
+    everywhere = pd.concat([levels, levels.assign(regime="all")])
     shown = everywhere.groupby([*ARM, "regime"]).agg(
         datasets=("dataset_id", "nunique"),
         difference=("difference", "mean"),
@@ -119,6 +128,25 @@ def _gain_table(gains: pd.DataFrame) -> str:
             },
         )
     )  # fmt: skip
+
+
+def _farthest_table(levels: pd.DataFrame) -> str:
+    usual = levels[levels["reading"] == DEFAULT]
+    arms = usual["pretrain"].where(usual["method"] == "control", usual["method"]).replace("none", "control")
+    means = usual.assign(arm=arms).pivot_table(index=["dataset_id", "dataset"], columns="arm", values="difference")
+    means = means[sorted(means, key=_control_first)]
+    largest = means.drop(columns="xgboost", errors="ignore").abs().max(axis=1).nlargest(FARTHEST)
+    caption = (
+        "Datasets farthest from the paper: ours less its accuracy in points, the mean over regimes. Where XGBoost, which "
+        "shares no line with our networks, differs alike, the data or their rows are likely not those of the paper."
+    )
+    shown = means.loc[largest.index].reset_index()
+    return to_markdown(table("farthest", caption, shown, dict.fromkeys(means, "+.1f")))
+
+
+def _control_first(arm: str) -> tuple[bool, bool, str]:
+    """Control, pre-trainings, XGBoost."""
+    return arm != "control", arm == "xgboost", arm
 
 
 def _epochs_table(rows: pd.DataFrame) -> str:

@@ -60,6 +60,10 @@ def test_the_note_and_its_accuracies(results: Path, tmp_path: Path) -> None:
     numbers = [entry.strip().replace("−", "-") for entry in line.split("|")[7:-1]]
     expected = [3, 51, papers[0], 63, papers[1], 12, 12, 12, papers[1] - papers[0]]
     np.testing.assert_allclose([float(number) for number in numbers], expected, atol=0.0501)
+    (line,) = [line for line in text.splitlines() if line.startswith("| 28 | d28 | ") and "full" not in line]
+    regimes = [[51 - paper[28, "full", "none", "control"], 61 - paper[28, "full", "scarf", "control"]]]
+    shown = [float(entry.replace("−", "-")) for entry in line.split("|")[3:-1]]
+    np.testing.assert_allclose(shown, np.mean(regimes, axis=0), atol=0.0501)
     cells = pd.read_csv(path.with_suffix(".csv"))
     assert len(cells) == 9
     assert cells.loc[cells["reading"] == LONG, "accuracies"].unique().tolist() == ["62.0000 63.0000 64.0000"]
