@@ -134,14 +134,15 @@ def _farthest_table(levels: pd.DataFrame) -> str:
     usual = levels[levels["reading"] == DEFAULT]
     arms = usual["pretrain"].where(usual["method"] == "control", usual["method"]).replace("none", "control")
     means = usual.assign(arm=arms).pivot_table(index=["dataset_id", "dataset"], columns="arm", values="difference")
-    means = means[sorted(map(str, means), key=_control_first)]
+    ordered = sorted(map(str, means), key=_control_first)
+    means = means[ordered]
     largest = means.drop(columns="xgboost", errors="ignore").abs().max(axis=1).nlargest(FARTHEST)
     caption = (
         "Datasets farthest from the paper: ours less its accuracy in points, the mean over regimes. Where XGBoost, "
         "which shares no line with our networks, differs alike, the data are likely not those of the paper."
     )
     shown = means.loc[largest.index].reset_index()
-    return to_markdown(table("farthest", caption, shown, dict.fromkeys(map(str, means), "+.1f")))
+    return to_markdown(table("farthest", caption, shown, dict.fromkeys(ordered, "+.1f")))
 
 
 def _control_first(arm: str) -> tuple[bool, bool, str]:
