@@ -35,6 +35,8 @@ class FitSettings(Limited):
     weight is added to its gradient, as Adam's L2 penalty; ``gradient_clip`` is the largest norm of all gradients of a
     trial together. The learning rate is ``constant``, or falls from epoch to epoch as half a ``cosine`` that would end
     at nought after ``max_epochs``.
+
+    The rows are shuffled anew for ``every_epoch``, or ``once`` before the first, which all epochs then repeat.
     """
 
     limits: ClassVar[dict[str, Limit]] = {
@@ -53,6 +55,7 @@ class FitSettings(Limited):
         "weight_decay": "[0, inf)",
         "gradient_clip": "(0, inf)",
         "schedule": ("constant", "cosine"),
+        "shuffle": ("every_epoch", "once"),
     }
     batch_size: int = 128
     learning_rate: float = 1e-3
@@ -71,6 +74,7 @@ class FitSettings(Limited):
     weight_decay: float = 0.0
     gradient_clip: float | None = None
     schedule: str = "constant"
+    shuffle: str = "every_epoch"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,13 +114,21 @@ class FinetuneSettings(FitSettings):
 
 @dataclass
 class PretrainSettings(FitSettings):
-    """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own."""
+    """How pre-training is trained, and which: ``none``, or the name of a pretext with the options of its own.
 
-    limits: ClassVar[dict[str, Limit]] = {"validation_passes": "[1, 10000]"}
+    The static validation set has ``validation_passes`` views of each validation row, judged in mini-batches of
+    ``validation_batch_size`` rows, or of ``batch_size`` if that is None: what a contrastive loss contrasts a row with.
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "validation_passes": "[1, 10000]",
+        "validation_batch_size": "[2, 1000000000]",
+    }
     name: str = "scarf"
     max_epochs: int = 1000
     monitor: str = "loss"
     validation_passes: int = 10
+    validation_batch_size: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
 

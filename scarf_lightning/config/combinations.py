@@ -28,7 +28,7 @@ SCORES = ("finetune.metric",)
 ONE_HOT = {"name": "onehot"}
 OF_A_FIT = {
     "validate_every": 1, "monitor_smoothing": 0.0, "min_epochs": 1, "min_steps": 0, "min_improvement": 0.0,
-    "weight_decay": 0.0, "gradient_clip": None, "schedule": "constant",
+    "weight_decay": 0.0, "gradient_clip": None, "schedule": "constant", "shuffle": "every_epoch",
 }  # fmt: skip
 OF_INFONCE = {"similarity": "cosine", "symmetric": False, "own_candidate": True}
 UNSAID_AT: dict[str, Any] = {
@@ -45,6 +45,7 @@ UNSAID_AT: dict[str, Any] = {
     "finetune.metric": None,
     "finetune.epoch": "labelled_rows",
     "finetune.first_layer": "fresh",
+    "pretrain.validation_batch_size": None,
     "tune": 0,
     **{f"{phase}.{option}": value for phase in ("pretrain", "finetune") for option, value in OF_A_FIT.items()},
     **{f"{loss}.{option}": value for loss in ("loss", "cotrain.loss") for option, value in OF_INFONCE.items()},

@@ -88,6 +88,7 @@ class StackDataModule(pl.LightningDataModule):
         roster: Roster,
         validation_batch_size: int = EVALUATION_ROWS,
         drop_last: bool = False,
+        shuffle: str = "every_epoch",
     ) -> None:
         """Give the batches of a fit from here on.
 
@@ -95,12 +96,14 @@ class StackDataModule(pl.LightningDataModule):
             train: examples to train on, on the table's device.
             validation: examples to validate on; batched in their own fixed order.
             batch_size: rows a trial in a training batch.
-            order: one random stream a trial; each epoch draws a fresh permutation from it.
+            order: one random stream a trial, from which the permutations of its rows are drawn.
             roster: of the trials still here.
             validation_batch_size: rows a trial in a validation batch.
             drop_last: see `batch_bounds`.
+            shuffle: ``every_epoch`` anew, or ``once`` for all of them.
         """
         self._train, self._validation, self._order, self.roster = train, validation, order, roster
+        self._kept_order = order.permutations(len(train)).to(self.table.device) if shuffle == "once" else None
         self._train_bounds = batch_bounds(len(train), batch_size, drop_last=drop_last)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
 
@@ -128,8 +131,11 @@ class StackDataModule(pl.LightningDataModule):
         return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
 
     def training_examples(self) -> Iterator[Examples]:
-        """The mini-batches of an epoch, in a fresh order."""
-        permutation = self._order.permutations(len(self._train)).to(self.table.device)
+        """The mini-batches of an epoch, in their order for it."""
+        if self._kept_order is None:
+            permutation = self._order.permutations(len(self._train)).to(self.table.device)
+        else:
+            permutation = self.roster.of(self._kept_order)
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
             positions = permutation[:, start:end]

@@ -101,7 +101,9 @@ class Stack:
         )
         give_streams(module, setup.random(Purpose.PRETRAIN_DROPOUT))
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
-        return self._fit("pretrain", module, setup, train, validation, settings.batch_size)
+        return self._fit(
+            "pretrain", module, setup, train, validation, settings.validation_batch_size or settings.batch_size
+        )
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
         """Steps of the optimiser in an epoch of pre-training."""
@@ -235,6 +237,7 @@ class Stack:
             order=self.streams.torch(self.trials, order, fit=setup.number, roster=setup.roster),
             roster=setup.roster,
             drop_last=setup.settings.drop_last,
+            shuffle=setup.settings.shuffle,
         )
         return fit(
             phase,

@@ -166,6 +166,15 @@ def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Ma
         assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
 
 
+def test_rows_shuffled_once_come_in_the_order_of_the_first_epoch_ever_after(make: Make) -> None:
+    usual, once = make(), make(shuffle="once")
+    first = usual.epoch()
+    assert torch.equal(once.epoch(), first)
+    once.roster.keep([1, 3])
+    for _ in range(2):
+        assert torch.equal(once.epoch(), first[[1, 3]])
+
+
 def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:
     served = make()
     seen: set[tuple[int, ...]] = set()

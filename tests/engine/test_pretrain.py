@@ -182,6 +182,16 @@ def test_the_steps_of_an_epoch_are_those_that_it_takes(
     assert stack.pretrain(settings, task()).steps.tolist() == [2 * steps] * 2
 
 
+@pytest.mark.parametrize(("validation_batch_size", "sizes"), [(None, [6, 6, 6, 2]), (9, [9, 9, 2]), (50, [20])])
+def test_the_validation_set_has_batches_of_its_own(
+    patients: Table, make_stack: MakeStack, spy: Spy, validation_batch_size: int | None, sizes: list[int]
+) -> None:
+    """Twenty rows validate."""
+    pretrain(patients, make_stack, batch_size=6, validation_batch_size=validation_batch_size, max_epochs=1)
+    assert [clean.shape[1] for clean, _ in spy.validation] == sizes
+    assert [views.shape[1] for _, views in spy.validation] == [10 * size for size in sizes]
+
+
 def test_incomplete_batches_can_be_dropped(patients: Table, make_stack: MakeStack, spy: Spy) -> None:
     pretrain(patients, make_stack, batch_size=50, drop_last=True)
     assert {batch.shape[1] for batch in spy.raw} == {50}

@@ -125,7 +125,13 @@ def test_narrow_and_odd_networks_on_one_column(patients: Table, make_stack: Make
 
 
 def test_also_with_clipped_gradients_decaying_weights_and_a_schedule(patients: Table, make_stack: MakeStack) -> None:
-    options = {"gradient_clip": 0.05, "weight_decay": 0.01, "schedule": "cosine", "min_improvement": 1e-3}
+    options = {
+        "gradient_clip": 0.05,
+        "weight_decay": 0.01,
+        "schedule": "cosine",
+        "min_improvement": 1e-3,
+        "shuffle": "once",
+    }
     whole = train(make_stack(patients, range(10)), Marginal(), max_epochs=12, **options)
     assert_same(train(make_stack(patients, [4]), Marginal(), max_epochs=12, **options), whole)
     assert_same(train(make_stack(patients, range(5, 10)), Marginal(), max_epochs=12, **options), whole)
