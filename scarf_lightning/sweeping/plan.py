@@ -132,9 +132,10 @@ def sentences(plan: Plan) -> list[str]:
 def _basis(plan: Plan) -> str:
     if not len(plan.model.errors):
         return " No cell is finished, so this is a rule of thumb."
-    median, most = plan.model.error_factor(0.5), plan.model.error_factor(0.9)
+    median, most, worst = map(plan.model.error_factor, (0.5, 0.9, 1.0))
     n = plan.states[State.FINISHED]
-    return f" On the {n:,} finished cells the estimate is off by a factor of {median:.2f} (median), {most:.2f} (90 %)."
+    on = "finished cell" if n == 1 else f"{n:,} finished cells"
+    return f" On the {on} the estimate is off by a factor of {median:.2f} (median), {most:.2f} (90 %), {worst:.2f} (worst)."
 
 
 def largest(plan: Plan, n: int) -> list[tuple[str, int, int, float]]:

@@ -57,14 +57,14 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
     assert shared == (
         "1 pre-training serves 2 cells; of the trials still needed 2 are in the cache and 1 are to be trained."
     )
-    assert " On the 1 finished cells the estimate is off by a factor of 1." in hours
+    assert " On the finished cell the estimate is off by a factor of 1." in hours
 
 
-def test_the_estimates_error_is_its_median_and_its_ninetieth_percentile(cells: list[Cell]) -> None:
+def test_the_estimates_error_is_its_median_its_ninetieth_percentile_and_its_worst(cells: list[Cell]) -> None:
     """Of 1.1, 2 and 4 the median is 2; four fifths of the way from there to the last is 2 * 2^0.8."""
     plan = planned(cells)
     plan.model.errors = np.log([1.1, 4.0, 2.0])
-    assert sentences(plan)[-1].endswith(" a factor of 2.00 (median), 3.48 (90 %).")
+    assert sentences(plan)[-1].endswith(" a factor of 2.00 (median), 3.48 (90 %), 4.00 (worst).")
 
 
 def test_of_one_that_is_finished(cells: list[Cell]) -> None:
