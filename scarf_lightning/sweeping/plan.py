@@ -135,7 +135,8 @@ def _basis(plan: Plan) -> str:
     median, most, worst = map(plan.model.error_factor, (0.5, 0.9, 1.0))
     n = plan.states[State.FINISHED]
     on = "finished cell" if n == 1 else f"{n:,} finished cells"
-    return f" On the {on} the estimate is off by a factor of {median:.2f} (median), {most:.2f} (90 %), {worst:.2f} (worst)."
+    errors = f"{median:.2f} (median), {most:.2f} (90 %), {worst:.2f} (worst)"
+    return f" On the {on} the estimate is off by a factor of {errors}."
 
 
 def largest(plan: Plan, n: int) -> list[tuple[str, int, int, float]]:
