@@ -1,6 +1,5 @@
 """A pretext task at work: views of a batch, f and g, and the loss on what comes out."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,6 +10,7 @@ from ..randomness import StackedGenerator
 from .encoder import Encoder
 from .lifting import per_trial
 from .rows import BatchRows, CorruptionSource
+from .static_views import StaticViews
 
 
 class PretextTask:
@@ -33,36 +33,38 @@ class PretextTask:
     def losses(self, raw: Tensor) -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         views = self._pretext.make_views(BatchRows.of(raw, self._source, self._random))
-        losses: Tensor = per_trial(self._pretext.compute_loss, self._embed(views.inputs), views.targets)
+        # One pass over all of them costs less than one each.
+        outputs = self._embed(torch.cat(views.inputs, dim=1), len(views.inputs))
+        losses: Tensor = per_trial(self._pretext.compute_loss, outputs, views.targets)
         return losses
 
-    def validation(self, raw: Tensor, random: StackedGenerator, n_passes: int, *, error: bool) -> dict[str, Tensor]:
-        """Loss, and ``error`` where asked for, of ``n_passes`` mini-batches made of the same rows; means, ``(T,)``.
-
-        Each pass is judged by itself. An input that is the same in all of them, as clean rows are, is embedded once.
-        """
+    def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> StaticViews:
+        """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows.of(raw, self._source, random)
-        passes = [self._pretext.make_views(rows) for _ in range(n_passes)]
-        outputs = list(
-            zip(*map(self._embed_passes, zip(*(views.inputs for views in passes), strict=True)), strict=True)
-        )
+        return StaticViews.of_passes([self._pretext.make_views(rows) for _ in range(n_passes)])
+
+    def validation(self, views: StaticViews, *, error: bool) -> dict[str, Tensor]:
+        """Loss, and ``error`` where asked for, of mini-batches of which each is judged by itself; means, ``(T,)``."""
+        n_passes = len(views.targets)
+        each_input = [self._embed(x, n) * (n_passes // n) for x, n in zip(views.inputs, views.parts, strict=True)]
+        outputs = list(zip(*each_input, strict=True))
         measures = {"loss": self._pretext.compute_loss} | ({"error": self._pretext.compute_error} if error else {})
         return {
-            name: _mean([per_trial(measure, out, views.targets) for out, views in zip(outputs, passes, strict=True)])
+            name: _mean([per_trial(measure, out, targets) for out, targets in zip(outputs, views.targets, strict=True)])
             for name, measure in measures.items()
         }
 
-    def _embed_passes(self, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
-        if all(each is inputs[0] for each in inputs):
-            return self._embed(inputs[:1]) * len(inputs)
-        return self._embed(inputs)
+    @property
+    def views_stay(self) -> bool:
+        """Whether views depend on nothing that is learned."""
+        return not self._pretext.learns_missing_values
 
-    def _embed(self, inputs: Sequence[Tensor]) -> tuple[Any, ...]:
-        """What f and g make of each input. One pass over all of them costs less than one each."""
-        out = self._head(self._encoder.body(torch.cat(list(inputs), dim=1)))
+    def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
+        """What f and g make of each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
+        out = self._head(self._encoder.body(x))
         if isinstance(out, tuple):
-            return tuple(zip(*(part.chunk(len(inputs), dim=1) for part in out), strict=True))
-        return tuple(out.chunk(len(inputs), dim=1))
+            return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
+        return tuple(out.chunk(n, dim=1))
 
 
 def _mean(values: list[Tensor]) -> Tensor:

@@ -92,9 +92,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
     seen: list[Tensor] = []
     embed = PretextTask._embed
 
-    def spied(pretext_task: PretextTask, inputs: Any) -> Any:
-        seen.append(torch.cat(list(inputs), dim=1).detach().clone())
-        return embed(pretext_task, inputs)
+    def spied(pretext_task: PretextTask, x: Tensor, n: int) -> Any:
+        seen.append(x.detach().clone())
+        return embed(pretext_task, x, n)
 
     monkeypatch.setattr(PretextTask, "_embed", spied)
     return seen

@@ -37,9 +37,9 @@ class Spy:
         self.raw: list[Tensor] = []
         current: list[list[Tensor]] = []
 
-        def spied_embed(task: PretextTask, inputs: Any) -> Any:
-            current[-1].append(torch.cat(list(inputs), dim=1).detach().clone())
-            return embed(task, inputs)
+        def spied_embed(task: PretextTask, x: Tensor, n: int) -> Any:
+            current[-1].append(x.detach().clone())
+            return embed(task, x, n)
 
         def spied_losses(module: PretrainModule, batch: Any) -> Tensor:
             current.append([])
