@@ -61,7 +61,7 @@ def note(rows: pd.DataFrame, command: str) -> str:
         parts += ["## Accuracies", _level_table(levels), _epochs_table(rows), _farthest_table(levels)]
         parts += ["## Gains", _gain_table(gains)]
         if (gains["reading"] != DEFAULT).any():
-            parts += ["## Against the default", _against_table(gains)]
+            parts += ["## Against the default", _against_table(rows)]
         parts += ["## Every cell", _cell_table(rows, gains)]
     parts += ["The accuracies of all trials are in the CSV file of this name."]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -166,9 +166,9 @@ def _epochs_table(rows: pd.DataFrame) -> str:
     return to_markdown(table("epochs", "Epochs of fine-tuning, all labels.", shown, formats, headings))
 
 
-def _against_table(gains: pd.DataFrame) -> str:
+def _against_table(rows: pd.DataFrame) -> str:
     names = ("S", "G", "L", "gain_absolute", "level_absolute")
-    found = against_default(gains)
+    found = against_default(rows[rows["dataset_id"] != AT_CHANCE_IN_PAPER], published_accuracy())
     shown = found[[*ARM, "datasets"]].copy()
     for name in names:
         shown[name] = [f"{number(a, '+.2f')} ± {b:.2f}" for a, b in zip(found[name], found[f"{name}_se"], strict=True)]
@@ -176,9 +176,10 @@ def _against_table(gains: pd.DataFrame) -> str:
     return to_markdown(
         table(
             "against-the-default",
-            "By how much each exceeds the default, paired by dataset, with its standard error over datasets: less than "
-            "0 is nearer to the paper. G and L are squared differences of gains and of accuracies over their squared "
-            "standard errors, S is their mean; then sizes of both in points; p is one-sided, of S, not corrected.",
+            "By how much each exceeds the default, paired by dataset, on the trials that both have, with its standard "
+            "error over datasets: less than 0 is nearer to the paper. G and L are squared differences of gains and of "
+            "accuracies over their squared standard errors, S is their mean; then sizes of both in points; p is "
+            "one-sided, of S, not corrected.",
             shown,
             formats={"p": ".3f"},
             headings={"gain_absolute": "difference of gains", "level_absolute": "difference of accuracies"},

@@ -103,8 +103,11 @@ def reading_scores(gains: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(S=(scores["G"] + scores["L"]) / 2)
 
 
-def against_default(gains: pd.DataFrame) -> pd.DataFrame:
-    """Each other reading against the default of its arm, paired by dataset.
+def against_default(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Each other reading against the default of its arm, paired by dataset, on the trials that both have.
+
+    Args:
+        trials, published: as `gains_beside` takes them.
 
     Returns:
         A row a pretrain, method and reading: ``datasets`` that both have; the mean by which the reading's ``S``, ``G``
@@ -112,25 +115,38 @@ def against_default(gains: pd.DataFrame) -> pd.DataFrame:
         ``level_absolute`` (points) exceed the default's, each with the standard error over datasets (``S_se`` ...), NaN
         for one; and ``p``, one-sided, of S being smaller only by chance (t test).
     """
-    sizes = gains.assign(
-        gain_absolute=(gains["gain"] - gains["paper_gain"]).abs(),
-        level_absolute=(gains["level"] - gains["paper_level"]).abs(),
-    )
-    means = sizes.groupby(["dataset_id", *ARM], sort=False)[["gain_absolute", "level_absolute"]].mean().reset_index()
-    values = reading_scores(gains).merge(means, on=["dataset_id", *ARM])
-    usual = values[values["reading"] == DEFAULT].drop(columns="reading")
-    both = values[values["reading"] != DEFAULT].merge(
-        usual, on=["dataset_id", "pretrain", "method"], suffixes=("", "_default")
-    )
+    known = trials.dropna(subset=["accuracy"])
+    by_arm = {tuple(map(str, arm)): rows for arm, rows in known.groupby(ARM, sort=False)}
     rows = []
-    for key, group in both.groupby(ARM, sort=False):
-        row: dict[str, Any] = dict(zip(ARM, key, strict=True)) | {"datasets": len(group)}
+    for (pretrain, method, reading), chosen in by_arm.items():
+        usual = by_arm.get((pretrain, method, DEFAULT))
+        if reading == DEFAULT or (pretrain, method) == ("none", "control") or usual is None:
+            continue
+        place = [*PLACE, "trial"]
+        shared = chosen[place].merge(usual[place])
+        distances = _distances(gains_beside(known.merge(shared), published), pretrain, method)
+        if {reading, DEFAULT} - set(distances):
+            continue
+        differences = (distances[reading] - distances[DEFAULT]).dropna()
+        row: dict[str, Any] = dict(zip(ARM, (pretrain, method, reading), strict=True)) | {"datasets": len(differences)}
         for name in ("S", "G", "L", "gain_absolute", "level_absolute"):
-            difference = group[name] - group[f"{name}_default"]
-            row |= {name: difference.mean(), f"{name}_se": difference.sem()}
+            row |= {name: differences[name].mean(), f"{name}_se": differences[name].sem()}
         t = row["S"] / row["S_se"] if row["S_se"] else np.nan
-        rows.append(row | {"p": float(stats.t.cdf(t, len(group) - 1)) if len(group) > 1 else np.nan})
+        rows.append(row | {"p": float(stats.t.cdf(t, len(differences) - 1)) if len(differences) > 1 else np.nan})
     return pd.DataFrame(rows)
+
+
+def _distances(gains: pd.DataFrame, pretrain: str, method: str) -> dict[str, pd.DataFrame]:
+    """Of each reading of an arm: `reading_scores` and mean sizes of differences from the paper, a row a dataset."""
+    of_arm = gains[(gains["pretrain"] == pretrain) & (gains["method"] == method)]
+    sizes = of_arm.assign(
+        gain_absolute=(of_arm["gain"] - of_arm["paper_gain"]).abs(),
+        level_absolute=(of_arm["level"] - of_arm["paper_level"]).abs(),
+    )
+    keys = ["dataset_id", "reading"]
+    means = sizes.groupby(keys, sort=False)[["gain_absolute", "level_absolute"]].mean()
+    values = reading_scores(of_arm).set_index(keys)[["S", "G", "L"]].join(means)
+    return {str(reading): group.droplevel("reading") for reading, group in values.groupby("reading", sort=False)}
 
 
 ERRORS = {"gain": "gain_se", "level": "level_se", "control": "control_se"}
