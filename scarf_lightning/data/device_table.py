@@ -48,7 +48,7 @@ class DeviceTable:
 
     def cells(self, index: Tensor, roster: Roster) -> Tensor:
         """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
-        places = index * self.n_features + self._column_numbers
+        places = torch.add(self._column_numbers, index, alpha=self.n_features)
         return self._finish(_select(self._values.view(-1), places), roster)
 
     def of(self, position: int) -> "DeviceTable":

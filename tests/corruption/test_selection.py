@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scarf_lightning.corruption.selection import Bernoulli, Exact, Selection, Shared, n_selected
+from scarf_lightning.corruption.selection import Bernoulli, Exact, Selection, Shared, largest, n_selected
 from scarf_lightning.randomness import StackedGenerator
 
 
@@ -48,6 +48,23 @@ def test_exactly_q_features_of_every_row(rate: float, shape: tuple[int, int, int
     mask = Exact().mask(rate, n_rows, n_features, random)
     assert mask.shape == shape
     assert (mask.sum(dim=-1) == n_selected(rate, n_features)).all()
+
+
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 9), st.integers(1, 40)),
+    n_values=st.sampled_from([1, 2, 5, 50, 10**6]),
+    data=st.data(),
+)
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_the_largest_are_those_of_topk_also_where_some_are_equal(
+    shape: tuple[int, int, int], n_values: int, data: st.DataObject
+) -> None:
+    k = data.draw(st.integers(0, shape[-1]))
+    values = torch.randint(n_values, shape, generator=torch.Generator().manual_seed(n_values)) / n_values
+    expected = torch.zeros(shape, dtype=torch.bool)
+    for place in np.ndindex(*shape[:-1]):
+        expected[place][values[place].topk(k, sorted=False).indices] = True
+    assert torch.equal(largest(values, k), expected)
 
 
 def test_sets_are_uniform_and_rows_independent() -> None:
