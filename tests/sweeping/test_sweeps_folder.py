@@ -126,7 +126,12 @@ def cells(name: str) -> list[Cell]:
 
 
 def test_every_file_is_looked_at() -> None:
-    assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {*EXPECTED, *ON_ONE_DATASET, "readings"}
+    assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {
+        *EXPECTED,
+        *ON_ONE_DATASET,
+        "agreement",
+        "readings",
+    }
 
 
 @pytest.mark.parametrize(
@@ -185,8 +190,16 @@ def test_every_reading_has_three_regimes_and_its_control() -> None:
         kept = {name: config.get(name) for name in shared} | {"dataset": cell.config.dataset.id}
         settings.setdefault(arm, set()).add(str(kept))
 
-    assert set(settings) == {"none control", "scarf control", "none xgboost"}
+    assert set(settings) == {"none control", "scarf control"}
     assert settings["scarf control"] == settings["none control"]
-    datasets = {cell.config.dataset.id for cell in cells("readings")}
+    assert len({cell.config.dataset.id for cell in cells("readings")}) == 8
+
+
+def test_the_agreement_has_the_papers_arms_on_every_dataset_at_hand() -> None:
+    asked = {(cell.config.dataset.id, *regime_pretrain_method(cell.config)) for cell in cells("agreement")}
+
+    arms = grid(set(METHODS), PRETRAINS - {"add_noise_ae"}, "control") | grid(set(METHODS), "none", "xgboost")
+    datasets = {dataset for dataset, *_ in asked}
     assert len(datasets) == 33
-    assert len(settings["none xgboost"]) == len(datasets) * 3
+    assert asked == {(dataset, *arm) for dataset in datasets for arm in arms}
+    assert {cell.config.trials for cell in cells("agreement")} == {30}
