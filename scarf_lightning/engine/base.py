@@ -14,6 +14,7 @@ from torch import Tensor
 from ..data.datamodule import Batch
 from ..roster import Roster
 from ..settings import FitSettings
+from .adam import StackAdam
 from .lifting import let_leave
 
 REGISTER_ELEMENTS = 16
@@ -66,7 +67,7 @@ class StackModule(pl.LightningModule, ABC):
                 total.backward()  # type: ignore[no-untyped-call]
                 if self.settings.gradient_clip is not None:
                     clip_each_trial(parameters, self.settings.gradient_clip)
-                optimizer.step()
+                optimizer.advance()
             torch.clear_autocast_cache()  # of the weights in bfloat16, which have changed
 
     def validation_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
@@ -75,7 +76,7 @@ class StackModule(pl.LightningModule, ABC):
             for name, values in self.validation_metrics(batch).items():
                 self._add(f"validation_{name}", values, batch.x.shape[1])
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
+    def configure_optimizers(self) -> StackAdam:
         """Adam, fused where that leaves a trial's numbers alone.
 
         The fused kernel rounds the elements that fill whole vector registers and those left over differently, and how
@@ -87,7 +88,7 @@ class StackModule(pl.LightningModule, ABC):
             {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
             for fused in (True, False)
         ]
-        return torch.optim.Adam(
+        return StackAdam(
             [group for group in groups if group["params"]],
             lr=self.settings.learning_rate,
             eps=self.settings.epsilon,
@@ -107,9 +108,9 @@ class StackModule(pl.LightningModule, ABC):
         self.roster.keep(staying.tolist())
 
     @property
-    def _optimizer(self) -> torch.optim.Optimizer:
+    def _optimizer(self) -> StackAdam:
         optimizer = self.optimizers(use_pl_optimizer=False)
-        assert isinstance(optimizer, torch.optim.Optimizer)
+        assert isinstance(optimizer, StackAdam)
         return optimizer
 
     def _add(self, name: str, values: Tensor, n_rows: int) -> None:

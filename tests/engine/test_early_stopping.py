@@ -17,6 +17,7 @@ from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import NoScaling
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import early_stopping
+from scarf_lightning.engine.adam import StackAdam
 from scarf_lightning.engine.base import StackModule
 from scarf_lightning.engine.early_stopping import TrialStopping
 from scarf_lightning.randomness import StackedGenerator
@@ -42,8 +43,17 @@ class Scripted(StackModule):
         self.trials_in_each_epoch.append(len(batch.x))
         return {"loss": self.roster.of(self._script)[:, epoch]}
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=1.0)
+    def configure_optimizers(self) -> StackAdam:
+        return Descent([{"params": list(self.parameters()), "fused": False}], lr=1.0, eps=1e-7, weight_decay=0.0)
+
+
+class Descent(StackAdam):
+    """Subtracts gradients, in the place of Adam."""
+
+    @torch.no_grad()
+    def advance(self) -> None:
+        for parameter in self.param_groups[0]["params"]:
+            parameter -= parameter.grad
 
 
 def run(
@@ -202,10 +212,10 @@ def test_where_all_diverge_at_once_training_ends(patients: Table) -> None:
 def test_moments_of_the_trials_that_stay_are_theirs(patients: Table) -> None:
     """Adam's state is cut along the trial axis; its step count belongs to all."""
     module = Scripted([[0.1] * 3] * 3)
-    optimizer = torch.optim.Adam(module.parameters())
+    optimizer = StackAdam([{"params": [module.epochs_trained], "fused": False}], lr=0.1, eps=1e-7, weight_decay=0.0)
     module.optimizers = lambda use_pl_optimizer=True: optimizer  # type: ignore[method-assign,assignment,misc]
     (module.epochs_trained * torch.tensor([[1.0], [2.0], [3.0]])).sum().backward()
-    optimizer.step()
+    optimizer.advance()
     before = {name: value.clone() for name, value in optimizer.state[module.epochs_trained].items()}
     module.let_leave(np.array([0, 2]))
     after = optimizer.state[module.epochs_trained]
