@@ -152,11 +152,7 @@ def wait(process: int) -> int | None:
 
 
 def ended(done: Round, folder: Path) -> Round:
-    """Let a last process finish the sweep, and look for what is wrong: failures, records twice, what is in the way.
-
-    A killed process may leave what it was writing, and the claim of a cell whose last record it had just written: both
-    are of a process that is known to be dead, and hinder nobody.
-    """
+    """Let a last process finish the sweep, and look for what is wrong: failures, records twice, what is in the way."""
     results, log = folder / "results", folder / "last"
     before = {path.name for path in results.glob("*/stacks/[0-9]*")}
     done.status = wait(sweep(results, "basic", log=log, short_timeout=done.sleeps > 0))
@@ -167,8 +163,9 @@ def ended(done: Round, folder: Path) -> Round:
         done.wrong.append("a record is gone")
     if n_records(results) != N_STACKS:
         done.wrong.append(f"{n_records(results)} records of {N_STACKS}")
-    left = [path for path in in_the_way(results) if not path.startswith("chunks") and ".unfinished" not in path]
-    done.wrong += [f"{path} is left" for path in left if done.sleeps or not path.endswith("/claim")]
+    done.wrong += [
+        f"{path} is left" for path in in_the_way(results) if not path.startswith("chunks") and ".unfinished" not in path
+    ]
     said = (folder / "log").read_text(encoding="utf-8", errors="replace")
     done.wrong += [f"a process said {word}" for word in ("Traceback", "failed on", "Error") if word in said]
     return done
