@@ -1,6 +1,6 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
-from .claims import LostClaimError, folder_time, give_back, is_claimed
+from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from .commit import source_commit
 from .datasets import KnownData, known_data, note_data
 from .failures import Failure, forget_failure, keep_failure, read_failure
@@ -38,6 +38,7 @@ __all__ = [
     "StoredTrial",
     "axis_columns",
     "check_folder",
+    "clear_dead",
     "described_cells",
     "fingerprint",
     "folder_time",

@@ -11,7 +11,6 @@ While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name 
 
 import os
 import re
-import shutil
 import socket
 import threading
 import time
@@ -21,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from .files import beside, remove
+from .files import remove, surely, temporary
 
 FOLDER = "claim"
 TOKEN = re.compile(r"(?P<pid>\d{1,9})\.(?P<started>\w+)\.(?P<space>\w+)\.\w+", re.ASCII)
@@ -92,7 +91,7 @@ def claim(folder: Path) -> Iterator[Claim | None]:
             held.keep()
         yield held if acquired else None
     finally:
-        held.release()
+        surely(held.release)
 
 
 @contextmanager
@@ -113,6 +112,20 @@ def give_back(folder: Path) -> None:
             pass
 
 
+def clear_dead(folder: Path) -> None:
+    """Remove a claim without a holder, or whose holder is known to be dead, from a folder that nobody need claim again.
+
+    One that is only old stays: its holder may be asleep, with more to do than who looks here. Where nothing may be
+    written, it stays, too.
+    """
+    try:
+        holders = os.listdir(folder / FOLDER)
+    except FileNotFoundError:
+        return
+    if (not holders or any(_is_dead(name) for name in holders)) and os.access(folder, os.W_OK):
+        give_back(folder)
+
+
 def is_claimed(folder: Path, now: float) -> bool:
     """Whether a living process holds the folder; ``now`` is by the folder's clock, see `folder_time`."""
     return any(not _is_stale(path, now) for path in _tokens(folder))
@@ -120,26 +133,22 @@ def is_claimed(folder: Path, now: float) -> bool:
 
 def folder_time(folder: Path) -> float:
     """Seconds since the epoch by the clock that stamps files in this folder, which may be a file server's."""
-    probe = beside(folder / "time")
-    probe.touch()
-    try:
+    with temporary(folder / "time") as probe:
+        probe.touch()
         return probe.stat().st_mtime
-    finally:
-        probe.unlink()
 
 
 def _create(folder: Path, token: str) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
-    prepared = beside(folder / FOLDER)
-    prepared.mkdir()
-    (prepared / token).touch()
-    try:
-        prepared.rename(folder / FOLDER)
-    except OSError:
-        shutil.rmtree(prepared)
-        if not (folder / FOLDER).is_dir():
-            raise
-        return False
+    with temporary(folder / FOLDER) as prepared:
+        prepared.mkdir()
+        (prepared / token).touch()
+        try:
+            prepared.rename(folder / FOLDER)
+        except OSError:
+            if not (folder / FOLDER).is_dir():
+                raise
+            return False
     return True
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,9 +21,8 @@ def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iter
     Left by an exception, it is removed and ``target`` does not appear; ``before``, called last, may raise one too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    folder = beside(target)
-    folder.mkdir()
-    try:
+    with temporary(target) as folder:
+        folder.mkdir()
         yield folder
         for path in folder.iterdir():
             _sync(path)
@@ -30,25 +30,39 @@ def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iter
         if before is not None:
             before()
         folder.rename(target)
-    except BaseException:
-        with suppress(FileNotFoundError):  # stopped when it had its name already
-            shutil.rmtree(folder)
-        raise
     _sync(target.parent)
 
 
 def write_whole(target: Path, text: str) -> None:
     """Write a file under a temporary name, bring it to the disk, and give it its name."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = beside(target)
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        _sync(temporary)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with temporary(target) as file:
+        file.write_text(text, encoding="utf-8")
+        _sync(file)
+        file.replace(target)
     _sync(target.parent)
+
+
+@contextmanager
+def temporary(target: Path) -> Iterator[Path]:
+    """A name beside ``target``, for what is to become it; what has that name when the block ends is removed.
+
+    However the block ends: SIGTERM and Ctrl-C raise at any line, also at the one that makes what is at that name.
+    """
+    path = beside(target)
+    try:
+        yield path
+    finally:
+        surely(partial(_remove_if_there, path))
+
+
+def surely(tidy: Callable[[], None]) -> None:
+    """Tidy up, and again where SIGTERM or Ctrl-C raised in the middle of it."""
+    try:
+        tidy()
+    except BaseException:
+        tidy()
+        raise
 
 
 def check_folder(results: Path, *, writable: bool) -> None:
@@ -61,11 +75,10 @@ def check_folder(results: Path, *, writable: bool) -> None:
     if not there.is_dir():
         raise UsageError(f"paths.results={results} cannot be used: {there} is not a folder; name another one.")
     if writable:
-        probe = beside(results / "probe")
         try:
             results.mkdir(parents=True, exist_ok=True)
-            probe.touch()
-            probe.unlink()
+            with temporary(results / "probe") as probe:
+                probe.touch()
         except OSError as error:
             reason = error.strerror or str(error)
             raise UsageError(f"paths.results={results} cannot be written to: {reason}; name another folder.") from error
@@ -95,6 +108,11 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
+
+
+def _remove_if_there(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        remove(path)
 
 
 def _sync(path: Path) -> None:

@@ -9,7 +9,6 @@ It may be deleted as a whole or in part at any time: what is missing is trained 
 """
 
 import os
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .claims import Claim, LostClaimError, claim_when_free, folder_time
-from .files import beside, remove_unfinished, write_whole
+from .files import remove_unfinished, temporary, write_whole
 from .identity import fingerprint
 from .records import (
     WEIGHTS,
@@ -195,9 +194,7 @@ def evict(results: Path, max_gb: float) -> int:
     for _, size, trial in sorted(kept):
         if total <= max_gb * GIGABYTE:
             break
-        gone = beside(trial)
-        with suppress(FileNotFoundError):
+        with temporary(trial) as gone, suppress(FileNotFoundError):
             trial.rename(gone)  # first, so that nobody reads half of it
-            shutil.rmtree(gone)
         total, removed = total - size, removed + 1
     return removed

@@ -54,6 +54,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
         CellStore,
         KnownData,
         PretrainingStore,
+        clear_dead,
         forget_failure,
         identity,
         note_data,
@@ -90,6 +91,7 @@ def train_cell(cell: Cell, last: LastTable, console: "Console") -> bool:
         if claim is None:
             return False  # the sweeper waits for the other process
         forget_failure(results, cell.key)
+        clear_dead(pretrained.folder)  # where its trials are all there, nobody claims it again
         for sentence in store.mend():
             console.print(sentence, soft_wrap=True, markup=False)
         store.describe(

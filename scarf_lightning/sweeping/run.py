@@ -25,7 +25,7 @@ from ..console.tables import (
     sweep_table,
 )
 from ..errors import UnfinishedError, UsageError
-from ..results import check_folder, with_unsaid, write_whole
+from ..results import check_folder, clear_dead, with_unsaid, write_whole
 from ..results.steps import on_few_steps
 from .cell import Cell, distinct, named
 from .chunks import Chunk, make_chunks
@@ -92,6 +92,9 @@ def run(
         with nullcontext() if cells[0].is_alone else progress.shown():
             problems = _train([each.cell for each in waiting], launch, deal)
     after = survey(cells) if waiting else before
+    for each in after:
+        if each.state is State.FINISHED and each.folder is not None:
+            clear_dead(each.folder)  # of a process killed between its last record and letting go
     _show(after, request, conclude, n_skipped=len(cells) - len(waiting))
     unfinished = [each for each in after if each.state is not State.FINISHED]
     problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems

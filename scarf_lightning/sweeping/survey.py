@@ -23,12 +23,16 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class SurveyedCell:
-    """A cell, how far it is, and the rows of those of its trials that are asked for and finished."""
+    """A cell, how far it is, and the rows of those of its trials that are asked for and finished.
+
+    ``folder`` is where it is in the store, if its data's hash is known.
+    """
 
     cell: Cell
     state: State
     rows: list[dict[str, Any]]
     failure: Failure | None = None
+    folder: Path | None = None
 
     @property
     def n_missing(self) -> int:
@@ -54,11 +58,11 @@ def _look(cell: Cell, now: float) -> SurveyedCell:
     wanted = range(cell.config.trials)
     rows = [stored.rows[trial] for trial in wanted if trial in stored.rows]
     if len(rows) == len(wanted) and stored.description is not None and not stored.damaged:
-        return SurveyedCell(cell, State.FINISHED, rows)
+        return SurveyedCell(cell, State.FINISHED, rows, folder=store.folder)
     if is_claimed(store.folder, now):
-        return SurveyedCell(cell, State.RUNNING, rows)
+        return SurveyedCell(cell, State.RUNNING, rows, folder=store.folder)
     failure = read_failure(cell.results, cell.key)
-    return SurveyedCell(cell, State.FAILED if failure else State.WAITING, rows, failure)
+    return SurveyedCell(cell, State.FAILED if failure else State.WAITING, rows, failure, store.folder)
 
 
 def _time(results: Path) -> float:

@@ -173,14 +173,14 @@ def trained(log: Path) -> list[int]:
 
 
 def forked(action: Callable[[], object]) -> str:
-    """Run this in a process of its own; how it ended: finished, failed or killed."""
+    """Run this in a process of its own; how it ended: finished, failed, stopped or killed."""
     child = os.fork()
     if child == 0:
         _in_child(action)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         return "killed"
-    return {0: "finished", 1: "failed"}[os.WEXITSTATUS(status)]
+    return {0: "finished", 1: "failed", 2: "stopped"}[os.WEXITSTATUS(status)]
 
 
 def _in_child(action: Callable[[], object]) -> NoReturn:
@@ -210,6 +210,17 @@ def _lies_elsewhere(arguments: tuple[Any, ...], results: Path) -> bool:
     return any(path.is_absolute() and not path.is_relative_to(results) for path in paths)
 
 
+def stop_at(step: int, results: Path) -> None:
+    """Be told to end, as SIGTERM and Ctrl-C do it, before this many things have been done to files there."""
+    steps = count()
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in OF_FILES and not _lies_elsewhere(arguments, results) and next(steps) == step:
+            sys.exit()
+
+    sys.addaudithook(watch)
+
+
 def limit_files(size: int, on_excess: signal.Handlers) -> None:
     """From now on no file gets longer: the process dies in the write, or the write fails."""
     signal.signal(signal.SIGXFSZ, on_excess)
@@ -218,6 +229,7 @@ def limit_files(size: int, on_excess: signal.Handlers) -> None:
 
 FAULTS: dict[str, Callable[[int, Path], None]] = {
     "kill": kill_at,
+    "stop": stop_at,
     "kill-in-write": lambda size, _: limit_files(size, signal.SIG_DFL),
     "full-disk": lambda size, _: limit_files(size, signal.SIG_IGN),
 }

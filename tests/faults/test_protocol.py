@@ -12,6 +12,7 @@ import pytest
 from tests.composing import ROOT
 from tests.faults.protocol import STACK, TRIALS, Seen
 
+ENDS = {"full-disk": "failed", "stop": "stopped"}
 TORN = {
     "cell": [
         r"cell\.json: cell\.json is torn",
@@ -32,7 +33,7 @@ def disturbed(scenario: str, fault: str, every: int, folder: Path) -> Iterator[S
     )
     assert ran.returncode == 0, ran.stderr
     *seen, last = [Seen(**json.loads(line)) for line in ran.stdout.splitlines()]
-    assert {each.ended for each in seen} == {"failed" if fault == "full-disk" else "killed"}
+    assert {each.ended for each in seen} == {ENDS.get(fault, "killed")}
     assert last.ended == "finished"
     assert (last.claims, last.unfinished) == ([], [])
     yield from (*seen, last)
@@ -44,6 +45,13 @@ def check(seen: Seen) -> None:
     assert seen.records == [1] * len(TRIALS)
     assert seen.trained_again == [trial for trial in TRIALS if trial not in seen.published]
     assert (seen.left, seen.not_old) == ([], [])
+
+
+@pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
+def test_told_to_end_at_some_steps(scenario: str, tmp_path: Path) -> None:
+    for seen in disturbed(scenario, "stop", 16, tmp_path):
+        check(seen)
+        assert (seen.claims, seen.unfinished, seen.aside) == ([], [], [])
 
 
 @pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
@@ -67,6 +75,15 @@ def test_killed_at_every_step(scenario: str, tmp_path: Path) -> None:
     size = STACK if scenario.startswith("cell") else 1
     assert published == {tuple(TRIALS[:n]) for n in (*range(0, len(TRIALS), size), len(TRIALS))}
     assert claimed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ["cell", "pretraining"])
+def test_told_to_end_at_every_step(scenario: str, tmp_path: Path) -> None:
+    """SIGTERM and Ctrl-C, unlike a kill, leave nothing at all that is in the way."""
+    for seen in disturbed(scenario, "stop", 1, tmp_path):
+        check(seen)
+        assert (seen.claims, seen.unfinished, seen.aside) == ([], [], [])
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.results import LostClaimError, folder_time, give_back, is_claimed
+from scarf_lightning.results import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from scarf_lightning.results import claims as module
 from scarf_lightning.results.claims import STALE_AFTER, claim, claim_when_free
 
@@ -337,6 +337,50 @@ class TestGivingBack:
 
     def test_where_there_is_none_nothing_is_made(self, folder: Path) -> None:
         give_back(folder)
+
+        assert not folder.exists()
+
+
+class TestClearing:
+    def test_the_claim_of_a_dead_process_is_removed(self, folder: Path) -> None:
+        claimed_by(folder, ended_process())
+
+        clear_dead(folder)
+
+        assert list(folder.iterdir()) == []
+
+    def test_one_that_a_kill_left_without_its_holder_is_removed(self, folder: Path) -> None:
+        (folder / "claim").mkdir(parents=True)
+
+        clear_dead(folder)
+
+        assert list(folder.iterdir()) == []
+
+    def test_that_of_a_living_process_stays(self, folder: Path) -> None:
+        with claim(folder) as mine:
+            clear_dead(folder)
+
+            assert mine is not None
+            mine.check()
+
+    def test_one_that_is_old_stays_since_its_holder_may_be_asleep(self, folder: Path) -> None:
+        claimed_by(folder, ELSEWHERE, age=2 * STALE_AFTER)
+
+        clear_dead(folder)
+
+        assert tokens(folder) == [ELSEWHERE]
+
+    def test_where_nothing_may_be_written_it_stays(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        token = ended_process()
+        claimed_by(folder, token)
+        monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (folder, os.W_OK))
+
+        clear_dead(folder)
+
+        assert tokens(folder) == [token]
+
+    def test_where_there_is_none_nothing_is_made(self, folder: Path) -> None:
+        clear_dead(folder)
 
         assert not folder.exists()
 

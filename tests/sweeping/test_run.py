@@ -389,6 +389,18 @@ class TestFailures:
         assert shown.out.startswith("2 cells of ")
         assert not Path("results/chunks").exists()
 
+    @pytest.mark.parametrize("trials", [[0, 1], [0]], ids=["found finished", "finished here"])
+    def test_one_that_a_process_killed_after_its_last_record_left_on_a_finished_cell_goes(
+        self, trials: list[int]
+    ) -> None:
+        store = finish(seeds(0)[0], trials=trials)
+        claimed_by(store.folder, ended_process())
+
+        assert ran(seeds(0))[0] == 0
+
+        assert store.missing(range(2)) == []
+        assert not (store.folder / "claim").exists()
+
     def test_claims_of_jobs_that_an_interrupt_killed_are_given_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         cell = seeds(0)[0]
         finish(cell, trials=[])
