@@ -119,7 +119,7 @@ def clear_dead(folder: Path) -> None:
     written, it stays, too.
     """
     try:
-        holders = os.listdir(folder / FOLDER)
+        holders = [path.name for path in (folder / FOLDER).iterdir()]
     except FileNotFoundError:
         return
     if (not holders or any(_is_dead(name) for name in holders)) and os.access(folder, os.W_OK):
