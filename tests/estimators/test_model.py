@@ -3,6 +3,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +171,25 @@ class TestFolder:
             with pytest.raises(UsageError, match="is there already and is no model; name another folder"):
                 scarf.model.save(taken)
         assert sorted(file.name for file in tmp_path.iterdir()) == ["empty", "new", "notes.txt"]
+
+    @pytest.mark.parametrize("step", range(4))
+    def test_an_interrupt_while_one_takes_anothers_place_leaves_the_one_or_the_other(
+        self, step: int, scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scarf.model.save(tmp_path / "model")
+        rename, n_renamed = Path.rename, count()
+
+        def interrupted(path: Path, target: Path) -> Path:
+            if next(n_renamed) == step:
+                raise KeyboardInterrupt
+            return rename(path, target)
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) if step < 3 else nullcontext():
+            patched.setattr(Path, "rename", interrupted)
+            scarf.model.save(tmp_path / "model")
+
+        assert [file.name for file in tmp_path.iterdir()] == ["model"]
+        assert load_model(tmp_path / "model").trials == [0, 1]
 
     @pytest.mark.parametrize("file", ["model.json", "preprocessing.safetensors", "weights.safetensors"])
     def test_a_file_that_is_damaged_or_missing_is_named(self, file: str, scarf: OfACell, tmp_path: Path) -> None:
