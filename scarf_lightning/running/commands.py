@@ -16,7 +16,8 @@ from ..config.typed import explain
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
 from ..folders import CONF
-from .job import ended_by_sigterm, train_job
+from .ending import ended_by_sigterm
+from .job import train_job
 
 USAGE = """\
 python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it

@@ -1,12 +1,5 @@
 """What Hydra calls: one job."""
 
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
-
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
@@ -19,6 +12,7 @@ from ..sweeping.expand import one_cell
 from ..sweeping.hydra_options import check_hydra
 from ..sweeping.run import run
 from .cells import train_cells
+from .ending import ended_by_sigterm
 
 VALIDATION_ERROR = "validation_error"
 """The objective that looks at no test row."""
@@ -59,20 +53,3 @@ def objective(cell: Cell) -> float:
     stored = load_cell(store.fingerprint, cell.results)
     values = stored.trials.assign(**{VALIDATION_ERROR: validation_errors(stored)})[name]
     return float(values[stored.trials["trial"] < cell.config.trials].mean())
-
-
-@contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """A scheduler that wants the machine back sends SIGTERM: claims are given back, and finished stacks stay."""
-
-    def end(*_: object) -> NoReturn:
-        sys.exit(128 + signal.SIGTERM)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
