@@ -26,7 +26,7 @@ MAY_USE = {
     "engine": GROUND | {"metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"config", "metrics", "errors", "settings"},
-    "sweeping": {"config", "results", "console", "data.sources", "errors", "escaping"},
+    "sweeping": {"settings", "config", "results", "console", "data.sources", "errors", "escaping"},
     "console": {"config", "data.table", "engine", "metrics", "escaping"},
     "training": GROUND | {"config", "data", "engine", "methods", "metrics", "results", "console", "rounding"},
     "report": {"config", "results", "sweeping", "metrics", "errors", "escaping"},

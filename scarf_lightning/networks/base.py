@@ -15,11 +15,13 @@ class Network(Limited, ABC):
     """An encoder f: its options, and how they build a plain module for one trial.
 
     ``starts_as_built`` says that the module's own constructor draws its first weights, from the trial's stream; without
-    it the linear layers start as ``network.weight_init`` and ``network.bias_init`` say.
+    it the linear layers start as ``network.weight_init`` and ``network.bias_init`` say. ``typical_cost`` is how many
+    times as long as of ``mlp`` a step of it takes, about, for estimates of time.
     """
 
     name: ClassVar[str]
     starts_as_built: ClassVar[bool] = True
+    typical_cost: ClassVar[float] = 1.0
     search_space: ClassVar[dict[str, Any]] = {}
 
     @abstractmethod

@@ -138,6 +138,7 @@ class FTTransformer(Network):
     """
 
     name: ClassVar[str] = "ft_transformer"
+    typical_cost: ClassVar[float] = 15.0
     limits: ClassVar[dict[str, Limit]] = {
         "width": "[2, inf)",
         "depth": "[1, inf)",

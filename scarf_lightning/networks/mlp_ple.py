@@ -72,6 +72,7 @@ class MLPPLE(MLPOnEmbeddings):
     """
 
     name: ClassVar[str] = "mlp_ple"
+    typical_cost: ClassVar[float] = 2.0
     limits: ClassVar[dict[str, Limit]] = {"bins": "[2, inf)"}
     bins: int = 48
 

@@ -37,6 +37,7 @@ class MLPPLR(MLPOnEmbeddings):
     """
 
     name: ClassVar[str] = "mlp_plr"
+    typical_cost: ClassVar[float] = 3.0
     limits: ClassVar[dict[str, Limit]] = {"frequencies": "[1, inf)", "frequency_scale": "(0, inf)"}
     frequencies: int = 48
     frequency_scale: float = 0.01

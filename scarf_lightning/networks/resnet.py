@@ -40,6 +40,7 @@ class ResNet(Network):
     """
 
     name: ClassVar[str] = "resnet"
+    typical_cost: ClassVar[float] = 1.5
     limits: ClassVar[dict[str, Limit]] = {
         "width": "[1, inf)",
         "depth": "[1, inf)",

@@ -18,7 +18,8 @@ from ..errors import UsageError
 from ..results import folder_time
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell
-from .cost import CostModel, pretraining, supervised
+from .cost import CostModel
+from .phases import pretraining, supervised
 from .survey import SurveyedCell
 
 FOLDER = "chunks"

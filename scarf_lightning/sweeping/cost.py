@@ -1,52 +1,26 @@
 """What training is expected to cost: a rule of thumb, corrected by the times that finished cells have recorded.
 
-The rule: a phase takes a number of epochs that hardly depends on the dataset, so its time grows with the rows and, more
-slowly, with the columns. The correction is a ridge regression of log(recorded / rule) on the logarithms of rows and
-columns and on which pre-training or method it was; with nothing recorded the rule stands alone. Beyond the sizes that
-were recorded it is the rule that grows, and the correction stays what it is at their edge: a slope that a few small
-tables suggest would be out by any factor on a large one.
+The rule: the epochs that a phase takes hardly depend on the dataset, so its time grows with the rows and, more slowly,
+with the columns; see `phases`. The correction is a ridge regression of log(recorded / rule) on the logarithms of rows
+and columns, and on which pre-training or method, network and precision it was; with nothing recorded the rule stands
+alone. Beyond the sizes that were recorded it is the rule that grows, and the correction stays what it is at their edge:
+a slope that a few small tables suggest would be out by any factor on a large one.
 """
 
-import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..config.combinations import is_pretrained, method_facts
-from .cell import Cell
+from ..settings import DEFAULT_PRECISION
+from .phases import DEFAULT_NETWORK, Phase, pretraining, supervised
 from .survey import State, SurveyedCell
 
-TYPICAL_SIZE = (1000, 20)
-"""Rows and columns of data that were never loaded and are none of the paper's."""
-
-PRETRAIN_SECONDS = 1.0
-FINETUNE_SECONDS = 0.2
-"""A trial on 1,000 rows of 30 columns, on one core: the scale of the rule, which the first finished cells correct."""
-
 RIDGE = 0.5
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One phase of a cell: what decides its time. ``kind`` is the pre-training or the method, ``fits`` how many."""
-
-    name: str
-    kind: str
-    n_rows: int
-    n_columns: int
-    fits: int = 1
-
-    @property
-    def rule(self) -> float:
-        """Seconds a trial by the rule of thumb."""
-        scale = PRETRAIN_SECONDS if self.name == "pretrain" else FINETUNE_SECONDS
-        return scale * self.fits * (0.05 + self.n_rows / 1000) * (1 + self.n_columns / 1000)
+BY_DEFAULT = {("network", DEFAULT_NETWORK), ("precision", DEFAULT_PRECISION)}
+"""What the rule is of."""
 
 
 class CostModel:
@@ -58,7 +32,7 @@ class CostModel:
 
     def __init__(self, surveyed: Sequence[SurveyedCell]) -> None:
         recorded = _recorded([each for each in surveyed if each.state is State.FINISHED])
-        self._kinds = sorted({(phase.name, phase.kind) for phase, _ in recorded})
+        self._kinds = sorted({kind for phase, _ in recorded for kind in _kinds(phase)})
         self._weights = np.zeros(3 + len(self._kinds))
         self._sizes = np.zeros((2, 2))
         self.errors: NDArray[np.float64] = np.array([])
@@ -83,29 +57,17 @@ class CostModel:
         return float(np.exp(np.quantile(np.abs(self.errors), quantile))) if len(self.errors) else math.nan
 
     def _features(self, phase: Phase) -> NDArray[np.float64]:
-        kinds = [float((phase.name, phase.kind) == kind) for kind in self._kinds]
+        own = _kinds(phase)
+        kinds = [float(kind in own) for kind in self._kinds]
         return np.array([1.0, math.log(phase.n_rows / 1000), math.log(phase.n_columns / 30), *kinds])
 
 
-def supervised(cell: Cell) -> Phase:
-    """The supervised phase of a cell."""
-    fits = method_facts(cell.config).variables["typical_fits"]
-    return Phase("finetune", cell.config.method["name"], *size(cell), fits * max(1, cell.config.tune))
-
-
-def pretraining(cell: Cell) -> Phase | None:
-    """The pre-training of a cell, if it has one."""
-    if not is_pretrained(cell.config):
-        return None
-    return Phase("pretrain", cell.config.pretrain.name, *size(cell), max(1, cell.config.tune))
-
-
-def size(cell: Cell) -> tuple[int, int]:
-    """Rows and columns of a cell's data, without loading them."""
-    known = cell.data()
-    if known is not None:
-        return known.n_rows, known.n_columns
-    return _published_sizes().get(cell.config.dataset.id or 0, TYPICAL_SIZE)
+def _kinds(phase: Phase) -> set[tuple[str, str]]:
+    """What a phase shares with others, each of which may take longer or shorter than the rule has it."""
+    kinds = {(phase.name, phase.kind)}
+    if phase.network is not None:
+        kinds |= {("network", phase.network), ("precision", phase.precision)} - BY_DEFAULT
+    return kinds
 
 
 def _recorded(finished: Sequence[SurveyedCell]) -> list[tuple[Phase, float]]:
@@ -122,10 +84,3 @@ def _recorded(finished: Sequence[SurveyedCell]) -> list[tuple[Phase, float]]:
 
 def _mean(rows: Sequence[dict[str, Any]], column: str) -> float:
     return float(np.mean([row[column] for row in rows]))
-
-
-@cache
-def _published_sizes() -> dict[int, tuple[int, int]]:
-    """Rows and columns of the paper's 69 datasets, as OpenML lists them."""
-    with Path(__file__).with_name("cc18_sizes.csv").open(encoding="utf-8") as file:
-        return {int(row["dataset_id"]): (int(row["n_rows"]), int(row["n_columns"])) for row in csv.DictReader(file)}

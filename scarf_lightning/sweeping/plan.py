@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .cell import Cell
-from .cost import CostModel, pretraining, size, supervised
+from .cost import CostModel
+from .phases import pretraining, size, supervised
 from .survey import State, SurveyedCell
 
 HOUR = 3600.0
@@ -146,7 +147,7 @@ def largest(plan: Plan, n: int) -> list[tuple[str, int, int, float]]:
     for each in plan.surveyed:
         if each.state is not State.FINISHED:
             name = str(each.cell.config.dataset.name or each.cell.source.label)
-            sizes[name] = size(each.cell)
+            sizes[name] = size(each.cell)[:2]
             seconds = each.n_missing * plan.model.seconds(supervised(each.cell))
             hours[name] = hours.get(name, 0.0) + seconds / HOUR
     first = sorted(hours, key=lambda name: -hours[name])[:n]

@@ -13,7 +13,8 @@ from rich.text import Text
 
 from ..console.screen import NotebookLine
 from ..console.tables import result_in_words
-from .cost import CostModel, pretraining, supervised
+from .cost import CostModel
+from .phases import pretraining, supervised
 from .survey import State, SurveyedCell, survey
 
 BUSY_AT_MOST = 0.02

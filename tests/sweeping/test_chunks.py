@@ -12,7 +12,8 @@ from scarf_lightning.config.schema import ChunkSettings, DatasetSettings
 from scarf_lightning.errors import UsageError
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
-from scarf_lightning.sweeping.cost import CostModel, pretraining, supervised
+from scarf_lightning.sweeping.cost import CostModel
+from scarf_lightning.sweeping.phases import pretraining, supervised
 from scarf_lightning.sweeping.survey import State, SurveyedCell
 from tests.cells import finish, some_cell
 

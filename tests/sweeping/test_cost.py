@@ -1,5 +1,6 @@
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -7,8 +8,10 @@ from numpy.typing import NDArray
 
 from scarf_lightning.config.schema import DatasetSettings
 from scarf_lightning.results import KnownData, note_data
+from scarf_lightning.settings import NetworkSettings, TrainerSettings
 from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.cost import RIDGE, TYPICAL_SIZE, CostModel, Phase, pretraining, size, supervised
+from scarf_lightning.sweeping.cost import RIDGE, CostModel
+from scarf_lightning.sweeping.phases import Phase, pretraining, size, supervised
 from scarf_lightning.sweeping.survey import State, SurveyedCell
 from tests.cells import results_in, some_cell
 
@@ -16,12 +19,12 @@ METHODS = ("control", "dropout", "self_train")
 PRETRAININGS = ("none", "scarf", "scarf_ae")
 
 
-def sized(results: Path, n_rows: int, n_columns: int, method: str, pretrain: str) -> Cell:
+def sized(results: Path, n_rows: int, n_columns: int, method: str, pretrain: str, **chosen: Any) -> Cell:
     """A cell of data of this size."""
     name = f"{n_rows}x{n_columns}"
     dataset = DatasetSettings("csv", path=str(results / f"{name}.csv"), target="y", name=name)
     (results / f"{name}.csv").touch()
-    cell = some_cell(dataset=dataset, method={"name": method}, pretrain=pretrain, paths=results_in(results))
+    cell = some_cell(dataset=dataset, method={"name": method}, pretrain=pretrain, paths=results_in(results), **chosen)
     note_data(cell.results, cell.source, KnownData(name, n_rows, n_columns, 2))
     return cell
 
@@ -109,7 +112,7 @@ def test_data_that_follow_the_model_are_recovered_exactly_without_the_ridge(
 
     model = CostModel(surveyed)
 
-    rows, columns = zip(*(size(each.cell) for each in surveyed), strict=True)
+    rows, columns, _ = zip(*(size(each.cell) for each in surveyed), strict=True)
     new = Phase("finetune", "self_train", round(np.median(rows)), round(np.median(columns)))
     assert model.seconds(new) == pytest.approx(true(new), rel=1e-5)
     assert model.error_factor(1.0) == pytest.approx(1, abs=1e-5)
@@ -117,6 +120,26 @@ def test_data_that_follow_the_model_are_recovered_exactly_without_the_ridge(
     within = Phase("finetune", "self_train", max(rows), min(columns))
     assert model.seconds(beyond) / beyond.rule == pytest.approx(model.seconds(edge) / edge.rule)
     assert model.seconds(edge) / edge.rule == pytest.approx(true(within) / within.rule, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "other", [{"network": NetworkSettings(name="resnet")}, {"trainer": TrainerSettings(precision="bf16-mixed")}]
+)
+def test_what_another_network_or_precision_takes_is_learnt_for_all_methods(
+    other: dict[str, Any], tmp_path: Path
+) -> None:
+    """With the default, cells take what the rule says, with the other three times as long."""
+    surveyed = []
+    for n_rows in range(200, 4200, 200):
+        for chosen in ({}, other):
+            cell = sized(tmp_path, n_rows, 30, "control", "none", **chosen)
+            surveyed.append(finished(cell, {"finetune": (3 if chosen else 1) * supervised(cell).rule}))
+
+    model = CostModel(surveyed)
+
+    for times, chosen in ((1, {}), (3, other)):
+        phase = supervised(sized(tmp_path, 1000, 30, "mixup", "none", **chosen))
+        assert model.seconds(phase) == pytest.approx(times * phase.rule, rel=0.1)
 
 
 def test_a_kind_that_was_never_recorded_has_the_correction_of_the_others(tmp_path: Path) -> None:
@@ -172,23 +195,3 @@ def test_a_pretraining_that_cells_share_is_recorded_once(tmp_path: Path) -> None
 
     assert len(CostModel(alone).errors) == 2 + 2
     assert len(CostModel([*alone, sharing]).errors) == 2 + 3
-
-
-class TestSize:
-    def test_of_data_that_were_loaded_it_is_known(self, tmp_path: Path) -> None:
-        assert size(sized(tmp_path, 12, 3, "control", "none")) == (12, 3)
-
-    @pytest.mark.parametrize(
-        ("name", "number", "published"), [("phoneme", 1489, (5404, 5)), ("adult", 1590, (48842, 14))]
-    )
-    def test_of_the_papers_it_is_published(
-        self, name: str, number: int, published: tuple[int, int], tmp_path: Path
-    ) -> None:
-        cell = some_cell(dataset=DatasetSettings("openml", number, name), paths=results_in(tmp_path))
-
-        assert size(cell) == published
-
-    def test_of_others_it_is_typical(self, tmp_path: Path) -> None:
-        cell = some_cell(dataset=DatasetSettings("openml", 999_999), paths=results_in(tmp_path))
-
-        assert size(cell) == TYPICAL_SIZE
