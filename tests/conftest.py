@@ -17,6 +17,15 @@ settings.register_profile("quick", max_examples=30, deadline=None, derandomize=T
 settings.load_profile("quick")
 
 
+@pytest.fixture(autouse=True)
+def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test depends on the terminal that it is run from, or on those that drew random numbers before it."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    torch.manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def mixed_data() -> dict[str, Any]:
     """Arguments of ``Table.from_frame``: 60 rows, three classes, columns of every kind."""

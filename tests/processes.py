@@ -35,7 +35,11 @@ Process = subprocess.CompletedProcess[str]
 
 def environment() -> dict[str, str]:
     """This process's, without what would change what a command does."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("HYDRA_", "FORCE_", "OPENML_"))}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("HYDRA_", "FORCE_", "TTY_", "OPENML_"))
+    }
 
 
 def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:

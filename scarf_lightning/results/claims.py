@@ -9,6 +9,7 @@ While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name 
 - A file that no process of ours put there, such as a file manager's, is judged by its age alone.
 """
 
+import errno
 import os
 import re
 import socket
@@ -72,6 +73,7 @@ class Claim:
             _remove_others(self._path)
         with suppress(OSError):
             remove(self._path)
+        with suppress(OSError):  # a claim that is held is never empty
             self._place.rmdir()
 
     def _renew(self) -> None:
@@ -145,10 +147,10 @@ def _create(folder: Path, token: str) -> bool:
         (prepared / token).touch()
         try:
             prepared.rename(folder / FOLDER)
-        except OSError:
-            if not (folder / FOLDER).is_dir():
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-            return False
+            return False  # it may be released by now
     return True
 
 

@@ -114,7 +114,9 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
     except FileNotFoundError:
         if not folder.exists():
             raise
-        raise DamagedRecordError(f"{contents} is missing") from None
+        if not (folder / contents).exists():  # else another process published it meanwhile
+            raise DamagedRecordError(f"{contents} is missing") from None
+        table = read_sealed(folder / contents)
     check_contents(table, fingerprint)
     for name in table["files"]:
         if name in LARGE and not weights:

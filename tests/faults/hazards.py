@@ -68,13 +68,14 @@ def sweep(results: Path, launcher: str, *, log: Path, short_timeout: bool = Fals
     child = os.fork()
     if child == 0:
         _run(results, launcher, log, short_timeout)
+    os.setpgid(child, child)  # by both, so that it is done before either goes on
     return child
 
 
 def _run(results: Path, launcher: str, log: Path, short_timeout: bool) -> NoReturn:
     status = 1
     try:
-        os.setsid()
+        os.setpgid(0, 0)
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         for stream in (1, 2):
             os.dup2(output, stream)

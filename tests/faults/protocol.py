@@ -246,7 +246,7 @@ def disturb(scenario: str, fault: str, step: int, folder: Path) -> Seen:
         work.work()
 
     ended, published, n_trained = forked(disturbed), work.published(), len(trained(work.log))
-    claims, unfinished = found(work, "claim/*"), found(work, f"{UNFINISHED}*")
+    claims, unfinished = found(work, "claim"), found(work, f"{UNFINISHED}*")
     again = forked(work.work)
     trained_again, records, left = trained(work.log)[n_trained:], work.records(), found(work, "claim")
     aside = sorted(set_aside(work))

@@ -124,6 +124,10 @@ def test_a_planted_exception_stops_no_other_cell_and_is_named_until_it_is_mended
     assert in_the_way(tmp_path / "results") == []
 
 
+NO_BYTECODE = ("-B",)
+"""Python would keep a module's bytecode cut off, and fail on it ever after."""
+
+
 def no_longer_files(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
@@ -132,7 +136,7 @@ def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_pat
     """The weights of a pre-training need more than is left, rows and curves less."""
     sweep = ["-m", "pretrain=none,scarf", "trials=2", *TINY, "network.encoder.width=64"]
 
-    full = train(*sweep, cwd=tmp_path, preexec_fn=partial(no_longer_files, 16_000))
+    full = train(*sweep, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 16_000))
 
     assert full.returncode == 1
     assert re.match(r"pretrain=scarf .* failed on .*:\nTraceback", full.stderr)
@@ -148,7 +152,7 @@ def test_a_full_disk_fails_what_needs_it_and_leaves_nothing_half_written(tmp_pat
 
 
 def test_a_disk_too_full_to_start_a_job_is_said_too(tmp_path: Path) -> None:
-    ran = train("trials=1", *TINY, cwd=tmp_path, preexec_fn=partial(no_longer_files, 100))
+    ran = train("trials=1", *TINY, cwd=tmp_path, python_options=NO_BYTECODE, preexec_fn=partial(no_longer_files, 100))
 
     assert ran.returncode == 1
     assert "File too large" in ran.stderr

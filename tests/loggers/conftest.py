@@ -12,6 +12,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path / "matplotlib"))
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "*")
     for name in (
         "WANDB_SERVICE",
         "WANDB_API_KEY",

@@ -22,6 +22,7 @@ from scarf_lightning.networks import Columns, Network
 from scarf_lightning.pretexts.scarf import Scarf
 from scarf_lightning.randomness import Streams
 from scarf_lightning.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
+from tests.promises import assert_same_numbers, is_exact
 
 KINDS_OF_TABLES = {
     "every kind of column": (0, 4, 0, 1, 2, 0),
@@ -73,8 +74,15 @@ def train(network: Network, table: Table, trials: list[int], precision: str = "3
 
 
 def assert_same(part: Trained, whole: Trained) -> None:
-    """Every loss, epoch, weight and prediction of ``part`` is bit for bit that of ``whole``."""
+    """Every loss, epoch, weight and prediction of ``part`` is bit for bit that of ``whole``, where that is promised.
+
+    Elsewhere the losses of the first epoch are, but for rounding: what it makes of later ones is not bounded.
+    """
     positions = [whole.trials.index(trial) for trial in part.trials]
+    if not is_exact():
+        for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
+            assert_same_numbers(_first_losses(fit), _first_losses(of_whole)[positions])
+        return
     for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
         assert np.array_equal(fit.epochs, of_whole.epochs[positions])
         assert fit.curves == [record for record in of_whole.curves if record["trial"] in part.trials]
@@ -82,6 +90,11 @@ def assert_same(part: Trained, whole: Trained) -> None:
         for name, weight in fit.weights.items():
             assert torch.equal(weight, of_whole.weights[name][positions]), name
     assert np.array_equal(part.probabilities, whole.probabilities[positions])
+
+
+def _first_losses(fit: Fit) -> np.ndarray:
+    """Training losses of the first epoch, in the order of the stack."""
+    return np.array([record["train_loss"] for record in fit.curves if record["epoch"] == 1])
 
 
 def built(network: Network, columns: Columns, n_trials: int) -> list[nn.Module]:

@@ -564,7 +564,7 @@ class TestNoServer:
         one_sentence(error)
 
     def test_silent_parquet_store(self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(client, "TIMEOUT", 0.2)
+        monkeypatch.setattr(client, "TIMEOUT", 1.0)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             server.offer(parquet_url=f"http://127.0.0.1:{silent.getsockname()[1]}/datasets/dataset_{ID}.pq")
             assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS  # from the ARFF
