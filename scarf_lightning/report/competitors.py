@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -31,7 +32,7 @@ class Competitors:
     names: list[str]
     empty: list[str]
 
-    @property
+    @cached_property
     def wanted(self) -> set[tuple[str, str]]:
         """Dataset and name of each cell: in a folder of all sorts not every competitor meets every dataset."""
         return set(zip(self.scores["dataset"], self.scores["competitor"], strict=True))

@@ -116,6 +116,7 @@ def against_default(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFra
         for one; and ``p``, one-sided, of S being smaller only by chance (t test).
     """
     known = trials.dropna(subset=["accuracy"])
+    control = known[(known["pretrain"] == "none") & (known["method"] == "control")]
     by_arm = {tuple(map(str, arm)): rows for arm, rows in known.groupby(ARM, sort=False)}
     rows = []
     for (pretrain, method, reading), chosen in by_arm.items():
@@ -124,7 +125,8 @@ def against_default(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFra
             continue
         place = [*PLACE, "trial"]
         shared = chosen[place].merge(usual[place])
-        distances = _distances(gains_beside(known.merge(shared), published), pretrain, method)
+        compared = pd.concat([control, usual, chosen]).merge(shared)
+        distances = _distances(gains_beside(compared, published), pretrain, method)
         if {reading, DEFAULT} - set(distances):
             continue
         differences = (distances[reading] - distances[DEFAULT]).dropna()
