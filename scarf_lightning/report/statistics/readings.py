@@ -13,7 +13,16 @@ from scipy import special, stats
 DEFAULT = "default"
 PLACE = ["dataset_id", "regime"]
 ARM = ["pretrain", "method", "reading"]
-NOT_OF_CONTROL = ("pretrain", "corruption", "selection", "views", "loss", "network.pretrain_head", "method")
+NOT_OF_CONTROL = (
+    "pretrain",
+    "corruption",
+    "selection",
+    "views",
+    "loss",
+    "network.pretrain_head",
+    "finetune.first_layer",
+    "method",
+)
 PAPERS_TRIALS = 30
 SMALLEST_ERROR = 0.5
 """Points. Where ours scatters less, the paper's last digits are not asked for."""

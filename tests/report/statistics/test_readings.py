@@ -93,6 +93,15 @@ def test_what_both_arms_share_is_gained_over_its_own_control(option: str) -> Non
     np.testing.assert_allclose(gains[f"{LONG}, {option}"], gains[LONG] / 2)
 
 
+@pytest.mark.parametrize("option", ["pretrain.patience=30", "loss.temperature=0.1", "finetune.first_layer=pretrained"])
+def test_what_control_has_no_use_for_is_gained_over_the_usual_control(option: str) -> None:
+    rows = trials()
+    scarf = rows[(rows["pretrain"] == "scarf") & (rows["reading"] == "default")]
+    both = pd.concat([rows, scarf.assign(reading=option)])
+    gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
+    np.testing.assert_allclose(gains[option], gains["default"])
+
+
 def test_a_summary_regresses_our_gain_on_the_papers() -> None:
     gains = gains_beside(trials(), published())
     row = reading_summary(gains).loc[("scarf", "control", LONG, "all")]
