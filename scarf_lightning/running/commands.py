@@ -16,7 +16,7 @@ from ..config.typed import explain
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
 from ..folders import CONF
-from .ending import ended_by_sigterm
+from .signals import ended_by_sigterm
 from .job import train_job
 
 USAGE = """\

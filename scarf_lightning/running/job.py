@@ -12,7 +12,7 @@ from ..sweeping.expand import one_cell
 from ..sweeping.hydra_options import check_hydra
 from ..sweeping.run import run
 from .cells import train_cells
-from .ending import ended_by_sigterm
+from .signals import ended_by_sigterm
 
 VALIDATION_ERROR = "validation_error"
 """The objective that looks at no test row."""

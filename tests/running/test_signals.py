@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.running.ending import Terminated, ended_by_sigterm
+from scarf_lightning.running.signals import Terminated, ended_by_sigterm
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 IN_VAIN = 10.0
