@@ -16,8 +16,8 @@ from ..config.typed import explain
 from ..errors import UnfinishedError, UsageError
 from ..escaping import escaped
 from ..folders import CONF
-from .signals import ended_by_sigterm
 from .job import train_job
+from .signals import ended_by_sigterm
 
 USAGE = """\
 python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
