@@ -1,11 +1,13 @@
 """What tests may ask of two stacks: equal bits where the machine's kernels are exact, elsewhere but for rounding."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from scarf_lightning.engine.exactness import Promise, promise
+from scarf_lightning.engine.fitting import Fit
 
 
 def is_exact(precision: str = "32-true") -> bool:
@@ -27,3 +29,17 @@ def assert_same_numbers(found: Any, expected: Any, *, precision: str | None = No
         np.testing.assert_array_equal(found, expected)
     else:
         np.testing.assert_allclose(found, expected, rtol=rounding, atol=rounding)
+
+
+def assert_same_start(fit: Fit, of_whole: Fit, positions: Sequence[int], **how: Any) -> None:
+    """The training losses of the first epoch of ``fit`` are those at these positions of ``of_whole``.
+
+    Args:
+        fit, of_whole: trials, trained in different company.
+        positions: of the trials of ``fit`` in ``of_whole``.
+        how: as `assert_same_numbers` takes it.
+    """
+    losses, of_trials = (
+        np.array([record["train_loss"] for record in each.curves if record["epoch"] == 1]) for each in (fit, of_whole)
+    )
+    assert_same_numbers(losses, of_trials[list(positions)], **how)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..config import Config
 from ..config.combinations import is_pretrained, method_facts
 from ..config.facts import facts
-from ..settings import DEFAULT_PRECISION, FitSettings
+from ..settings import DEFAULT_PRECISION, FitSettings, NetworkSettings
 from .cell import Cell
 
 PRETRAIN_SECONDS, FINETUNE_SECONDS = 1.0, 0.2
@@ -17,7 +17,7 @@ PRETRAIN_SECONDS, FINETUNE_SECONDS = 1.0, 0.2
 RIVAL_SECONDS = 1.3
 """A fit without a network on a million cells of a table, for each output: of XGBoost's trees by default."""
 
-DEFAULT_NETWORK = "mlp"
+DEFAULT_NETWORK = NetworkSettings.name
 TRAINED_SHARE = 0.7
 PRETRAIN_EPOCHS, FINETUNE_EPOCHS = 21.0, 11.0
 """By default, on average over 33 datasets (docs/agreement.md); in docs/readings.md they grow in proportion to the

@@ -21,7 +21,7 @@ from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.control import Control
 from scarf_lightning.settings import FitSettings, PretrainSettings
-from tests.promises import assert_same_numbers, is_exact
+from tests.promises import assert_same_start, is_exact
 from tests.reference import ReferenceTrial
 from tests.stacks import MakeStack, task
 
@@ -65,8 +65,7 @@ def assert_same(part: Trained, whole: Trained) -> None:
     precision = part.stack.hardware.precision
     if not is_exact(precision):
         for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
-            losses, of_trials = _first_losses(fit), _first_losses(of_whole)[positions]
-            assert_same_numbers(losses, of_trials, precision=precision, rounding=ROUNDING[precision])
+            assert_same_start(fit, of_whole, positions, precision=precision, rounding=ROUNDING[precision])
         return
     assert np.array_equal(part.probabilities, whole.probabilities[positions])
     for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
@@ -77,11 +76,6 @@ def assert_same(part: Trained, whole: Trained) -> None:
         assert sorted(fit.curves, key=_when) == by_trial
         for name, weight in fit.weights.items():
             assert torch.equal(weight, of_whole.weights[name][positions]), name
-
-
-def _first_losses(fit: Fit) -> np.ndarray:
-    """Training losses of the first epoch, in the order of the stack."""
-    return np.array([record["train_loss"] for record in fit.curves if record["epoch"] == 1])
 
 
 def _when(record: dict[str, float]) -> tuple[float, float]:

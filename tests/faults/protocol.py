@@ -17,6 +17,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
@@ -131,11 +132,11 @@ def start_afresh(_: Any) -> None:
 def after_a_dead_process(work: "Cell | Pretraining") -> None:
     """A process that has the claim was killed."""
 
-    def die() -> None:
+    def die_with_it() -> None:
         with work.store.claim():
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
-    assert forked(die) == "killed"
+    assert forked(die_with_it) == "killed"
     assert len(list((work.store.folder / "claim").iterdir())) == 1
 
 
@@ -193,32 +194,25 @@ def _in_child(action: Callable[[], object]) -> NoReturn:
     os._exit(0)
 
 
-def kill_at(step: int, results: Path) -> None:
-    """From now on, die before this many things have been done to files in the results folder."""
+def end_at(step: int, results: Path, end: Callable[[], object]) -> None:
+    """From now on, end so before this many things have been done to files in the results folder."""
     steps = count()
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
         if event in OF_FILES and not _lies_elsewhere(arguments, results) and next(steps) == step:
-            os.kill(os.getpid(), signal.SIGKILL)
+            end()
 
     sys.addaudithook(watch)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _lies_elsewhere(arguments: tuple[Any, ...], results: Path) -> bool:
     """Names without a folder are those of files in a folder that is being removed."""
     paths = [Path(each) for each in arguments if isinstance(each, str | os.PathLike)]
     return any(path.is_absolute() and not path.is_relative_to(results) for path in paths)
-
-
-def stop_at(step: int, results: Path) -> None:
-    """Be told to end, as SIGTERM and Ctrl-C do it, before this many things have been done to files there."""
-    steps = count()
-
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in OF_FILES and not _lies_elsewhere(arguments, results) and next(steps) == step:
-            sys.exit()
-
-    sys.addaudithook(watch)
 
 
 def limit_files(size: int, on_excess: signal.Handlers) -> None:
@@ -228,8 +222,8 @@ def limit_files(size: int, on_excess: signal.Handlers) -> None:
 
 
 FAULTS: dict[str, Callable[[int, Path], None]] = {
-    "kill": kill_at,
-    "stop": stop_at,
+    "kill": partial(end_at, end=die),
+    "stop": partial(end_at, end=sys.exit),  # as SIGTERM and Ctrl-C end it: by an exception
     "kill-in-write": lambda size, _: limit_files(size, signal.SIG_DFL),
     "full-disk": lambda size, _: limit_files(size, signal.SIG_IGN),
 }

@@ -22,7 +22,7 @@ from scarf_lightning.networks import Columns, Network
 from scarf_lightning.pretexts.scarf import Scarf
 from scarf_lightning.randomness import Streams
 from scarf_lightning.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
-from tests.promises import assert_same_numbers, is_exact
+from tests.promises import assert_same_start, is_exact
 
 KINDS_OF_TABLES = {
     "every kind of column": (0, 4, 0, 1, 2, 0),
@@ -81,7 +81,7 @@ def assert_same(part: Trained, whole: Trained) -> None:
     positions = [whole.trials.index(trial) for trial in part.trials]
     if not is_exact():
         for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
-            assert_same_numbers(_first_losses(fit), _first_losses(of_whole)[positions])
+            assert_same_start(fit, of_whole, positions)
         return
     for fit, of_whole in ((part.pretraining, whole.pretraining), (part.finetuning, whole.finetuning)):
         assert np.array_equal(fit.epochs, of_whole.epochs[positions])
@@ -90,11 +90,6 @@ def assert_same(part: Trained, whole: Trained) -> None:
         for name, weight in fit.weights.items():
             assert torch.equal(weight, of_whole.weights[name][positions]), name
     assert np.array_equal(part.probabilities, whole.probabilities[positions])
-
-
-def _first_losses(fit: Fit) -> np.ndarray:
-    """Training losses of the first epoch, in the order of the stack."""
-    return np.array([record["train_loss"] for record in fit.curves if record["epoch"] == 1])
 
 
 def built(network: Network, columns: Columns, n_trials: int) -> list[nn.Module]:

@@ -320,49 +320,39 @@ class TestFuture:
         assert is_claimed(folder, folder_time(folder) - 10 * STALE_AFTER)
 
 
+Remove = Callable[[Path], None]
+
+
+@pytest.mark.parametrize("remove", [give_back, clear_dead])
 class TestGivingBack:
-    def test_the_claim_of_a_dead_process_is_removed(self, folder: Path) -> None:
+    def test_the_claim_of_a_dead_process_is_removed(self, remove: Remove, folder: Path) -> None:
         claimed_by(folder, ended_process())
 
-        give_back(folder)
+        remove(folder)
 
         assert list(folder.iterdir()) == []
 
-    def test_that_of_a_living_one_stays(self, folder: Path) -> None:
+    def test_one_that_a_kill_left_without_its_holder_is_removed(self, remove: Remove, folder: Path) -> None:
+        (folder / "claim").mkdir(parents=True)
+
+        remove(folder)
+
+        assert list(folder.iterdir()) == []
+
+    def test_that_of_a_living_one_stays(self, remove: Remove, folder: Path) -> None:
         with claim(folder) as mine:
-            give_back(folder)
+            remove(folder)
 
             assert mine is not None
             mine.check()
 
-    def test_where_there_is_none_nothing_is_made(self, folder: Path) -> None:
-        give_back(folder)
+    def test_where_there_is_none_nothing_is_made(self, remove: Remove, folder: Path) -> None:
+        remove(folder)
 
         assert not folder.exists()
 
 
 class TestClearing:
-    def test_the_claim_of_a_dead_process_is_removed(self, folder: Path) -> None:
-        claimed_by(folder, ended_process())
-
-        clear_dead(folder)
-
-        assert list(folder.iterdir()) == []
-
-    def test_one_that_a_kill_left_without_its_holder_is_removed(self, folder: Path) -> None:
-        (folder / "claim").mkdir(parents=True)
-
-        clear_dead(folder)
-
-        assert list(folder.iterdir()) == []
-
-    def test_that_of_a_living_process_stays(self, folder: Path) -> None:
-        with claim(folder) as mine:
-            clear_dead(folder)
-
-            assert mine is not None
-            mine.check()
-
     def test_one_that_is_old_stays_since_its_holder_may_be_asleep(self, folder: Path) -> None:
         claimed_by(folder, ELSEWHERE, age=2 * STALE_AFTER)
 
@@ -378,11 +368,6 @@ class TestClearing:
         clear_dead(folder)
 
         assert tokens(folder) == [token]
-
-    def test_where_there_is_none_nothing_is_made(self, folder: Path) -> None:
-        clear_dead(folder)
-
-        assert not folder.exists()
 
 
 class TestLosing:

@@ -1,4 +1,3 @@
-import re
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +42,7 @@ def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
 
 
 def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
-    finish(cells[0])
+    finish(cells[0], finetune_seconds=0.05)
     finish(cells[2], trials=[0])
     store, kept = cells[1].store(), cells[2].pretraining()
     assert store is not None
@@ -58,7 +57,7 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
     assert shared == (
         "1 pre-training serves 2 cells; of the trials still needed 2 are in the cache and 1 are to be trained."
     )
-    assert re.search(r" On the finished cell the estimate is off by a factor of \d\.\d\d \(median\)", hours)
+    assert " On the finished cell the estimate is off by a factor of 1." in hours
 
 
 def test_the_estimates_error_is_its_median_its_ninetieth_percentile_and_its_worst(cells: list[Cell]) -> None:

@@ -45,7 +45,7 @@ def gains_beside(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         ``level``.
     """
     points = trials.assign(accuracy=100 * trials["accuracy"]).dropna(subset=["accuracy"])
-    is_control = (points["pretrain"] == "none") & (points["method"] == "control")
+    is_control = _is_control(points)
     control = points.loc[is_control, [*PLACE, "reading", "trial", "accuracy"]]
     control = control.rename(columns={"accuracy": "control", "reading": "reading_of_control"})
     others = points[~is_control]
@@ -65,7 +65,7 @@ def gains_beside(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     ).reset_index()
     papers = published.assign(accuracy=100 * published["accuracy"])
     arms = papers[[*PLACE, "pretrain", "method", "accuracy"]].rename(columns={"accuracy": "paper_level"})
-    alone = papers[(papers["pretrain"] == "none") & (papers["method"] == "control")]
+    alone = papers[_is_control(papers)]
     found = found.merge(arms, on=[*PLACE, "pretrain", "method"])
     found = found.merge(alone[[*PLACE, "accuracy"]].rename(columns={"accuracy": "paper_control"}), on=PLACE)
     found["paper_gain"] = found["paper_level"] - found["paper_control"]
@@ -125,7 +125,7 @@ def against_default(trials: pd.DataFrame, published: pd.DataFrame) -> pd.DataFra
         for one; and ``p``, one-sided, of S being smaller only by chance (t test).
     """
     known = trials.dropna(subset=["accuracy"])
-    control = known[(known["pretrain"] == "none") & (known["method"] == "control")]
+    control = known[_is_control(known)]
     by_arm = {tuple(map(str, arm)): rows for arm, rows in known.groupby(ARM, sort=False)}
     rows = []
     for (pretrain, method, reading), chosen in by_arm.items():
@@ -162,6 +162,10 @@ def _distances(gains: pd.DataFrame, pretrain: str, method: str) -> dict[str, pd.
 
 ERRORS = {"gain": "gain_se", "level": "level_se", "control": "control_se"}
 """Values, and their standard errors."""
+
+
+def _is_control(rows: pd.DataFrame) -> "pd.Series[bool]":
+    return (rows["pretrain"] == "none") & (rows["method"] == "control")
 
 
 def _of_control(reading: str) -> str:
