@@ -8,7 +8,7 @@ ALL_MARKS := not gpu
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs benchmark gpu mutants clean
+.PHONY: ablation test test-all check format docs lowest dist benchmark calibration gpu mutants clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
@@ -28,16 +28,42 @@ format: $(INSTALLED)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The site, without a network: a warning, a dead link and a missing reference are errors.
 docs: $(INSTALLED)
-	$(BIN)/python -m scarf_lightning.config.options_page > docs/.options.md
-	mv docs/.options.md docs/options.md
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -W ignore -m sphinx -n -W --keep-going -q -b html docs build/site
+	@echo "The site is build/site/index.html"
+
+# The fast tests, in an environment of its own with the oldest versions that pyproject.toml allows.
+lowest: build/lowest/.installed
+	MKL_CBWR=AUTO build/lowest/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
+
+EXTRAS := xgboost catboost tabm tune joblib tensorboard onnx notebooks tests
+
+build/lowest/.installed: pyproject.toml
+	$(PYTHON) -m venv build/lowest
+	build/lowest/bin/pip install --quiet uv
+	build/lowest/bin/uv pip compile --quiet --resolution lowest-direct $(EXTRAS:%=--extra %) pyproject.toml -o build/lowest/pins.txt
+	build/lowest/bin/uv pip install --python build/lowest/bin/python --compile-bytecode -r build/lowest/pins.txt --no-deps --editable .
+	touch $@
+
+# The wheel and the source distribution, as the package index gets them.
+dist:
+	rm -rf dist
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install --quiet build twine
+	build/tools/bin/python -m build --outdir dist
+	build/tools/bin/twine check --strict dist/*
 
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.table
 	$(BIN)/python -m tests.benchmarks.network_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
-	$(BIN)/python -m tests.benchmarks.verdict_calibration
+
+# How often verdicts are false and intervals hold the truth: the table of docs/calibration.md, in some minutes.
+calibration: $(INSTALLED)
+	$(BIN)/python -m tests.benchmarks.calibration
 
 gpu: $(INSTALLED)
 	$(BIN)/pytest -q -m gpu

@@ -2,14 +2,14 @@
 
 The same as the command `scarf-report` and, in Python, `scarf_lightning.report("quick")`. From top to bottom:
 
-1. `scarf_lightning.running.commands.report` reads the command line.
-2. `scarf_lightning.running.reporting` finds the cells, of a sweep or of a folder, and what the store has of them.
+1. `scarf_lightning.cli.commands.report` reads the command line.
+2. `scarf_lightning.cli.reporting` finds the cells, of a sweep or of a folder, and what the store has of them.
 3. `scarf_lightning.report.making` draws and counts, and writes the page.
 """
 
 import sys
 
-from scarf_lightning.running.commands import report
+from scarf_lightning.cli.commands import report
 
 if __name__ == "__main__":
     sys.exit(report())

@@ -1,16 +1,20 @@
-"""What pyproject.toml cannot say: `conf/` and `sweeps/` stand beside the package, and travel inside it in a wheel."""
+"""What pyproject.toml cannot say: folders that a wheel carries, and absolute links in the README of the index."""
 
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
+ROOT = Path(__file__).parent
 FOLDERS = ("conf", "sweeps")
+LINK = re.compile(r"""(?P<before>\]\(|(?:src|href)=")(?!https?:|#)(?P<target>[^)"]+)""")
 
 
 class BuildWithConfiguration(build_py):
-    """Puts the folders into the built package; an editable install finds them where they are."""
+    """Puts `conf/` and `sweeps/` into the built package; an editable install finds them where they are."""
 
     def run(self) -> None:
         super().run()
@@ -21,4 +25,22 @@ class BuildWithConfiguration(build_py):
                 shutil.copytree(folder, inside)
 
 
-setup(cmdclass={"build_py": BuildWithConfiguration})
+def index_page() -> str:
+    """The README for the package index, where a relative link leads nowhere."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    home = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"].get("Homepage")
+    if home is None:
+        return readme
+
+    def absolute(link: re.Match[str]) -> str:
+        kind = "raw" if link["target"].endswith((".png", ".svg")) else "blob"
+        return f"{link['before']}{home}/{kind}/main/{link['target']}"
+
+    return LINK.sub(absolute, readme)
+
+
+setup(
+    cmdclass={"build_py": BuildWithConfiguration},
+    long_description=index_page(),
+    long_description_content_type="text/markdown",
+)

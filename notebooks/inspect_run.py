@@ -11,8 +11,8 @@
 # %% [markdown]
 # # Look into one run
 #
-# What pre-training did to one cell: its curves, how much its trials differ, what its encoder does to the rows before
-# and after it has learned, and what a corrupted row looks like.
+# What pre-training did to one cell: its curves, how much its trials differ, how its encoder embeds the rows before and
+# after it has learned, and what a corrupted row looks like.
 #
 # To look into a cell of yours, put its folder of results and its fingerprint below (the column `fingerprint` of
 # `scarf_lightning.load`). With `FINGERPRINT = None` SCARF is trained on the bundled table, five trials,
@@ -31,19 +31,19 @@ from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
 import scarf_lightning
-from scarf_lightning.inspection import (
+from scarf_lightning.estimators import (
     alignment,
     corrupted_view,
     effective_rank,
-    load_encoder,
+    load_model,
     load_rows,
     uniformity,
 )
-from scarf_lightning.report.drawings.loss_curves import loss_curves
+from scarf_lightning.report.drawings.curves import loss_curves
 from scarf_lightning.report.style import COLOURS, GREY
 from scarf_lightning.results import load_cell
 
-RESULTS = Path("results")
+RESULTS = Path("one_run")  # of its own: cells that another run has trained may have kept no weights
 FINGERPRINT = None
 TRIAL = 0
 
@@ -61,9 +61,9 @@ cell.trials[["trial", "accuracy", "log_loss", "auroc", "pretrain_epochs", "finet
 # %% [markdown]
 # ## Curves
 #
-# Every trial faint, the mean of those still training, and one standard deviation. Training jitters, because every
-# batch is corrupted anew; the validation rows were corrupted once, before the first epoch, so their loss is
-# comparable from epoch to epoch.
+# Each trial is faint; the line is the mean of the trials still training, and the band one standard deviation. The
+# training loss jitters because every batch gets a new corruption. The validation rows were corrupted once, before the
+# first epoch, so their loss can be compared between epochs.
 
 # %%
 curves = cell.curves.assign(panel=cell.description["dataset"], line=cell.curves["trial"])
@@ -75,7 +75,7 @@ loss_curves(curves, phase="finetune")
 # %% [markdown]
 # ## From trial to trial
 #
-# A trial is a split of its own and an initialisation of its own. One trial says little.
+# Every trial has its own split and its own initialisation. One trial says little.
 
 # %%
 figure, panels = plt.subplots(1, 3, figsize=(9, 2.4))
@@ -95,21 +95,24 @@ _ = panels[0].legend(frameon=False)
 # %% [markdown]
 # ## Embeddings
 #
-# The rows of the table through the encoder of one trial, as it was initialised, as pre-training left it and after
-# fine-tuning. Only the last has seen labels, those of the training rows; the test rows are drawn solid.
+# Embeddings of the table's rows by the encoder of one trial: before training (`initial`), after pre-training
+# (`pretrain`) and after fine-tuning (`finetune`). Only the last has seen labels, of the training rows. Test rows are
+# drawn solid.
 
 # %%
-rows = load_rows(FINGERPRINT, TRIAL, RESULTS)
+CELL = RESULTS / FINGERPRINT
+rows = load_rows(CELL, TRIAL)
 is_test = (rows.part == "test").to_numpy()
 classes = sorted(rows.target.unique())
-phases = ["initial", "pretrained"]
-if "weights.safetensors" in {path.name for path in (RESULTS / FINGERPRINT).glob("stacks/*/*")}:
-    phases.append("finetuned")
-encoders = {phase: load_encoder(FINGERPRINT, TRIAL, phase, RESULTS) for phase in phases}
+encoders = {phase: load_model(CELL, trial=TRIAL, phase=phase) for phase in ("initial", "pretrain")}
+try:
+    encoders["finetune"] = load_model(CELL, trial=TRIAL, phase="finetune")
+except ValueError as error:  # trained without keep_weights=true
+    print(error)
 embeddings = {phase: encoder.transform(rows.features) for phase, encoder in encoders.items()}
 
 # %%
-figure, grid = plt.subplots(2, len(phases), figsize=(3 * len(phases), 5.6), squeeze=False)
+figure, grid = plt.subplots(2, len(encoders), figsize=(3 * len(encoders), 5.6), squeeze=False)
 for column, (phase, embedded) in enumerate(embeddings.items()):
     planes = {
         "PCA": PCA(2).fit_transform(embedded),
@@ -130,7 +133,7 @@ _ = grid[0, 0].legend(frameon=False, markerscale=1.5, loc="best")
 
 # %%
 train, test = rows.features[~is_test], rows.features[is_test]
-spaces = {"pretrained": (embeddings["pretrained"][~is_test], embeddings["pretrained"][is_test])}
+spaces = {"pretrain": (embeddings["pretrain"][~is_test], embeddings["pretrain"][is_test])}
 numeric = train.select_dtypes("number").columns
 if len(numeric):
     mean, deviation = train[numeric].mean(), train[numeric].std().replace(0, 1)
@@ -161,7 +164,7 @@ pd.Series(agreement, name="accuracy of 5 nearest neighbours").round(3).to_frame(
 # table.
 
 # %%
-view = corrupted_view(encoders["pretrained"], test, rows.features[rows.part == "train"], seed=0)
+view = corrupted_view(encoders["pretrain"], test, rows.features[rows.part == "train"], seed=0)
 first = test.index[0]
 if list(view.values) == list(test):
     shown = [column for column in test if test[column].dtype != object][:20]
@@ -195,7 +198,7 @@ training = rows.features[rows.part == "train"]
 measured = {}
 for phase, encoder in encoders.items():
     embedded = embeddings[phase][is_test]
-    learned = cell.config["corruption"]["name"] == "missing" and phase != "pretrained"  # values that it has not
+    learned = cell.config["corruption"]["name"] == "missing" and phase != "pretrain"  # values that it has not
     measured[phase] = {
         "alignment": np.nan if learned else alignment(embedded, corrupted_view(encoder, test, training).embeddings),
         "uniformity": uniformity(embedded),

@@ -11,12 +11,12 @@
 # %% [markdown]
 # # Read an ablation
 #
-# From a folder of results to what they say: who beats whom, by how much, how much the options matter, and whether it
-# agrees with the paper. `python report.py` makes all of it a page; here every step is in your hands.
+# What do the results in a folder say: who beats whom, by how much, and how much do the options matter?
+# `python report.py` writes a page of all of it; here you can change every step.
 #
-# `RESULTS` may be any folder of results. With `TRAIN_A_SMALL_ONE = True` a small sweep is trained into it: three
-# tables that come with scikit-learn, three pre-trainings, two methods and a third that is never pre-trained, and SCARF
-# along three of its options. What is finished already is not trained again.
+# `RESULTS` may be any folder of results. `TRAIN_A_SMALL_ONE = True` trains a small sweep into it: three tables that
+# come with scikit-learn, two pre-trainings and none, two methods and one that is never pre-trained, and SCARF with
+# other values of three of its options. Finished cells are not trained again.
 
 # %%
 # %matplotlib inline
@@ -25,17 +25,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 import yaml
-from IPython.display import display
 from sklearn.datasets import load_iris, load_wine
 
 import scarf_lightning
-from scarf_lightning.report.beside_paper import agreement_scatter
-from scarf_lightning.report.drawings.box_plot import box_plots
-from scarf_lightning.report.drawings.win_matrix import heat_map
-from scarf_lightning.report.paper import published_accuracy, published_epochs
+from scarf_lightning.report.drawings.gains import box_plots
+from scarf_lightning.report.drawings.matrices import heat_map
 from scarf_lightning.report.statistics import (
-    agreement,
-    agreement_summary,
     cell_means,
     pretraining_grid,
     reference_win_matrix,
@@ -53,7 +48,7 @@ plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False
 # %% [markdown]
 # ## The sweep
 #
-# A sweep is a file of blocks, each a product of axes; `sweeps/` has those of the paper.
+# A sweep is a file of blocks, each a product of axes. `sweeps/` has the sweeps of the paper.
 
 # %%
 if TRAIN_A_SMALL_ONE:
@@ -65,7 +60,7 @@ if TRAIN_A_SMALL_ONE:
             target=source.target_names[source.target]
         )
         table.to_csv(f"{name}.csv", index=False)
-        data = {"dataset": "csv", "dataset.path": f"{name}.csv", "dataset.target": "target"}
+        data = {"dataset": "csv", "recipe": "paper", "dataset.path": f"{name}.csv", "dataset.target": "target"}
         blocks += [data | compared, data | augmented]
     blocks += [
         {"dataset": "wdbc", **compared},
@@ -86,8 +81,8 @@ rows[["dataset", "regime", "pretrain", "method", "corruption.rate", "trial", "ac
 # ## Who beats whom
 #
 # The cells with the paper's settings, in one regime. Each entry of the win matrix is *wins / (wins + losses)* of the
-# row over the column, over datasets on which Welch's t-test finds a difference at p < 0.05; the last column is the
-# row's least ratio. With few datasets and trials most are ties: 0/0.
+# row against the column, over the datasets on which Welch's t-test finds a difference at p < 0.05. The last column is
+# the smallest ratio of the row. With few datasets and trials most comparisons are ties: 0/0.
 
 # %%
 OPTIONS = {"corruption.rate": 0.6, "loss.temperature": 1, "pretrain.batch_size": 128}
@@ -116,9 +111,8 @@ heat_map(reference_win_matrix(scores, grid), row_title="method", column_title="w
 # %% [markdown]
 # ## By how much
 #
-# Relative improvement over the same method without pre-training; each dataset is a point. Coloured are the datasets
-# on which the difference has p < 0.20, as the paper draws it; grey are all of them, which is what a reader should see
-# too.
+# Relative improvement over the same method without pre-training. Each dataset is a point. Datasets on which the
+# difference has p < 0.20 are coloured, as in the paper; all datasets are grey, for a fair view.
 
 # %%
 gains = relative_gains(scores, grid)
@@ -130,7 +124,7 @@ gains.pivot_table(index="row", columns="column", values="gain").round(2)
 # %% [markdown]
 # ## How much the options matter
 #
-# SCARF with everything at its default but one option; a point is a trial, the line their mean. The paper finds little
+# SCARF with all options but one at their defaults. A point is a trial, the line their mean. The paper finds little
 # sensitivity to batch size and temperature, and a wide range of good corruption rates.
 
 # %%
@@ -156,19 +150,3 @@ for axes, option in zip(panels, OPTIONS, strict=True):
     axes.set_xlabel(option)
 panels[0].set_ylabel("test accuracy")
 _ = panels[0].legend(frameon=False)
-# %% [markdown]
-# ## Agreement with the paper
-#
-# The paper prints the accuracies of its 69 datasets, means of 30 trials; the bundled table is one of them (OpenML id
-# 1510). The interval is that of our mean over few trials; the paper prints no spread of its own.
-
-# %%
-known = usual[usual["dataset_id"].isin(published_accuracy()["dataset_id"])]
-cells = agreement(known, published_accuracy(), published_epochs())
-published = cells[cells["published"].notna()].assign(competitor=lambda cell: cell["pretrain"] + "+" + cell["method"])
-columns = ["dataset_id", "regime", "pretrain", "method", "mean", "published", "difference", "low", "high"]
-display(published[[*columns, "epochs", "published_epochs"]].round(3))
-agreement_scatter(published)
-
-# %%
-agreement_summary(published, by=["pretrain"])[["cells", "mean_difference", "mean_absolute_difference"]].round(4)

@@ -14,16 +14,15 @@
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
-from .rounding import round_alike_in_any_batch
-
 if TYPE_CHECKING:
+    from .cli.api import plan, run
+    from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfTransformer, load_model
     from .results import load
-    from .running.in_process import plan, run
-    from .running.reporting import report
 
 __all__ = [
     "ScarfClassifier",
@@ -44,20 +43,31 @@ _HOMES = {
     "UsageError": ".errors",
     "load": ".results",
     "load_model": ".estimators",
-    "plan": ".running.in_process",
-    "report": ".report",
-    "run": ".running.in_process",
+    "plan": ".cli.api",
+    "report": ".cli.reporting",
+    "run": ".cli.api",
 }
 """Where a public name is defined: imported when it is first asked for, so that importing the package is fast."""
 
-round_alike_in_any_batch()
+__version__ = "0.1.0"
+
+# Intel's MKL picks its kernels by processor and batch size, and on some processors (seen on AMD's EPYC with MKL 2024.2)
+# they round differently, so that the last bits of a trial would depend on how many trials train beside it. AUTO keeps
+# to one code path at the same speed. MKL reads the variable at its first product, so it must be set before torch
+# computes; importing torch first is fine. Where it comes too late, `engine.hardware.promise` notices. Child processes
+# inherit it.
+os.environ.setdefault("MKL_CBWR", "AUTO")
+
+# Importing a package sets it as an attribute of this one, once. The package `report` is imported here and its attribute
+# removed, so that `scarf_lightning.report` is the function, whatever else of the package is imported later.
+importlib.import_module(".report", __name__)
+del globals()["report"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
-    home = importlib.import_module(_HOMES[name], __name__)
-    return home if name == "report" else getattr(home, name)
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
 
 
 def __dir__() -> list[str]:

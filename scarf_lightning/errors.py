@@ -17,7 +17,20 @@ class UnfinishedError(RuntimeError):
     status: ClassVar[int] = 1
 
 
+SYNONYMS = {"gpu": "cuda", "lightgbm": "xgboost"}
+"""Names that other tools use, by which ours may be meant."""
+
+
+def on_system_error(error: OSError) -> str:
+    """A sentence on what the operating system refused, such as a full disk or a folder without rights."""
+    what = error.strerror or str(error) or type(error).__name__
+    where = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    return f"{' and '.join(where)}: {what}." if where else f"{what}."
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that follows a sentence on a name that does not exist, with a space before it; or nothing."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    options = list(known)
+    other = SYNONYMS.get(name.lower())
+    near = [other] if other in options else get_close_matches(name, options, n=1, cutoff=0.7)
     return f" Did you mean {near[0]}?" if near else ""

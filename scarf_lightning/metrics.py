@@ -1,7 +1,7 @@
 """What is measured on the test rows of a trial: each metric once, with its direction, its bounds and its function.
 
-All classes at once where classes are many: scikit-learn takes milliseconds a class, a tenth of what fine-tuning a small
-table takes.
+The functions work on all classes at once. Scikit-learn takes milliseconds for each class, and all together a tenth of
+the time that fine-tuning on a small table takes.
 """
 
 import math
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import UsageError, did_you_mean
-from .student_t import central_quantile
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
+
+Measure = Callable[[Floats, Labels], float]
 
 CALIBRATION_BINS = 15
 
@@ -36,16 +37,16 @@ class Metric:
     label: str
     higher_is_better: bool
     bounds: tuple[float, float]
-    function: Callable[[Floats, Labels], float]
+    function: Measure
 
     @property
     def sign(self) -> int:
-        """What makes higher better: 1, or -1 for a loss."""
+        """1 if higher values are better, else -1."""
         return 1 if self.higher_is_better else -1
 
     @property
     def scale(self) -> float:
-        """What it is multiplied by for people: a fraction is shown in percent."""
+        """The factor of its shown values: fractions are shown in percent."""
         return 100.0 if self.bounds == (0.0, 1.0) else 1.0
 
     @property
@@ -59,12 +60,65 @@ class Metric:
         return ".2f" if self.scale == 100 else ".4f"
 
     def interval(self, values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-        """Mean of values and its interval by Student's t, cut at the bounds; NaN ends for fewer than two values."""
+        """Mean of values and its interval by Student's t, cut at the bounds; the ends are NaN for a single value."""
         mean = float(np.mean(values))
         if len(values) < 2:
             return mean, math.nan, math.nan
-        half = central_quantile(level, len(values) - 1) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
         return mean, max(mean - half, self.bounds[0]), min(mean + half, self.bounds[1])
+
+
+FRACTION = (0.0, 1.0)
+
+_registered: dict[str, Metric] = {}
+_SYNONYMS = {
+    "recall": "balanced_accuracy",  # macro recall is its definition
+    "roc_auc": "auroc",
+    "matthews": "mcc",
+    "cross_entropy": "log_loss",
+}
+
+
+def metric(
+    label: str, *, higher_is_better: bool = True, bounds: tuple[float, float] = FRACTION
+) -> Callable[[Measure], Measure]:
+    """Register a function of class probabilities and class numbers as the metric of its name.
+
+    >>> @metric("rate of errors", higher_is_better=False)
+    ... def error_rate(probabilities, labels):
+    ...     return float((probabilities.argmax(axis=1) != labels).mean())
+
+    A metric in a plugin is stored, shown, logged and reported like ours.
+
+    Args:
+        label: see `Metric`, as for the other arguments.
+        higher_is_better: its direction.
+        bounds: the values that it can take.
+
+    Raises:
+        UsageError: we have a metric of that name.
+    """
+
+    def registered(function: Measure) -> Measure:
+        register(Metric(function.__name__, label, higher_is_better, bounds, function))
+        return function
+
+    return registered
+
+
+def register(new: Metric) -> Metric:
+    """Register a metric; a plugin that is imported again replaces its own.
+
+    Raises:
+        UsageError: we have a metric of that name.
+    """
+    known = _registered.get(new.name)
+    if known is not None and known.function.__module__ == __name__:
+        raise UsageError(f"A metric {new.name} exists; give yours another name.")
+    _registered[new.name] = new
+    return new
 
 
 def classification_metrics(probabilities: Floats, labels: Labels) -> dict[str, float]:
@@ -74,12 +128,12 @@ def classification_metrics(probabilities: Floats, labels: Labels) -> dict[str, f
         probabilities: class probabilities, ``(n, C)``.
         labels: class numbers, ``(n,)``.
     """
-    return {metric.name: metric.function(probabilities, labels) for metric in metrics()}
+    return {each.name: each.function(probabilities, labels) for each in metrics()}
 
 
 def metrics() -> tuple[Metric, ...]:
-    """Every metric: ours, then those that plugins have registered."""
-    return (*METRICS, *_of_plugins.values())
+    """Every metric: ours, then those of plugins."""
+    return tuple(_registered.values())
 
 
 def metric_named(name: str) -> Metric:
@@ -88,36 +142,50 @@ def metric_named(name: str) -> Metric:
     Raises:
         UsageError: there is none.
     """
-    known = {metric.name: metric for metric in metrics()}
-    if name not in known:
-        said = f"metric={name} is unknown; the metrics are: {', '.join(known)}."
-        raise UsageError(said + did_you_mean(name, known))
-    return known[name]
+    if name in _registered:
+        return _registered[name]
+    meant = f" Did you mean {_SYNONYMS[name]}?" if name in _SYNONYMS else did_you_mean(name, _registered)
+    raise UsageError(f"metric={name} is unknown; the metrics are: {', '.join(_registered)}.{meant}")
 
 
-def register(metric: Metric) -> Metric:
-    """Let a plugin's metric be stored, shown, logged and reported like ours; its name takes the place of an equal one.
-
-    Raises:
-        UsageError: it has the name of one of ours.
-    """
-    if any(metric.name == ours.name for ours in METRICS):
-        raise UsageError(f"A metric {metric.name} exists; give yours another name.")
-    _of_plugins[metric.name] = metric
-    return metric
-
-
+@metric("accuracy")
 def accuracy(probabilities: Floats, labels: Labels) -> float:
-    """The part of the rows whose most probable class is theirs."""
+    """The share of the rows whose most probable class is the true one."""
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 
+@metric("balanced accuracy")
 def balanced_accuracy(probabilities: Floats, labels: Labels) -> float:
-    """Mean recall over the classes present."""
+    """Macro recall: the mean recall over the classes present."""
     predicted = probabilities.argmax(axis=1)
     return float(np.mean([float((predicted[labels == c] == c).mean()) for c in np.unique(labels)]))
 
 
+@metric("F1 (macro)")
+def f1(probabilities: Floats, labels: Labels) -> float:
+    """Mean over classes of F1 = 2 TP / (2 TP + FP + FN), the harmonic mean of precision and recall.
+
+    As in scikit-learn, the classes are those that occur in the labels or the predictions.
+    """
+    truth, predicted, right = _counts(probabilities, labels)
+    occurs = truth + predicted > 0
+    return float((2 * right[occurs] / (truth + predicted)[occurs]).mean())
+
+
+@metric("Matthews' correlation", bounds=(-1.0, 1.0))
+def mcc(probabilities: Floats, labels: Labels) -> float:
+    """Matthews' correlation of labels and predictions for any number of classes; 0 if either has one class only.
+
+    Source: Gorodkin, 2004, equation 8, DOI 10.1016/j.compbiolchem.2004.09.006.
+    """
+    truth, predicted, right = _counts(probabilities, labels)
+    n = len(labels)
+    covariance = n * right.sum() - (truth * predicted).sum()
+    variances = (n**2 - (truth**2).sum()) * (n**2 - (predicted**2).sum())
+    return float(covariance / math.sqrt(variances)) if variances else 0.0
+
+
+@metric("AUROC")
 def auroc(probabilities: Floats, labels: Labels) -> float:
     """Mean one-vs-rest area under the ROC curve over the classes present; NaN when fewer than two occur.
 
@@ -133,6 +201,7 @@ def auroc(probabilities: Floats, labels: Labels) -> float:
     return float((above / (n_positive * (len(scores) - n_positive))).mean())
 
 
+@metric("average precision")
 def average_precision(probabilities: Floats, labels: Labels) -> float:
     """Mean one-vs-rest average precision over the classes present; NaN when fewer than two occur.
 
@@ -149,12 +218,14 @@ def average_precision(probabilities: Floats, labels: Labels) -> float:
     return float((precision.sum(axis=0) / positive.sum(axis=0)).mean())
 
 
+@metric("log-loss", higher_is_better=False, bounds=(0.0, math.inf))
 def log_loss(probabilities: Floats, labels: Labels) -> float:
     """Mean negative logarithm of the true class's probability, in nats; a probability of zero costs 36."""
     of_label = probabilities[np.arange(len(labels)), labels]
     return float(-np.log(np.maximum(of_label, np.finfo(np.float64).eps)).mean())
 
 
+@metric("Brier score", higher_is_better=False, bounds=(0.0, 2.0))
 def brier_score(probabilities: Floats, labels: Labels) -> float:
     """Mean squared distance of the probabilities from the truth, summed over classes.
 
@@ -165,7 +236,8 @@ def brier_score(probabilities: Floats, labels: Labels) -> float:
     return float(((probabilities - truth) ** 2).sum(axis=1).mean())
 
 
-def expected_calibration_error(probabilities: Floats, labels: Labels) -> float:
+@metric("calibration error", higher_is_better=False)
+def calibration_error(probabilities: Floats, labels: Labels) -> float:
     """Distance of confidence from accuracy in 15 equal bins of confidence, weighted by their rows.
 
     Source: Guo, Pleiss, Sun and Weinberger, 2017, equation 3, DOI 10.48550/arXiv.1706.04599.
@@ -177,21 +249,19 @@ def expected_calibration_error(probabilities: Floats, labels: Labels) -> float:
     return float(np.abs(surplus).sum() / len(labels))
 
 
+def _counts(probabilities: Floats, labels: Labels) -> tuple[Floats, Floats, Floats]:
+    """For each class: rows that are of it, rows predicted to be, and rows that are both; all ``(C,)``."""
+    n_classes, predicted = probabilities.shape[1], probabilities.argmax(axis=1)
+    each = (labels, predicted, labels[labels == predicted])
+    truth, chosen, right = (np.bincount(rows, minlength=n_classes).astype(np.float64) for rows in each)
+    return truth, chosen, right
+
+
 def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray[np.bool_]]:
     """Scores of the classes present, and which rows are theirs; both ``(n, classes present)``."""
     present = np.unique(labels)
     return probabilities[:, present], labels[:, None] == present
 
 
-FRACTION = (0.0, 1.0)
-
-METRICS = (
-    Metric("accuracy", "accuracy", True, FRACTION, accuracy),
-    Metric("balanced_accuracy", "balanced accuracy", True, FRACTION, balanced_accuracy),
-    Metric("auroc", "AUROC", True, FRACTION, auroc),
-    Metric("average_precision", "average precision", True, FRACTION, average_precision),
-    Metric("log_loss", "log-loss", False, (0.0, math.inf), log_loss),
-    Metric("brier_score", "Brier score", False, (0.0, 2.0), brier_score),
-    Metric("calibration_error", "calibration error", False, FRACTION, expected_calibration_error),
-)
-_of_plugins: dict[str, Metric] = {}
+METRICS = metrics()
+"""Ours, in the order of tables."""

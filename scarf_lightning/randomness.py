@@ -1,11 +1,11 @@
-"""Random streams: one for every (seed, data, trial, purpose), so that methods share whatever they can share.
+"""Random streams: one for each (seed, data, trial, purpose), so that methods share all the randomness that they can.
 
-No stream is keyed by a method, a position in a stack or a count of earlier draws: a trial sees the same split, the same
+No stream depends on a method, a position in a stack or a count of earlier draws. A trial sees the same split, the same
 initial weights and the same batches whether it trains alone or among thirty, after pre-training or without it.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,17 +13,41 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .roster import Roster
+
+class Roster:
+    """The trials of a stack that are still training.
+
+    Tensors with a trial axis keep all T trials; `of` picks the part of the trials that are still here.
+
+    Attributes:
+        positions: of the trials still here among all T, in order.
+        index: the same on the device, int64 ``(A,)``.
+    """
+
+    def __init__(self, n_trials: int, device: torch.device | str = "cpu") -> None:
+        self._n_trials = n_trials
+        self.positions = list(range(n_trials))
+        self.index = torch.arange(n_trials, device=device)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def keep(self, positions: Sequence[int]) -> None:
+        """Drop all trials but those at ``positions`` among the ones still here."""
+        self.positions = [self.positions[position] for position in positions]
+        self.index = torch.tensor(self.positions, device=self.index.device)
+
+    def of(self, stacked: Tensor) -> Tensor:
+        """The part of ``stacked`` ``(T, ...)`` that belongs to the trials still here, ``(A, ...)``."""
+        return stacked if len(self) == self._n_trials else stacked[self.index]
 
 
 class Purpose(StrEnum):
-    """What the random streams of trainings are for. A method or a plugin names one of its own by any other string."""
+    """What a random stream is for. A method or a plugin may use any other string for a stream of its own."""
 
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
     LABEL_NOISE = "label noise"
-    LABELLED_VALIDATION = "labelled subset of validation rows"
-    VALIDATION_NOISE = "label noise of validation rows"
     ENCODER = "initialisation of f"
     PRETRAIN_HEAD = "initialisation of g"
     HEAD = "initialisation of h"
@@ -67,19 +91,31 @@ class Streams:
 
 
 class StackedGenerator:
-    """One torch generator a trial; every draw carries a leading trial axis.
+    """One torch generator for each trial.
 
-    Draws are float32 whatever the default dtype is, so that a run in float64 sees the random numbers of one in float32.
+    Every draw has leading axes in front of the shape that is asked for: the trial axis, unless ``leading`` says
+    otherwise. So a part that draws ``random.uniform(N, M)`` gets numbers for each of its rows ``x (..., N, M)``.
+
+    Draws are float32 whatever the default dtype is, so a run in float64 sees the same random numbers as one in float32.
 
     Args:
-        seeds: of all trials.
-        device: that the numbers are drawn on.
-        roster: of the trials still here, for whom alone is drawn; None for all.
+        seeds: one for each trial.
+        device: where the numbers are drawn.
+        roster: the trials still here, the only ones that draw; None for all.
+        leading: the leading axes of a draw if they are not one axis of trials. ``()``, with one seed, draws for a
+            single trial without a trial axis.
     """
 
-    def __init__(self, seeds: Sequence[int], device: torch.device | str = "cpu", roster: Roster | None = None) -> None:
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+        roster: Roster | None = None,
+        *,
+        leading: tuple[int, ...] | None = None,
+    ) -> None:
         self.device = torch.device(device)
-        self._seeds, self._roster = list(seeds), roster or Roster(len(seeds))
+        self._seeds, self._roster, self._leading = list(seeds), roster or Roster(len(seeds)), leading
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
@@ -87,35 +123,30 @@ class StackedGenerator:
         return len(self._roster)
 
     def reset(self) -> None:
-        """Start every stream from its beginning again."""
+        """Restart every stream from its beginning."""
         for generator, seed in zip(self._all, self._seeds, strict=True):
             generator.manual_seed(seed)
 
     def uniform(self, *shape: int) -> Tensor:
-        """Uniform on [0, 1), ``(T, *shape)``."""
-        out = torch.empty(len(self), *shape, dtype=torch.float32, device=self.device)
-        for row, generator in zip(out, self._generators, strict=True):
-            row.uniform_(generator=generator)
-        return out
+        """Uniform on [0, 1), ``(..., *shape)``."""
+        return self._draw(shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
 
     def normal(self, *shape: int) -> Tensor:
-        """Standard normal, ``(T, *shape)``."""
-        out = torch.empty(len(self), *shape, dtype=torch.float32, device=self.device)
-        for row, generator in zip(out, self._generators, strict=True):
-            row.normal_(generator=generator)
-        return out
+        """Standard normal, ``(..., *shape)``."""
+        return self._draw(shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
 
     def integers(self, high: int, *shape: int) -> Tensor:
-        """Uniform on 0, ..., high - 1; int64 ``(T, *shape)``."""
-        out = torch.empty(len(self), *shape, dtype=torch.int64, device=self.device)
-        for row, generator in zip(out, self._generators, strict=True):
-            row.random_(high, generator=generator)
-        return out
+        """Uniform on 0, ..., high - 1; int64 ``(..., *shape)``."""
+        return self._draw(shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
 
     def permutations(self, n: int) -> Tensor:
-        """A permutation of 0, ..., n - 1 a trial; int64 ``(T, n)``."""
-        return torch.stack([torch.randperm(n, generator=g, device=self.device) for g in self._generators])
+        """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
+        return self._draw((n,), torch.int64, lambda out, generator: torch.randperm(n, generator=generator, out=out))
 
-    @property
-    def _generators(self) -> list[torch.Generator]:
-        return [self._all[position] for position in self._roster.positions]
+    def _draw(
+        self, shape: tuple[int, ...], dtype: torch.dtype, fill: Callable[[Tensor, torch.Generator], Tensor]
+    ) -> Tensor:
+        out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
+        for position, row in zip(self._roster.positions, out, strict=True):
+            fill(row, self._all[position])
+        return out if self._leading is None else out.view(*self._leading, *shape)

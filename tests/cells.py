@@ -6,14 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from scarf_lightning.config import Config
-from scarf_lightning.config.schema import CotrainSettings, DatasetSettings, LoggerSettings, PathSettings, ViewsSettings
-from scarf_lightning.results import CellStore, KnownData, PretrainedTrial, StackRecord, identity, note_data
-from scarf_lightning.settings import FinetuneSettings, NetworkSettings, PretrainSettings, TrainerSettings
+from scarf_lightning.options import Config
+from scarf_lightning.options.combinations import labels
+from scarf_lightning.options.settings import (
+    CotrainSettings,
+    DatasetSettings,
+    FinetuneSettings,
+    LoggerSettings,
+    NetworkSettings,
+    PathSettings,
+    PretrainSettings,
+    TrainerSettings,
+    ViewsSettings,
+)
+from scarf_lightning.results import CellStore, KnownData, PretrainedTrial, StackRecord, columns, identity, note_data
 from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
-OF_WDBC: dict[str, Any] = {"columns": [("V1", None), ("V2", ("a", "b"))], "classes": ("1", "2"), "overrides": ()}
+OF_WDBC: dict[str, Any] = {
+    "columns": [("V1", None), ("V2", ("a", "b"))], "classes": ("1", "2"), "overrides": (), "config": {"seed": 0},
+    "options": {}, "labels": {},
+}  # fmt: skip
 """What a description says of the data and of who asked for the cell."""
 WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30, n_classes=2)
 
@@ -34,7 +47,7 @@ def some_config(*, pretrain: str | PretrainSettings = "scarf", **chosen: Any) ->
             corruption={"name": "marginal", "rate": 0.6}, loss={"name": "infonce", "temperature": 1.0}
         ),
         "finetune": FinetuneSettings(),
-        "network": NetworkSettings(encoder={"width": 256, "depth": 4, "final_relu": True}),
+        "network": NetworkSettings(encoder={"width": 256, "depth": 4}),
         "trainer": TrainerSettings(),
         "logger": LoggerSettings(),
     }
@@ -81,7 +94,8 @@ def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData =
     """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
     note_data(cell.results, cell.source, data)
     store = CellStore(cell.results, identity(cell.config, data.hash))
-    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **OF_WDBC)
+    described = OF_WDBC | {"options": columns(cell.config), "labels": dict(labels(cell.config))}
+    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described)
     wanted = range(cell.config.trials) if trials is None else trials
     if missing := store.missing(wanted):
         store.add(some_record(missing, pretrained=cell.config.pretrain.name != "none", **values))

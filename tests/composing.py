@@ -1,24 +1,30 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
+import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
+from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from scarf_lightning.config import Config
-from scarf_lightning.config.facts import facts
-from scarf_lightning.config.registry import options
+from scarf_lightning.options import BASES, Config
+from scarf_lightning.options.axes import parts as facts
+from scarf_lightning.options.axes import parts as options
+from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.hydra import option_files
 
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
@@ -59,7 +65,7 @@ def serves(loss: str, pretrain: str) -> bool:
 
 def with_a_loss() -> list[str]:
     """The pre-trainings that take their loss from the axis of that name."""
-    return [name for name, found in facts("pretrain").items() if "loss" in found.fields]
+    return [name for name, found in facts("pretrain").items() if "loss" in {field.name for field in fields(found)}]
 
 
 def goes_together(method: str, pretrain: str, regime: str) -> bool:
@@ -72,9 +78,19 @@ def goes_together(method: str, pretrain: str, regime: str) -> bool:
 
 
 @contextmanager
-def hydra_started() -> Iterator[None]:
-    with initialize_config_dir(str(CONF), version_base="1.3"):
+def plugins_forgotten(folder: Path) -> Iterator[None]:
+    """What is imported from a folder is forgotten at the end, so that other tests may use the names of its parts."""
+    before = set(sys.modules)
+    try:
         yield
+    finally:
+        for name in set(sys.modules) - before:
+            if str(folder) in str(getattr(sys.modules[name], "__file__", None)):
+                del sys.modules[name]
+        for axis in BASES:
+            ConfigStore.instance().repo.pop(axis, None)
+        _options_of.cache_clear()
+        gc.collect()  # a class is in a cycle with itself, and registered as long as it lives
 
 
 def composed(*overrides: str) -> DictConfig:
@@ -83,7 +99,7 @@ def composed(*overrides: str) -> DictConfig:
 
 @cache
 def _composed(overrides: tuple[str, ...]) -> DictConfig:
-    with hydra_started():
+    with option_files(), initialize_config_dir(str(CONF), version_base="1.3"):
         return compose("train", overrides=list(overrides))
 
 
@@ -118,6 +134,6 @@ def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
 
 @cache
 def loader_and_master(conf: Path = CONF) -> tuple[ConfigLoader, DictConfig]:
-    with initialize_config_dir(str(conf), version_base="1.3"):
+    with option_files(), initialize_config_dir(str(conf), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         return loader, loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)

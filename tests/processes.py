@@ -30,6 +30,9 @@ TINY_CONTROL = tuple(option for option in TINY if "pretrain" not in option)
 TIMES = ["pretrain_seconds", "finetune_seconds"]
 MINUTES = 60.0
 
+FIRST_LINE = "Reading the configuration ...\n"
+"""What `train.py` says before it imports anything; what follows is given back."""
+
 Process = subprocess.CompletedProcess[str]
 
 
@@ -43,7 +46,7 @@ def environment() -> dict[str, str]:
 
 
 def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
-    """A command of `scarf_lightning.running.commands` in this process, which has imported all that it needs."""
+    """A command of `scarf_lightning.cli.commands` in this process, which has imported all that it needs."""
     out, err = StringIO(), StringIO()
     with (
         chdir(cwd),
@@ -53,7 +56,7 @@ def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
         patch.dict(os.environ, environment(), clear=True),
     ):
         status = command()
-    return Process(arguments, status, out.getvalue(), err.getvalue())
+    return Process(arguments, status, out.getvalue(), err.getvalue().replace(FIRST_LINE, "", 1))
 
 
 def started(*overrides: str, cwd: Path, python_options: tuple[str, ...] = (), **how: Any) -> subprocess.Popen[str]:
@@ -84,7 +87,7 @@ def ended(process: subprocess.Popen[str], minutes: float = 2) -> Process:
     except subprocess.TimeoutExpired:
         process.kill()
         raise
-    return Process(process.args, process.returncode, out, err)
+    return Process(process.args, process.returncode, out, err.replace(FIRST_LINE, "", 1))
 
 
 def without_times(frame: pd.DataFrame) -> pd.DataFrame:

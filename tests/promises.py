@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from scarf_lightning.engine.exactness import Promise, promise
 from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.hardware import Promise, promise
 
 
 def is_exact(precision: str = "32-true") -> bool:

@@ -1,20 +1,20 @@
 """Cells trained in this process, with tiny networks and short phases, and what their records must hold."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from scarf_lightning.config import Config, build_parts
-from scarf_lightning.config.combinations import method_facts
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
-from scarf_lightning.training import train_stack
+from scarf_lightning.options import Config
+from scarf_lightning.options.combinations import method_of
+from scarf_lightning.results import PretrainingStore, StackRecord
+from scarf_lightning.training import CellTraining
 
 TRIALS, EPOCHS, WIDTH = 2, 2, 8
 SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
@@ -46,21 +46,20 @@ def short(config: Config) -> Config:
     config.method |= QUICK.get(config.method["name"], {})
     for phase in (config.pretrain, config.finetune):
         phase.max_epochs = EPOCHS
+        phase.min_steps = 0
     return config
+
+
+def training_of(config: Config, table: Table, cache: PretrainingStore | None = None) -> CellTraining:
+    """A short cell, ready to train; by default no pre-training is kept."""
+    return replace(CellTraining.prepare(short(config), table, hardware_of(config)), pretrained=cache)
 
 
 def trained(
     config: Config, table: Table, *, trials: Sequence[int] = range(TRIALS), cache: PretrainingStore | None = None
 ) -> StackRecord:
-    """What a cell leaves; by default no pre-training is kept."""
-    short(config)
-    kept = cache or no_cache(config, table)
-    return train_stack(config, build_parts(config), table, trials, kept, hardware_of(config), console=None)
-
-
-def no_cache(config: Config, table: Table) -> PretrainingStore:
-    """A cache of pre-trainings that keeps none."""
-    return PretrainingStore(Path("nowhere"), pretraining_identity(config, table.hash), max_gb=0)
+    """The record of a short cell; by default no pre-training is kept."""
+    return training_of(config, table, cache).train(trials)
 
 
 def check(record: StackRecord, config: Config, table: Table) -> None:
@@ -69,7 +68,7 @@ def check(record: StackRecord, config: Config, table: Table) -> None:
     values = np.array([[row[metric.name] for metric in METRICS] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
     networks = {
-        "finetune": "finetune" in method_facts(config).variables["uses"],
+        "finetune": "finetune" in method_of(config).uses,
         "pretrain": config.pretrain.name != "none",
     }
     phases = [phase for phase, trains_one in networks.items() if trains_one]

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from scarf_lightning.corruption import Corruption, Selection
-from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.data.regimes import Full, Regime
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
@@ -18,17 +18,15 @@ from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses import Loss
-from scarf_lightning.losses.discrimination import Discrimination
-from scarf_lightning.losses.infonce import InfoNCE
-from scarf_lightning.losses.reconstruction import Reconstruction
+from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.losses.loss import Discrimination, Reconstruction
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.options.settings import LayerSettings, NetworkSettings
 from scarf_lightning.pretexts import Pretext
-from scarf_lightning.pretexts.scarf import Scarf
-from scarf_lightning.pretexts.scarf_ae import ScarfAE
-from scarf_lightning.pretexts.scarf_disc import ScarfDisc
+from scarf_lightning.pretexts.autoencoders import ScarfAE
+from scarf_lightning.pretexts.scarf import Scarf, ScarfDisc
 from scarf_lightning.randomness import Streams
-from scarf_lightning.settings import LayerSettings, NetworkSettings
 
 MakeStack = Callable[..., Stack]
 

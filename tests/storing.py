@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 
-from scarf_lightning.data.sources import LastTable
+from scarf_lightning.estimators import save_model
 from scarf_lightning.results import CellStore
-from scarf_lightning.running.cells import train_cell
+from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.training.loop import CellLoop
 from tests.composing import config_of
 from tests.processes import TINY
 
@@ -18,7 +18,7 @@ def stored(results: Path, *overrides: str) -> CellStore:
     """A cell of tiny networks, trained to the end."""
     asked = (*TINY, f"paths.results={results}", *overrides)
     cell = Cell(asked, config_of(*asked))
-    assert train_cell(cell, LastTable(), Console(quiet=True))
+    assert CellLoop(save_model, Screen(quiet=True)).train_cell(cell)
     store = cell.store()
     assert store is not None
     return store

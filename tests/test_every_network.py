@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from tests.composing import config_of, names
 from tests.promises import assert_same_numbers, is_exact

@@ -12,6 +12,7 @@ import pytest
 
 from scarf_lightning.results import load
 from tests.composing import ROOT
+from tests.processes import FIRST_LINE
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(*command: str | Path, cwd: Path) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "HYDRA_", "OPENML_"))}
     ran = subprocess.run([*command], cwd=cwd, env=kept, capture_output=True, text=True, timeout=300)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, ran.stderr.removeprefix(FIRST_LINE)) == (0, "")
     return ran.stdout
 
 
@@ -79,7 +80,7 @@ def test_python_and_the_command_give_the_table_in_an_empty_folder(installed: Pat
 def test_sweeps_travel_with_it(installed: Path, tmp_path: Path) -> None:
     shown = run(installed / "scarf-train", "sweeps=quick", "plan=true", cwd=tmp_path)
 
-    assert "21 cells: 0 finished" in shown
+    assert "21 cells: 21 waiting" in shown
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from tests.composing import GROUPS, asking_for, cells_of, config_of, names
 from tests.short_training import check, trained

@@ -1,3 +1,5 @@
+"""Random streams, and the roster of the trials that are still training."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.randomness import Purpose, StackedGenerator, Streams
-from scarf_lightning.roster import Roster
+from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams
 
 STREAMS = Streams(seed=5, data_hash="a1b2")
 SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
@@ -144,3 +145,21 @@ def test_permutations_are_permutations_in_every_order() -> None:
     assert len(orders) == 24
     assert stats.chisquare(counts).pvalue > 1e-3
     assert any(not torch.equal(*p) for p in drawn)
+
+
+def test_everyone_is_there_at_first() -> None:
+    roster, stacked = Roster(3), torch.arange(3)
+    assert (len(roster), roster.positions, roster.index.tolist()) == (3, [0, 1, 2], [0, 1, 2])
+    assert roster.of(stacked) is stacked
+
+
+@given(st.data())
+def test_who_stays_is_told_among_those_still_here(data: st.DataObject) -> None:
+    n = data.draw(st.integers(1, 8))
+    roster, here = Roster(n), list(range(n))
+    while len(here) > 1 and data.draw(st.booleans()):
+        staying = sorted(data.draw(st.sets(st.integers(0, len(here) - 1), min_size=1)))
+        roster.keep(staying)
+        here = [here[position] for position in staying]
+    assert roster.positions == here
+    assert roster.of(10 * torch.arange(n)).tolist() == [10 * position for position in here]

@@ -1,9 +1,10 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
+import shutil
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -11,13 +12,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from scarf_lightning.sweeping.expand import ExpandedSweep
-    from scarf_lightning.sweeping.survey import SurveyedCell
+from omegaconf import DictConfig, OmegaConf
 
 EXTRAS = {
     "joblib": ("hydra_joblib_launcher", "joblib"),
@@ -72,35 +67,36 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        from scarf_lightning.console.screen import doing
-
-        with doing("Importing the configuration"):
-            from scarf_lightning.sweeping.composer import Composer
-            from scarf_lightning.sweeping.expand import expand
-            from scarf_lightning.sweeping.hydra_options import check_hydra, remove_logs
-            from scarf_lightning.sweeping.launching import by
+        from scarf_lightning.cli.show import Terminal
+        from scarf_lightning.sweeping.chunks import by
+        from scarf_lightning.sweeping.composer import Composer
+        from scarf_lightning.sweeping.expand import expand
+        from scarf_lightning.sweeping.hydra import check_hydra
         from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self._launcher is not None
         check_hydra(self.config.hydra)
-        with doing("Reading the configuration"):
-            composer = Composer(self.hydra_context.config_loader, self.config)
-            request = expand(arguments, composer, _sweeps_folder(self.config))
-        surveyed = run(request, by(self._launcher), self._launcher_name, conclude)
-        remove_logs(self.config.hydra.launcher)
+        composer = Composer(self.hydra_context.config_loader, self.config)
+        request = expand(arguments, composer, _sweeps_folder(self.config))
+        surveyed = run(request, by(self._launcher), Terminal(), self._launcher_name)
+        _remove_logs(self.config.hydra.launcher)
         return surveyed
-
-
-def conclude(request: "ExpandedSweep", surveyed: "Sequence[SurveyedCell]") -> list[str]:
-    """What the end of a run says; pandas is imported only then."""
-    from scarf_lightning.report.ending import answer_of_run
-
-    return answer_of_run(request, surveyed)
 
 
 def _sweeps_folder(config: DictConfig) -> Path:
     """``sweeps/``, beside the configuration folder that the program was started with."""
     (conf,) = [source.path for source in config.hydra.runtime.config_sources if source.provider == "main"]
     return Path(conf).parent / "sweeps"
+
+
+def _remove_logs(launcher: DictConfig) -> None:
+    """Remove the logs of jobs that all went well, if they are in the folder that our presets set."""
+    options = OmegaConf.to_container(launcher, resolve=False)
+    assert isinstance(options, dict)
+    if "/${now:" in str(options.get("submitit_folder")):
+        logs = Path(launcher.submitit_folder).parent
+        shutil.rmtree(logs, ignore_errors=True)
+        if logs.parent.is_dir() and not any(logs.parent.iterdir()):
+            logs.parent.rmdir()

@@ -1,6 +1,6 @@
-"""How a view is made: value source x which features x how many views. One module a strategy."""
+"""How a view is made: which features of a row are selected, and which values replace them."""
 
-from .base import Corruption, SelectiveCorruption, TrainingSource
 from .selection import Selection
+from .strategies import Corruption, SelectiveCorruption, TrainingSource
 
 __all__ = ["Corruption", "Selection", "SelectiveCorruption", "TrainingSource"]

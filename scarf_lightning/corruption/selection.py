@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..limits import Limited
+from ..options.option import Options
 from ..randomness import StackedGenerator
 
 
@@ -20,13 +20,10 @@ def n_selected(rate: float, n_features: int) -> int:
 
 
 def largest(values: Tensor, k: int) -> Tensor:
-    """Which are the k largest along the last axis, bool of the same shape; of equal ones those that `torch.topk` takes.
-
-    On a processor NumPy finds the k-th largest in a third to a seventh of the time of `torch.topk`. Only where others
-    equal it are there more than k that are no smaller, and those rows are left to `torch.topk`.
-    """
+    """Mask of the k largest values along the last axis, bool of the same shape; ties are broken as in `torch.topk`."""
     if values.device.type != "cpu" or not 0 < k < values.shape[-1]:
         return _largest_by_topk(values, k)
+    # NumPy finds the k-th largest value in a third to a seventh of the time of torch.topk. Only ties need torch.topk.
     place = values.shape[-1] - k
     found = values >= torch.from_numpy(np.partition(values.numpy(), place, axis=-1)[..., place, None])
     tied = found.sum(dim=-1) > k
@@ -41,15 +38,18 @@ def _largest_by_topk(values: Tensor, k: int) -> Tensor:
 
 
 @dataclass
-class Selection(Limited, ABC):
-    """A way to choose the features of each row; ``always_selects`` says that it takes one whatever the rate."""
+class Selection(Options, ABC):
+    """A way to choose the features of each row.
+
+    ``always_selects`` says whether it selects at least one feature at any rate.
+    """
 
     name: ClassVar[str]
     always_selects: ClassVar[bool] = False
 
     @abstractmethod
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-        """Which features are selected in each row of a mini-batch, bool ``(T, n_rows, n_features)``."""
+        """Which features are selected in each row of a mini-batch, bool ``(..., n_rows, n_features)``."""
 
 
 @dataclass
@@ -57,6 +57,7 @@ class Exact(Selection):
     """A uniformly random set of exactly q features for every row (Algorithm 1, line 5)."""
 
     name: ClassVar[str] = "exact"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         return largest(random.uniform(n_rows, n_features), n_selected(rate, n_features))
@@ -67,12 +68,13 @@ class Bernoulli(Selection):
     """Each feature with probability c; a row without any gets one, chosen uniformly (paper, appendix)."""
 
     name: ClassVar[str] = "bernoulli"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     always_selects: ClassVar[bool] = True
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
         uniform = random.uniform(n_rows, n_features)
-        mask = uniform < rate
-        return mask.scatter(-1, uniform.argmin(dim=-1, keepdim=True), True)  # where any is below the rate, so is this
+        # The smallest number is below the rate wherever any is, so setting its feature changes empty rows only.
+        return (uniform < rate).scatter(-1, uniform.argmin(dim=-1, keepdim=True), True)
 
 
 @dataclass
@@ -80,6 +82,8 @@ class Shared(Selection):
     """One set of exactly q features for all rows of the mini-batch (paper, appendix)."""
 
     name: ClassVar[str] = "shared"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-        return Exact().mask(rate, 1, n_features, random).expand(-1, n_rows, -1)
+        mask = Exact().mask(rate, 1, n_features, random)
+        return mask.expand(*mask.shape[:-2], n_rows, n_features)

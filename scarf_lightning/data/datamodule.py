@@ -12,8 +12,7 @@ import pytorch_lightning as pl
 import torch
 from torch import Tensor
 
-from ..randomness import StackedGenerator
-from ..roster import Roster
+from ..randomness import Roster, StackedGenerator
 from .device_table import DeviceTable
 
 EVALUATION_ROWS = 1024
@@ -51,19 +50,15 @@ class Batch:
     weights: Tensor | None
 
 
-def batch_bounds(n: int, size: int, *, drop_last: bool = False) -> list[tuple[int, int]]:
+def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
     """Where each batch of ``size`` among ``n`` examples starts and ends.
 
-    A last batch of one row joins the batch before it: alone it has nothing to be contrasted with. ``drop_last`` leaves
-    an incomplete last batch out, unless it is the only one.
+    A last batch of one row joins the batch before it: alone it has nothing to be contrasted with.
     """
     bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
-    if len(bounds) > 1 and bounds[-1][1] - bounds[-1][0] < size:
-        if drop_last:
-            bounds.pop()
-        elif bounds[-1][1] - bounds[-1][0] == 1:
-            bounds.pop()
-            bounds[-1] = (bounds[-1][0], n)
+    if len(bounds) > 1 and bounds[-1][1] - bounds[-1][0] == 1:
+        del bounds[-1]
+        bounds[-1] = (bounds[-1][0], n)
     return bounds
 
 
@@ -87,8 +82,6 @@ class StackDataModule(pl.LightningDataModule):
         order: StackedGenerator,
         roster: Roster,
         validation_batch_size: int = EVALUATION_ROWS,
-        drop_last: bool = False,
-        shuffle: str = "every_epoch",
     ) -> None:
         """Give the batches of a fit from here on.
 
@@ -99,12 +92,9 @@ class StackDataModule(pl.LightningDataModule):
             order: one random stream a trial, from which the permutations of its rows are drawn.
             roster: of the trials still here.
             validation_batch_size: rows a trial in a validation batch.
-            drop_last: see `batch_bounds`.
-            shuffle: ``every_epoch`` anew, or ``once`` for all of them.
         """
         self._train, self._validation, self._order, self.roster = train, validation, order, roster
-        self._kept_order = order.permutations(len(train)).to(self.table.device) if shuffle == "once" else None
-        self._train_bounds = batch_bounds(len(train), batch_size, drop_last=drop_last)
+        self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)
 
     @property
@@ -132,10 +122,7 @@ class StackDataModule(pl.LightningDataModule):
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in their order for it."""
-        if self._kept_order is None:
-            permutation = self._order.permutations(len(self._train)).to(self.table.device)
-        else:
-            permutation = self.roster.of(self._kept_order)
+        permutation = self._order.permutations(len(self._train)).to(self.table.device)
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
             positions = permutation[:, start:end]

@@ -7,7 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..roster import Roster
+from ..randomness import Roster
 from .preprocessing import Preprocessing
 from .table import Table
 
@@ -88,13 +88,6 @@ class TrainingRows:
         rows = self._roster.of(self._rows).gather(1, positions.flatten(1))
         return self._table.cells(rows.view(positions.shape), self._roster)
 
-    def distinct(self, shares: Tensor) -> Tensor:
-        """Raw values that lie at ``shares`` ``(T, N, M)`` in [0, 1) of the way through the distinct values, in their
-        order, that a column has in a trial's training rows."""
-        values, counts = self._distinct
-        places = (shares * self._roster.of(counts)).long()
-        return values[self._roster.index[:, None, None], places, torch.arange(values.shape[2], device=values.device)]
-
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
         return self._table.rows(self._roster.of(self._rows).gather(1, positions), self._roster)
@@ -103,16 +96,6 @@ class TrainingRows:
         """All training rows of all trials, left or not, in their order, ``(T, <= size, M)`` at a time."""
         everyone = Roster(len(self._rows), self._rows.device)
         return (self._table.rows(rows, everyone) for rows in torch.split(self._rows, size, dim=1))
-
-    @cached_property
-    def _distinct(self) -> tuple[Tensor, Tensor]:
-        """The distinct values of each column in each trial's training rows, ``(T, n, M)`` of which as many count as the
-        second tensor ``(T, 1, M)`` says."""
-        (ordered,) = (chunk.sort(dim=1).values for chunk in self.chunks(len(self)))
-        starts = torch.ones_like(ordered, dtype=torch.bool)
-        starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        places = starts.cumsum(dim=1) - 1
-        return torch.zeros_like(ordered).scatter_(1, places, ordered), places[:, -1:] + 1
 
 
 def _select(values: Tensor, index: Tensor) -> Tensor:

@@ -1,21 +1,22 @@
-"""How categories become numbers: as indicator columns, which the paper's networks read, or as codes."""
+"""How categories become numbers: as columns of zeros and ones, as in the paper, or as codes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ..limits import Limit, Limited
-from .table import Column, Table
+from ..options.option import Options, option
+from .columns import Column, Floats
+from .table import Table
 
 
 @dataclass
-class Encoding(Limited, ABC):
+class Encoding(Options, ABC):
     """An encoding of categorical columns; numeric ones stay as they are.
 
-    ``name`` is its name in a configuration; ``widens`` says whether a category may become a column of its own.
+    ``widens`` says whether a category may become a column of its own.
     """
 
     name: ClassVar[str]
@@ -23,15 +24,15 @@ class Encoding(Limited, ABC):
 
     @abstractmethod
     def column(self, column: Column) -> Column:
-        """A categorical column, its categories in the order of their codes, and how many indicators it has."""
+        """A categorical column with its categories in the order of their codes and its number of indicators."""
 
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
-        """Columns of both kinds."""
+        """All columns; numeric ones stay as they are."""
         return tuple(self.column(column) if column.is_categorical else column for column in columns)
 
     def encode(self, table: Table) -> Table:
-        """The table with its columns so encoded. Rows and random streams are those of ``table``, and so is its hash:
-        that of the encoded one is another."""
+        """The table with its columns encoded. Random streams must go on using the hash of ``table``; the hash of the
+        encoded table differs."""
         columns = self.columns(table.columns)
         if columns == table.columns:
             return table
@@ -45,7 +46,7 @@ class Encoding(Limited, ABC):
 
 @dataclass
 class OneHotEncoding(Encoding):
-    """An indicator a category."""
+    """One indicator for each category."""
 
     name: ClassVar[str] = "onehot"
 
@@ -55,7 +56,7 @@ class OneHotEncoding(Encoding):
 
 @dataclass
 class OneHotDropLast(Encoding):
-    """An indicator a category but the last, whose rows have zeros; a column of one category keeps it."""
+    """One indicator for each category but the last, whose rows have zeros. A single category keeps its indicator."""
 
     name: ClassVar[str] = "onehot_drop_last"
 
@@ -67,22 +68,20 @@ class OneHotDropLast(Encoding):
 class Ordinal(Encoding):
     """Codes 0, 1, 2 ..., imputed by the mode and then scaled as numbers are.
 
-    Args:
-        order: of the categories: as the source has ``declared`` them, which is the order in the header of an ARFF file
-            (where it has not, ``sorted``), or ``sorted``, numbers by size and other strings alphabetically.
+    The ``declared`` order is the order of the source, as in the header of an ARFF file. Without one, and with
+    ``sorted``, numbers are ordered by size and other strings alphabetically.
     """
 
     name: ClassVar[str] = "ordinal"
-    limits: ClassVar[dict[str, Limit]] = {"order": ("declared", "sorted")}
     widens: ClassVar[bool] = False
-    order: str = "declared"
+    order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
 
     def column(self, column: Column) -> Column:
         ordered = column.declared if self.order == "declared" else None
         return replace(column, categories=ordered or column.categories, indicators=0)
 
 
-def codes_in(column: Column, order: Sequence[str]) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def codes_in(column: Column, order: Sequence[str]) -> Floats:
     """The place in ``order`` of each of a column's categories, ``(n_categories,)``."""
     place = {category: float(position) for position, category in enumerate(order)}
     return np.array([place[category] for category in column.categories or ()])

@@ -7,19 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from .columns import Floats, Ints
 from .scaling import Scaling
 from .table import Table
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """What was fitted: x becomes (x - shift) * scale, after ``fill`` has taken the place of a missing value.
+    """Fitted vectors: ``fill`` replaces missing values, and then x becomes (x - shift) * scale.
 
-    **Shape.** Each is float64 ``(T, M)``, a row a trial. Codes of categorical columns keep their values, with a shift
-    of 0 and a scale of 1, unless their encoding takes them as numbers. ``is_shared`` tells whether all trials were
-    fitted on the whole table.
+    Codes of categorical columns have a shift of 0 and a scale of 1, unless their encoding uses them as numbers.
+
+    Attributes:
+        fill, shift, scale: float64 ``(T, M)``, one row for each trial.
+        is_shared: whether all trials were fitted on the whole table.
     """
 
     fill: Floats
@@ -28,40 +29,33 @@ class Preprocessing:
     is_shared: bool
 
     @classmethod
-    def fit(
-        cls,
-        table: Table,
-        rows: Sequence[NDArray[np.int64] | None],
-        scaling: Scaling,
-        impute: Sequence[NDArray[np.int64] | None] | None = None,
-    ) -> "Preprocessing":
-        """Fit scaling on ``rows``, one set of row numbers a trial, and imputation on ``impute``, by default the same;
-        a set that is None stands for all rows.
+    def fit(cls, table: Table, rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
+        """Fit imputation and scaling on ``rows``, the row numbers of each trial; None stands for all rows.
 
         Raises:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
-        fitted: dict[tuple[bytes | None, ...], tuple[Floats, Floats, Floats]] = {}
+        fitted: dict[bytes | None, tuple[Floats, Floats, Floats]] = {}
         stacked = []
-        for both in zip(rows if impute is None else impute, rows, strict=True):
-            key = tuple(None if selected is None else selected.tobytes() for selected in both)
+        for selected in rows:
+            key = None if selected is None else selected.tobytes()
             if key not in fitted:
-                seen, scaled = (table.values if selected is None else table.values[selected] for selected in both)
-                fitted[key] = _fit_one(table, seen, scaled, scaling)
+                values = table.values if selected is None else table.values[selected]
+                fitted[key] = _fit_one(table, values, scaling)
             stacked.append(fitted[key])
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
-        return cls(fill, shift, scale, is_shared=set(fitted) == {(None, None)})
+        return cls(fill, shift, scale, is_shared=set(fitted) == {None})
 
     def of(self, trial: int) -> "Preprocessing":
-        """That of the trial at position ``trial``, alone."""
+        """The vectors of the trial at position ``trial`` alone."""
         one = slice(trial, trial + 1)
         return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared)
 
     def check_range(self, table: Table, largest: float) -> None:
-        """Make sure that no imputed and scaled value exceeds the largest finite number of the networks' type.
+        """Refuse a table with imputed and scaled values above the largest finite number of the networks' type.
 
         Raises:
-            UsageError: some do; their columns are named.
+            UsageError: there are such values; their column is named.
         """
         if len(table.values) == 0:
             return
@@ -77,7 +71,7 @@ class Preprocessing:
 
 
 def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
-    """Name the first column that does not fit, if there is one; ``fits`` is ``(M,)``."""
+    """Refuse the first column that does not fit, if there is one; ``fits`` is ``(M,)``."""
     overflowing = np.flatnonzero(~fits)
     for m in overflowing[:1]:
         others = f" (and those of {len(overflowing) - 1} more)" if len(overflowing) > 1 else ""
@@ -88,18 +82,17 @@ def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
         )
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what overflows is refused, and named
-def _fit_one(table: Table, imputed: Floats, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
-    """Fill from the rows ``imputed``, shift and scale from ``values``, which are imputed with it."""
-    missing = np.isnan(imputed)
-    fill = np.zeros(values.shape[1])  # stays where the fitted rows hold no value at all: such a column says nothing
+@np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
+def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
+    """Fill, shift and scale of one trial, each ``(M,)``, from the rows ``values`` ``(n, M)``."""
+    missing = np.isnan(values)
+    fill = np.zeros(values.shape[1])  # a column without any value in these rows stays zero
     for m, column in enumerate(table.columns):
-        seen = imputed[~missing[:, m], m]
+        seen = values[~missing[:, m], m]
         if len(seen):
-            mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding may carry it out of a constant's range
+            mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding can move the mean of a constant
             fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
-    filled = np.where(np.isnan(values), fill, values)
-    shift, divisor = scaling.statistics(filled)
+    shift, divisor = scaling.statistics(np.where(missing, fill, values))
     _refuse_overflow(
         table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
     )

@@ -5,22 +5,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..limits import Limited
-
-Floats = NDArray[np.float64]
+from ..options.option import Options
+from .columns import Floats
 
 
 @dataclass
-class Scaling(Limited, ABC):
-    """A scaling scheme."""
+class Scaling(Options, ABC):
+    """A way of scaling."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
-        """Shift and divisor a column, each ``(M,)``, of imputed ``values`` ``(n, M)``. A divisor of 0 gives zeros."""
+        """Shift and divisor of each column, both ``(M,)``, from imputed ``values`` ``(n, M)``. A divisor of 0 makes the
+        column zero."""
 
 
 @dataclass
@@ -30,7 +29,7 @@ class ZScore(Scaling):
     name: ClassVar[str] = "zscore"
 
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
-        # Rounding gives a constant column a tiny deviation, so whether a column varies is read from its range.
+        # Rounding can give a constant column a tiny deviation; its range is exactly zero.
         return values.mean(axis=0), np.where(np.ptp(values, axis=0) == 0, 0.0, values.std(axis=0))
 
 

@@ -1,45 +1,52 @@
-"""Train, validation and test rows of a trial: the paper's (section 4, "Datasets"), and others that data may need.
+"""Train, validation and test rows of a trial: the paper's split (section 4, "Datasets"), and others that data may need.
 
-Validation and test rows always have a label. Rows without one are training rows wherever that parts no group and looks
-into no future.
+Validation and test rows always have a label. Rows without one are used for training, unless that separates a group or
+looks into the future.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from ..errors import UsageError
-from ..limits import Limited
+from ..options.option import Options, option
+from .columns import Coded, Floats, Ints, is_numeric
+from .reading.dates import as_dates
+from .reading.rules import text_of
 from .table import UNLABELLED, Table
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 VALIDATION_SHARE = 0.1
 TEST_SHARE = 0.2
 
 PARTS = ("train", "validation", "test")
-"""What a column that says the split may hold, in the order of their numbers in ``Table.split_by``."""
+"""The parts, in the order of their numbers in ``Table.split_by``."""
 TRAIN, VALIDATION, TEST = range(len(PARTS))
+
+PART_NAMES = {
+    **dict.fromkeys(("train", "training"), TRAIN),
+    **dict.fromkeys(("validation", "valid", "val", "dev"), VALIDATION),
+    **dict.fromkeys(("test", "testing", "holdout"), TEST),
+}
+"""What a column may call the part of a row, in lower case."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one trial, int64, no row twice; a random split without unlabelled rows has every row."""
+    """Row numbers of one trial, int64, each row at most once. A random split of labelled rows has every row."""
 
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Ints
+    validation: Ints
+    test: Ints
 
 
 @dataclass
-class Splitting(Limited, ABC):
-    """A rule that parts the rows of a table.
+class Splitting(Options, ABC):
+    """A rule that splits the rows of a table.
 
-    ``is_ragged`` says whether the sizes of the parts differ from trial to trial, so that trials cannot be stacked.
+    ``is_ragged`` says whether the sizes of the parts differ between trials, so that trials cannot be stacked.
     """
 
     name: ClassVar[str]
@@ -50,24 +57,24 @@ class Splitting(Limited, ABC):
         """The split of one trial.
 
         Raises:
-            UsageError: the table cannot be split so.
+            UsageError: the table cannot be split in this way.
         """
 
     def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> Split:
-        """The split of the trial of this number, where it says more than its stream of random numbers does."""
+        """The split of a trial, for splits that depend on its number and not only on its stream of random numbers."""
         return self.split(table, random)
 
     def check(self, table: Table, n_trials: int) -> None:
         """Refuse more trials than there are splits.
 
         Raises:
-            UsageError: there are fewer.
+            UsageError: there are fewer splits.
         """
 
 
 @dataclass
 class Random(Splitting):
-    """Every trial cuts a permutation of the labelled rows of its own; not stratified (the paper's)."""
+    """Every trial cuts its own permutation of the labelled rows; not stratified (the paper's split)."""
 
     name: ClassVar[str] = "random"
 
@@ -78,8 +85,8 @@ class Random(Splitting):
 
 @dataclass
 class Stratified(Splitting):
-    """As random, in each class by itself, so that every part has a class in its share. Classes with fewer rows than
-    validation and test need send them to training first."""
+    """As random, but each class by itself, so that every part has every class in its proportion. Rows of a class too
+    small for all parts go to training first."""
 
     name: ClassVar[str] = "stratified"
 
@@ -96,13 +103,13 @@ class Stratified(Splitting):
 
 @dataclass
 class Group(Splitting):
-    """Rows with the same value in a column stay together: every trial cuts a permutation of the groups of its own, as
-    close to 70/10/20 of the labelled rows as groups allow. Rows without a value are groups of their own. Unlabelled
-    rows of validation and test groups are not used."""
+    """Rows with the same value in a column stay together: every trial cuts its own permutation of the groups, as close
+    to 70/10/20 of the labelled rows as the groups allow. A row without a value is a group by itself. Unlabelled rows of
+    validation and test groups are not used."""
 
     name: ClassVar[str] = "group"
     is_ragged: ClassVar[bool] = True
-    column: str | None = None
+    column: str | None = option(None, "rows with the same value here stay together")
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         values = _split_by(table)
@@ -123,11 +130,12 @@ class Group(Splitting):
 
 @dataclass
 class Time(Splitting):
-    """The first 70 % of the labelled rows by a column train, the next 10 % validate, the last 20 % test, in every
-    trial. Unlabelled rows later than the last training row are not used; those without a time are."""
+    """In every trial the first 70 % of the labelled rows by a column are for training, the next 10 % for validation and
+    the last 20 % for testing. Rows of one time stay in one part. Unlabelled rows later than the last training row are
+    not used; those without a time are."""
 
     name: ClassVar[str] = "time"
-    column: str | None = None
+    column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         times = _split_by(table)
@@ -139,16 +147,20 @@ class Time(Splitting):
         ordered = labelled[np.argsort(times[labelled], kind="stable")]
         n_validation, n_test = round(VALIDATION_SHARE * len(ordered)), round(TEST_SHARE * len(ordered))
         n_train = len(ordered) - n_validation - n_test
-        train, validation, test = np.split(ordered, [n_train, n_train + n_validation])
-        known = unlabelled[~(times[unlabelled] > times[train[-1]])]
+        ends = np.append(np.flatnonzero(np.diff(times[ordered])) + 1, len(ordered))  # of the rows of each time
+        first = ends[np.abs(ends - n_train).argmin()]
+        later = ends[ends > first]
+        second = later[np.abs(later - n_train - n_validation).argmin()] if len(later) else first
+        train, validation, test = np.split(ordered, [first, second])
+        known = unlabelled[~(times[unlabelled] > times[train].max(initial=-np.inf))]
         split = Split(np.concatenate([train, known]), validation, test)
         return _finished(split, table, random, "split=time needs more rows with a label")
 
 
 @dataclass
 class Given(Splitting):
-    """The data say of each row whether it is for train, validation or test, in every trial; rows without a label train
-    unless they say otherwise, and then they are not used."""
+    """The data say of each row whether it is for training, validation or testing, in every trial. Rows without a label
+    are for training, or are not used if the data assign them to another part."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
@@ -157,25 +169,34 @@ class Given(Splitting):
 
 @dataclass
 class Column(Given):
-    """A column says it."""
+    """A column says train, validation or test."""
 
     name: ClassVar[str] = "column"
-    column: str | None = None
+    column: str | None = option(None, "says train, validation or test")
 
 
 @dataclass
 class Files(Given):
-    """Validation and test rows are those of two files of one's own, training rows those of ``dataset.path``."""
+    """Validation and test rows are in files of their own, training rows in ``dataset.path``. Without a file of
+    validation rows, a tenth of the labelled rows of ``dataset.path`` validates, another tenth in every trial."""
 
     name: ClassVar[str] = "files"
-    validation: str | None = None
-    test: str | None = None
+    validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
+    test: str | None = option(None, "file of the test rows")
+
+    def split(self, table: Table, random: np.random.Generator) -> Split:
+        if self.validation or (_split_by(table) == VALIDATION).any():
+            return super().split(table, random)
+        part = _split_by(table).copy()
+        labelled = np.flatnonzero((part == TRAIN) & (table.labels != UNLABELLED))
+        part[random.permutation(labelled)[: max(1, round(VALIDATION_SHARE * len(labelled)))]] = VALIDATION
+        return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
 
 
 @dataclass
 class Task(Splitting):
-    """The splits of an OpenML task, one a trial, fold after fold and repetition after repetition: its test rows are
-    tested on, and of its training rows as many validate as are a tenth of both, drawn anew in every trial."""
+    """The splits of an OpenML task, one for each trial, fold after fold and repetition after repetition. Its test rows
+    are used for testing. A tenth of all its rows, drawn from its training rows in every trial, is for validation."""
 
     name: ClassVar[str] = "task"
     is_ragged: ClassVar[bool] = True
@@ -194,7 +215,9 @@ class Task(Splitting):
     def check(self, table: Table, n_trials: int) -> None:
         n_splits = _split_by(table).shape[1]
         if n_trials > n_splits:
-            raise UsageError(f"{table.source} has {n_splits} splits, a trial each; ask for trials={n_splits} at most.")
+            raise UsageError(
+                f"{table.source} has {n_splits} splits, one for each trial; ask for trials={n_splits} at most."
+            )
 
 
 def split_rows(n_rows: int, random: np.random.Generator) -> Split:
@@ -212,12 +235,12 @@ def _by_label(table: Table) -> tuple[Ints, Ints]:
 
 
 def _of_rows(rows: Ints, split: Split, unlabelled: Ints) -> Split:
-    """A split of positions in ``rows`` as one of rows, of which those without a label train."""
+    """A split of positions in ``rows`` as a split of the rows themselves, with the unlabelled rows for training."""
     return Split(np.concatenate([rows[split.train], unlabelled]), rows[split.validation], rows[split.test])
 
 
 def _of_parts(part: Ints | Floats, table: Table) -> Split:
-    """Rows by the number of their part, without the unlabelled ones of validation and test."""
+    """Rows by the number of their part, without unlabelled rows in validation and test."""
     is_labelled = table.labels != UNLABELLED
     rows = (np.flatnonzero((part == number) & (is_labelled | (number == 0))) for number in range(len(PARTS)))
     return Split(*rows)
@@ -234,8 +257,57 @@ def _split_by(table: Table) -> Floats:
 
 
 def _finished(split: Split, table: Table, random: np.random.Generator, needed: str) -> Split:
-    """A split with a labelled row in every part, each in random order: batches must not go by class, group or time."""
+    """The split with every part in random order, so that batches do not follow class, group or time.
+
+    Raises:
+        UsageError: a part has no row with a label.
+    """
     for part in PARTS:
         if (table.labels[getattr(split, part)] == UNLABELLED).all():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
     return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
+
+
+def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
+    """For each row the number of its group, its time or its part, ``(n,)``; NaN where the column has no value.
+
+    Raises:
+        UsageError: the column does not hold what the split ``kind`` goes by.
+    """
+    if kind == "group":
+        coded = Coded.of(column)
+        return coded.spread(np.arange(len(coded.distinct), dtype=np.float64))
+    if kind == "column":
+        parts = column.astype("object").map(
+            lambda value: PART_NAMES.get(str(value).strip().lower(), -1), na_action="ignore"
+        )
+        unknown = column[parts == -1]
+        if len(unknown):
+            raise UsageError(
+                f"column {column.name!r} of {source} says {unknown.iloc[0]!r} of a row, and split=column knows train, "
+                "validation and test; write one of these there."
+            )
+        return parts.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _times(column, source)
+
+
+def _times(column: "pd.Series[Any]", source: str) -> Floats:
+    if is_numeric(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _seconds(column)
+    text, _ = text_of(Coded.of(column), column.name)
+    found = as_dates(text.distinct)
+    if found is None:
+        raise UsageError(
+            f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one "
+            "format; write dates as 2024-12-31."
+        )
+    return text.spread(_seconds(found[0]))
+
+
+def _seconds(times: "pd.Series[Any]") -> Floats:
+    """Seconds since 1970, ``(n,)``."""
+    if times.dt.tz is not None:
+        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
+    return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta(seconds=1), dtype=np.float64)

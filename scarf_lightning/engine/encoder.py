@@ -1,20 +1,25 @@
-"""The encoder f of a stack, with its input layer."""
+"""f, g and h of a stack: each trial's is built from its own random stream, then all are lifted into one module."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
 
-from ..networks import Columns, OneHot
-from .lifting import lift
+from ..networks import Columns, Initialisation, Network, OneHot, ReLUNetwork
+from ..options.settings import NetworkSettings
+from ..pretexts import Pretext
+from ..randomness import Purpose, Streams
+from .lifting import lift, load_state, part_of
 
 
 class Encoder(nn.Module):
     """f of T trials: the one-hot input layer, and a network on encoded rows.
 
     **Shape.** Raw features ``(T, N, M)`` to embeddings ``(T, N, E)``; ``width`` is E. ``body`` takes encoded features
-    ``(T, N, D)``, for views that are made after the encoding. ``missing``, where asked for, is a learnable value of
-    each encoded column, ``(T, 1, D)``, that starts at 0.
+    ``(T, N, D)``, for views that are made after the encoding. ``missing``, if any, is a learnable value of each encoded
+    column, ``(T, 1, D)``, that starts at 0.
     """
 
     def __init__(
@@ -33,7 +38,7 @@ class Encoder(nn.Module):
         return out
 
     def freeze(self) -> None:
-        """Learn no more. In training, too, `FinetuneModule` keeps a frozen encoder as it is in evaluation."""
+        """Stop learning. `FinetuneModule` also keeps a frozen encoder in evaluation mode while it trains."""
         self.is_frozen = True
         self.requires_grad_(False)
 
@@ -55,3 +60,87 @@ class Classifier(nn.Module):
         """Encoded features ``(T, N, D)`` to logits ``(T, N, C)``."""
         logits: Tensor = self.head(self.encoder.body(encoded))
         return logits
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Makes the networks of trials on a table.
+
+    Args:
+        columns: of the table.
+        n_classes: the number of outputs of h.
+        streams: of random numbers.
+        network: f.
+        settings: of g and h, and of the initialisation of linear layers.
+        look: gives the encoded training rows ``(n, D)`` of the trial at a position, for networks that look at them.
+    """
+
+    columns: Columns
+    n_classes: int
+    streams: Streams
+    network: Network
+    settings: NetworkSettings
+    look: Callable[[int], Tensor]
+
+    def encoder(
+        self,
+        trials: Sequence[int],
+        pretrained: Mapping[str, Tensor] | None = None,
+        *,
+        fit: int = 0,
+        dropout: float | None = None,
+        learns_missing_values: bool = False,
+    ) -> Encoder:
+        """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
+        build = partial(self.network.build, self.columns, dropout)
+        built = self._build(trials, Purpose.ENCODER, fit, build, initialise=not self.network.starts_as_built)
+        if type(self.network).prepare is not Network.prepare and pretrained is None:
+            for position, module in enumerate(built):
+                self.network.prepare(module, self.look(position))
+        encoder = Encoder(self.columns, built, self.width, learns_missing_values=learns_missing_values)
+        if pretrained is not None:
+            load_state(encoder.body, part_of(pretrained, "body"))
+        return encoder
+
+    def head(self, trials: Sequence[int], *, fit: int = 0, dropout: float | None = None) -> nn.Module:
+        """h, with one output for each class."""
+        return lift(self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout)))
+
+    def plain_head(self, dropout: float | None = None) -> ReLUNetwork:
+        """h of one trial."""
+        layers = self.settings.head
+        return ReLUNetwork([self.width, *[layers.width] * (layers.depth - 1), self.n_classes], dropout=dropout)
+
+    def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
+        """g, as the pretext builds it."""
+        build = partial(pretext.head, self.width, self.columns, self.settings.pretrain_head)
+        return lift(self._build(trials, Purpose.PRETRAIN_HEAD, 0, build))
+
+    @cached_property
+    def width(self) -> int:
+        """E, the width of an embedding."""
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            alone = self.network.build(self.columns, None).eval()
+            return int(alone(torch.zeros(2, self.columns.n_encoded)).shape[-1])
+
+    def _build(
+        self,
+        trials: Sequence[int],
+        purpose: Purpose,
+        fit: int,
+        build: Callable[[], nn.Module],
+        *,
+        initialise: bool = True,
+    ) -> list[nn.Module]:
+        """A module for each trial, whose constructor and linear layers draw from the trial's stream."""
+        initialisation = Initialisation(self.settings.weight_init)
+        built = []
+        for trial in trials:
+            seed = self.streams.seed_of(trial, purpose, fit)
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed)
+                module = build()
+            if initialise:
+                initialisation.apply(module, torch.Generator().manual_seed(seed))
+            built.append(module)
+        return built

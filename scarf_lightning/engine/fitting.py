@@ -1,8 +1,8 @@
-"""One fit of a stack: Lightning's trainer, early stopping of each trial, and what came of it."""
+"""One fit of a stack: Lightning's trainer with early stopping of each trial, and its result."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.datamodule import StackDataModule
-from ..metrics import Metric, metric_named
-from ..settings import FinetuneSettings, FitSettings
-from .base import StackModule
+from ..metrics import Metric
+from ..options.settings import FitSettings
 from .early_stopping import TrialStopping
 from .hardware import Hardware
 from .lifting import load_state, part_of
+from .modules import StackModule
 
 Watch = Callable[[str, TrialStopping, int], list[pl.Callback]]
 """Given a phase's name, its early stopping and its largest number of epochs: callbacks that show its progress."""
@@ -29,13 +29,16 @@ def unwatched(*_: object) -> list[pl.Callback]:
     return []
 
 
+OF_EACH_TRIAL = ("epochs", "steps", "best_epochs", "seconds", "diverged")
+
+
 @dataclass(frozen=True)
 class Fit:
-    """What came of one fit of T trials.
+    """The result of one fit of T trials.
 
     **Shape.** ``weights`` holds the kept parameters and buffers by name, ``(T, ...)`` each; ``epochs``, ``steps`` of
     the optimiser, ``best_epochs``, ``seconds`` and ``diverged`` (whether a loss was not finite) are ``(T,)``;
-    ``curves`` has a record an epoch and trial.
+    ``curves`` has a record for each epoch and trial.
     """
 
     weights: Mapping[str, Tensor]
@@ -49,28 +52,15 @@ class Fit:
     @classmethod
     def join(cls, fits: Sequence["Fit"]) -> "Fit":
         """The fits of several stacks as one."""
-        return cls(
-            {name: torch.cat([fit.weights[name] for fit in fits]) for name in fits[0].weights},
-            np.concatenate([fit.epochs for fit in fits]),
-            np.concatenate([fit.steps for fit in fits]),
-            np.concatenate([fit.best_epochs for fit in fits]),
-            np.concatenate([fit.seconds for fit in fits]),
-            [record for fit in fits for record in fit.curves],
-            np.concatenate([fit.diverged for fit in fits]),
-        )
+        weights = {name: torch.cat([fit.weights[name] for fit in fits]) for name in fits[0].weights}
+        arrays = {name: np.concatenate([getattr(fit, name) for fit in fits]) for name in OF_EACH_TRIAL}
+        return cls(weights, curves=[record for fit in fits for record in fit.curves], **arrays)
 
     def of(self, positions: Sequence[int]) -> "Fit":
-        """That of the trials at these positions, but for the curves, which name their trial."""
+        """The fit of the trials at these positions. The curves stay whole: each record names its trial."""
         chosen = list(positions)
-        return Fit(
-            {name: weight[chosen] for name, weight in self.weights.items()},
-            self.epochs[chosen],
-            self.steps[chosen],
-            self.best_epochs[chosen],
-            self.seconds[chosen],
-            self.curves,
-            self.diverged[chosen],
-        )
+        weights = {name: weight[chosen] for name, weight in self.weights.items()}
+        return replace(self, weights=weights, **{name: getattr(self, name)[chosen] for name in OF_EACH_TRIAL})
 
     def part(self, prefix: str) -> dict[str, Tensor]:
         """The weights of one part of the module, such as ``encoder``, without the part's name."""
@@ -86,15 +76,20 @@ def fit(
     trials: tuple[int, ...],
     hardware: Hardware,
     watch: Watch,
+    metric: Metric | None = None,
 ) -> Fit:
-    """Train the module until every trial has stopped; it ends with the kept weights of all of them."""
+    """Train the module until every trial has stopped; it ends with the kept weights of all trials.
+
+    ``metric`` is watched in place of the settings' monitor.
+    """
     steps_per_epoch = datamodule.steps_per_epoch
     min_epochs = math.ceil(settings.min_steps / steps_per_epoch)
-    stopping = TrialStopping(trials, settings, metric=watched_metric(settings), min_epochs=min_epochs)
+    stopping = TrialStopping(trials, settings, metric=metric, min_epochs=min_epochs)
     max_epochs = max(settings.max_epochs, min_epochs)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
+        # Lightning's own double precision would convert every batch; 32-true leaves number types alone.
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=max_epochs,
         check_val_every_n_epoch=settings.validate_every,
@@ -107,7 +102,6 @@ def fit(
         plugins=[LightningEnvironment()],  # in a Slurm job Lightning would count its tasks and requeue it
         inference_mode=False,  # weights kept from an inference tensor could not be trained further
     )
-    # Lightning's own double precision would rebuild every batch; 32-true leaves number types alone.
     with hardware.multiplying():
         trainer.fit(module.to(hardware.dtype), datamodule=datamodule)
     load_state(module, stopping.weights)
@@ -121,9 +115,3 @@ def fit(
         stopping.curves,
         stopping.diverged,
     )
-
-
-def watched_metric(settings: FitSettings) -> Metric | None:
-    """The metric that early stopping watches, where it is not the ``monitor``."""
-    name = settings.metric if isinstance(settings, FinetuneSettings) else None
-    return None if name is None else metric_named(name)

@@ -1,69 +1,95 @@
-"""The one place where the trial axis is added: T plain modules become one that trains them all."""
+"""The one place where the trial axis is added: T plain modules become one that trains them all.
 
-from collections.abc import Callable, Mapping, Sequence
+Each trial computes what its network computes alone, bit for bit where the processor's products are exact.
+"""
+
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, TypeVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from ..networks import Dropout
 from ..randomness import StackedGenerator
-from .layer_norm import VmappedLayerNorm
-from .linear import StackedLinear, VmappedLinear
 
 Weight = TypeVar("Weight")
 ON_LAST_AXIS = (
-    nn.Linear,
-    nn.ReLU,
-    nn.GELU,
-    nn.SiLU,
-    nn.ELU,
-    nn.LeakyReLU,
-    nn.Tanh,
-    nn.Sigmoid,
-    nn.Softplus,
-    nn.Identity,
-)
-"""Layers that treat all axes but the last alike, so that a trial axis before the rows is one more of these."""
+    nn.Linear, nn.ReLU, nn.GELU, nn.SiLU, nn.ELU, nn.LeakyReLU, nn.Tanh, nn.Sigmoid, nn.Softplus, nn.Identity,
+)  # fmt: skip
+"""Layers that treat all axes but the last alike, so they take a trial axis in front of the rows as it is."""
 
 
 def lift(networks: Sequence[nn.Module]) -> nn.Module:
     """One module of T networks that were built alike.
 
-    Its parameters and buffers carry a leading trial axis; it takes ``(T, N, ...)`` where each network takes
-    ``(N, ...)``. Each trial computes what its network computes alone.
+    Its parameters and buffers carry a leading trial axis. It takes ``(T, N, ...)`` where each network takes
+    ``(N, ...)``.
     """
     return _on_last_axis(networks) if acts_on_last_axis(networks[0]) else Vmapped(networks)
 
 
 def acts_on_last_axis(network: nn.Module) -> bool:
-    """Whether all of a module's layers act on the last axis alone, by their kind or by their own word."""
+    """Whether all layers of a module act on the last axis alone, by their type or by their ``acts_on_last_axis``."""
     kind = type(network)
     known = kind in ON_LAST_AXIS or kind in (nn.Sequential, nn.ModuleList) or getattr(kind, "acts_on_last_axis", False)
     return known and all(acts_on_last_axis(child) for child in network.children())
 
 
-def per_trial(function: Callable[..., Any], *stacked: Any) -> Any:
-    """What a function of one trial's tensors gives for each trial, with a leading trial axis; None stays None."""
-    given = [position for position, value in enumerate(stacked) if value is not None]
+def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
+    """The first network with its linear layers replaced by stacked ones."""
+    if type(networks[0]) is nn.Linear:
+        return StackedLinear(networks)  # type: ignore[arg-type]
+    lifted = deepcopy(networks[0])
+    for name, _ in networks[0].named_children():
+        setattr(lifted, name, _on_last_axis([getattr(network, name) for network in networks]))
+    return lifted
 
-    def of_one(*values: Any) -> Any:
-        arguments: list[Any] = [None] * len(stacked)
-        for position, value in zip(given, values, strict=True):
-            arguments[position] = value
-        return function(*arguments)
 
-    return torch.vmap(of_one)(*(stacked[position] for position in given))
+class StackedLinear(nn.Module):
+    """One linear layer for each trial: y_t = x_t W_t + b_t.
+
+    **Shape.** Weight ``(T, n_in, n_out)``, bias ``(T, 1, n_out)``; input ``(T, N, n_in)``, output ``(T, N, n_out)``.
+    One batched product that includes the bias is a tenth faster than `torch.vmap`, which adds the bias separately.
+    """
+
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+        super().__init__()
+        bias = [
+            layer.bias if layer.bias is not None else layer.weight.new_zeros(layer.out_features) for layer in layers
+        ]
+        self.weight = nn.Parameter(torch.stack([layer.weight.detach().T for layer in layers]))
+        self.bias = nn.Parameter(torch.stack([each.detach() for each in bias]).unsqueeze(1))
+        self.bias.requires_grad_(layers[0].bias is not None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        bias: Tensor = self.bias
+        x, weight = _without_ones(x, self.weight)
+        if bias.shape[-1] == 1:
+            return torch.baddbmm(F.pad(bias, (0, 1)), x, weight)[..., :1]
+        return torch.baddbmm(bias, x, weight)
+
+
+def _without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Pad factors of width one with zeros to width two.
+
+    A product with a dimension of one takes another path, on which the size of the stack shows in the last bit.
+    """
+    if weight.shape[-2] == 1:
+        x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
+    if weight.shape[-1] == 1:
+        weight = F.pad(weight, (0, 1))
+    return x, weight
 
 
 class Vmapped(nn.Module):
     """T networks of any kind, by `torch.vmap`.
 
     Args:
-        networks: built alike; they may draw random numbers by `Dropout` only. Batch normalisation is by `BatchNorm`:
-            the built-in one trains too, but rounds by how many trials there are.
+        networks: built alike. They may draw random numbers by `Dropout` only. Batch normalisation should be
+            `BatchNorm`: the built-in layer works, but rounds by how many trials there are.
     """
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
@@ -75,52 +101,104 @@ class Vmapped(nn.Module):
                 setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
             for name, _ in list(stacked.named_buffers(recurse=False)):
                 setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
-        _replace_layers(self.network)
+        for part in list(self.network.modules()):
+            for name, child in part.named_children():
+                if type(child) is nn.Linear:
+                    setattr(part, name, VmappedLinear(child))
+                elif type(child) is nn.LayerNorm:
+                    setattr(part, name, VmappedLayerNorm(child))
 
     def forward(self, x: Tensor) -> Any:
         state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
         return torch.vmap(lambda state, x: functional_call(self.network, state, (x,)))(state, x)
 
 
-def _replace_layers(network: nn.Module) -> None:
-    """Put the layers that have a way of their own through `torch.vmap` in their places."""
-    for part in list(network.modules()):
-        for name, child in part.named_children():
-            if type(child) is nn.Linear:
-                setattr(part, name, VmappedLinear(child))
-            elif type(child) is nn.LayerNorm:
-                setattr(part, name, VmappedLayerNorm(child))
+class VmappedLinear(nn.Linear):
+    """The linear layer of one trial under `torch.vmap`, with the parameters of the `torch.nn.Linear` that it replaces.
+
+    **Shape.** Input ``(..., n_in)``, output ``(..., n_out)``. All axes but the last become the rows of one product:
+    `torch.vmap` would repeat the weights for every element of the first axis, and round differently than for one trial.
+    """
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        n_out = self.out_features
+        rows, weight = _without_ones(x.flatten(0, -2), self.weight.T)
+        out = (rows @ weight)[..., :n_out]
+        if self.bias is not None:
+            out = out + self.bias
+        return out.reshape(*x.shape[:-1], n_out)
 
 
-def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
-    """The first network with its linear layers replaced by those of all of them."""
-    if type(networks[0]) is nn.Linear:
-        return StackedLinear(networks)  # type: ignore[arg-type]
-    lifted = deepcopy(networks[0])
-    for name, _ in networks[0].named_children():
-        setattr(lifted, name, _on_last_axis([getattr(network, name) for network in networks]))
-    return lifted
+class VmappedLayerNorm(nn.LayerNorm):
+    """The normalisation of one trial under `torch.vmap`, with the parameters of the `torch.nn.LayerNorm` given.
+
+    `torch.vmap` itself would scale and shift in separate passes over all trials, and sum their gradients in two more: a
+    tenth of the step of a transformer.
+    """
+
+    def __init__(self, layer: nn.LayerNorm) -> None:
+        super().__init__(layer.normalized_shape, layer.eps, elementwise_affine=False)
+        self.weight, self.bias = layer.weight, layer.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = _TrialByTrial.apply(x, self.weight, self.bias, self.normalized_shape, self.eps)  # type: ignore[no-untyped-call]
+        return out
+
+
+class _TrialByTrial(torch.autograd.Function):
+    """`torch.nn.functional.layer_norm`, whose vmap rule calls it once for each trial.
+
+    It needs no backward: the rule removes the trial axis before autograd records the differentiable calls inside.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], eps: float) -> Tensor:
+        return F.layer_norm(x, shape, weight, bias, eps)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        return
+
+    @staticmethod
+    def vmap(
+        info: Any,
+        in_dims: tuple[int | None, ...],
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        shape: tuple[int, ...],
+        eps: float,
+    ) -> tuple[Tensor, int]:
+        def trials(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
+            return (tensor,) * info.batch_size if tensor is None or dim is None else tensor.unbind(dim)
+
+        each = zip(*map(trials, (x, weight, bias), in_dims[:3]), strict=True)
+        return torch.stack([F.layer_norm(rows, shape, w, b, eps) for rows, w, b in each if rows is not None]), 0
 
 
 def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
-    """Each trial's network by itself: ``networks`` are built as those that were lifted, and take the weights over."""
+    """Each trial's network by itself: copies the weights into ``networks``, built like those that were lifted."""
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
             network.load_state_dict({name: weight[trial] for name, weight in lifted.network.state_dict().items()})
         else:
-            _take_over(network, lifted, trial)
+            _copy_weights(network, lifted, trial)
     return list(networks)
 
 
 @torch.no_grad()
-def _take_over(network: nn.Module, lifted: nn.Module, trial: int) -> None:
+def _copy_weights(network: nn.Module, lifted: nn.Module, trial: int) -> None:
     if isinstance(network, nn.Linear):
         assert isinstance(lifted, StackedLinear)
         network.weight.data = lifted.weight[trial].T.clone()
         if network.bias is not None:
             network.bias.data = lifted.bias[trial, 0].clone()
     for name, child in network.named_children():
-        _take_over(child, getattr(lifted, name), trial)
+        _copy_weights(child, getattr(lifted, name), trial)
 
 
 def give_streams(module: nn.Module, random: StackedGenerator) -> None:
@@ -136,7 +214,7 @@ def state(module: nn.Module) -> dict[str, Tensor]:
 
 
 def load_state(module: nn.Module, weights: dict[str, Tensor]) -> None:
-    """Give a lifted module copies of these, whatever the trials its own are of."""
+    """Give a lifted module copies of these weights, even if it has another number of trials."""
     for name, tensor in state(module).items():
         tensor.data = weights[name].clone()
 

@@ -1,26 +1,109 @@
-"""A pretext task at work: views of a batch, f and g, and the loss on what comes out."""
+"""A pretext task in training: views of a batch, f and g, the loss, and the static validation set."""
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..pretexts import Pretext
-from ..randomness import StackedGenerator
+from ..corruption import Corruption, Selection
+from ..data.device_table import TrainingRows
+from ..networks import Columns
+from ..pretexts import Pretext, Views
+from ..randomness import Roster, StackedGenerator
 from .encoder import Encoder
-from .lifting import per_trial
-from .rows import BatchRows, CorruptionSource
-from .static_views import StaticViews
+
+MEAN_CHUNK = 1024
+"""Training rows that are encoded at once for their mean."""
+MOST_BYTES = 2**28
+"""Memory for the validation views of a stack; a wide table of a thousand rows would need several times as much."""
+
+
+class CorruptionSource:
+    """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front.
+
+    Args:
+        encoder: f, whose input layer encodes and whose missing values a view may take.
+        rows: the training rows of each trial.
+        roster: the trials still here.
+    """
+
+    def __init__(self, encoder: Encoder, rows: TrainingRows, roster: Roster) -> None:
+        self._encoder, self._rows, self._roster = encoder, rows, roster
+        self._mean: Tensor | None = None
+
+    @property
+    def columns(self) -> Columns:
+        """The encoded columns."""
+        return self._encoder.columns
+
+    @property
+    def n_rows(self) -> int:
+        return len(self._rows)
+
+    def cells(self, positions: Tensor) -> Tensor:
+        return self._rows.cells(positions)
+
+    def rows(self, positions: Tensor) -> Tensor:
+        return self._rows.rows(positions)
+
+    def encoded_rows(self, positions: Tensor) -> Tensor:
+        return self.encode(self._rows.rows(positions))
+
+    def mean(self) -> Tensor:
+        if self._mean is None:
+            chunks = [self.encode(chunk) for chunk in self._rows.chunks(MEAN_CHUNK)]
+            total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
+            self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
+        return self._roster.of(self._mean)
+
+    def missing_values(self) -> Tensor:
+        assert self._encoder.missing is not None
+        return self._encoder.missing
+
+    def encode(self, raw: Tensor) -> Tensor:
+        """Raw features ``(T, N, M)`` to encoded ones ``(T, N, D)``."""
+        encoded: Tensor = self._encoder.one_hot(raw)
+        return encoded
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """A mini-batch of each trial: the `Rows` that pretexts and methods see.
+
+    **Shape.** ``raw`` is ``(T, N, M)``, ``encoded`` ``(T, N, D)``.
+    """
+
+    raw: Tensor
+    encoded: Tensor
+    source: CorruptionSource
+    random: StackedGenerator
+
+    @property
+    def columns(self) -> Columns:
+        return self.source.columns
+
+    @classmethod
+    def of(cls, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> "BatchRows":
+        return cls(raw, source.encode(raw), source, random)
+
+    def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
+        """A view of the rows, encoded, ``(T, N, D)``, and the mask of the selected features."""
+        if corruption.space == "encoded":
+            return corruption(self.encoded, self.source, self.random, selection)
+        view, mask = corruption(self.raw, self.source, self.random, selection)
+        return self.source.encode(view), mask
 
 
 class PretextTask:
-    """Computes the loss of a pretext for the trials of a stack. It owns no parameter: f and g are its module's.
+    """Computes the loss of a pretext for the trials of a stack. It owns no parameters: f and g belong to the module.
 
     Args:
-        pretext: what is learned.
+        pretext: the task.
         encoder: f.
         head: g.
-        source: what corruption draws from.
+        source: the rows that a corruption draws from.
         random: stream of the training views.
     """
 
@@ -33,24 +116,24 @@ class PretextTask:
     def losses(self, raw: Tensor) -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
         views = self._pretext.make_views(BatchRows.of(raw, self._source, self._random))
-        # One pass over all of them costs less than one each.
+        # One pass of all inputs together costs less than a pass for each.
         outputs = self._embed(torch.cat(views.inputs, dim=1), len(views.inputs))
-        losses: Tensor = per_trial(self._pretext.compute_loss, outputs, views.targets)
-        return losses
+        return self._pretext.compute_loss(outputs, views.targets)
 
-    def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> StaticViews:
+    def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
         rows = BatchRows.of(raw, self._source, random)
         return StaticViews.of_passes([self._pretext.make_views(rows) for _ in range(n_passes)])
 
-    def validation(self, views: StaticViews, *, error: bool) -> dict[str, Tensor]:
-        """Loss, and ``error`` where asked for, of mini-batches of which each is judged by itself; means, ``(T,)``."""
+    def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
+        """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
         each_input = [self._embed(x, n) * (n_passes // n) for x, n in zip(views.inputs, views.parts, strict=True)]
         outputs = list(zip(*each_input, strict=True))
         measures = {"loss": self._pretext.compute_loss} | ({"error": self._pretext.compute_error} if error else {})
+        # Passes are stacked last, so that the number of trials does not decide the order of the sum.
         return {
-            name: _mean([per_trial(measure, out, targets) for out, targets in zip(outputs, views.targets, strict=True)])
+            name: torch.stack([measure(*each) for each in zip(outputs, views.targets, strict=True)], dim=-1).mean(-1)
             for name, measure in measures.items()
         }
 
@@ -60,13 +143,91 @@ class PretextTask:
         return not self._pretext.learns_missing_values
 
     def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
-        """What f and g make of each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
+        """The outputs of g for each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
         out = self._head(self._encoder.body(x))
         if isinstance(out, tuple):
             return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
         return tuple(out.chunk(n, dim=1))
 
 
-def _mean(values: list[Tensor]) -> Tensor:
-    """Mean of values ``(T,)``. Trials are made rows, so that their number does not decide the order of the sum."""
-    return torch.stack(values, dim=-1).mean(dim=-1)
+@dataclass(frozen=True)
+class StaticViews:
+    """P mini-batches made of the same rows.
+
+    **Shape.** ``inputs`` has a tensor for each input of the pretext. It holds all mini-batches one after the other,
+    ``(T, P * N, D)``, or ``(T, N, D)`` if they share it, as they do clean rows; ``parts`` says which, P or 1.
+    ``targets`` are those of each mini-batch.
+    """
+
+    inputs: tuple[Tensor, ...]
+    parts: tuple[int, ...]
+    targets: tuple[tuple[Tensor, ...], ...]
+
+    @classmethod
+    def of_passes(cls, passes: list[Views]) -> "StaticViews":
+        each_input = list(zip(*(views.inputs for views in passes), strict=True))
+        distinct = [of_all[:1] if all(each is of_all[0] for each in of_all) else of_all for of_all in each_input]
+        inputs = tuple(of_all[0] if len(of_all) == 1 else torch.cat(of_all, dim=1) for of_all in distinct)
+        return cls(inputs, tuple(map(len, distinct)), tuple(views.targets for views in passes))
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(tensor.nbytes for tensor in {id(tensor): tensor for tensor in self._tensors()}.values())
+
+    def of(self, staying: Tensor) -> "StaticViews":
+        """The views of the trials at these positions. A tensor that occurs several times stays shared."""
+        kept: dict[int, Tensor] = {}
+        for tensor in self._tensors():
+            if id(tensor) not in kept:
+                kept[id(tensor)] = tensor[staying]
+        inputs = tuple(kept[id(tensor)] for tensor in self.inputs)
+        targets = tuple(tuple(kept[id(tensor)] for tensor in of_pass) for of_pass in self.targets)
+        return StaticViews(inputs, self.parts, targets)
+
+    def _tensors(self) -> Iterator[Tensor]:
+        yield from self.inputs
+        for of_pass in self.targets:
+            yield from of_pass
+
+
+class ValidationSet:
+    """The mini-batches of the static validation set (paper, section 3), in order.
+
+    Views are made at the first validation and kept. If they need more than `MOST_BYTES`, or change with the network,
+    they are made for each validation, from the beginning of the same streams.
+
+    Args:
+        make: the views of raw rows ``(T, N, M)``.
+        random: the streams that views are drawn from.
+        keeps: whether the views of a row never change.
+    """
+
+    def __init__(
+        self, make: Callable[[Tensor, StackedGenerator], StaticViews], random: StackedGenerator, *, keeps: bool
+    ):
+        self._make, self._random, self._keeps = make, random, keeps
+        self._kept: list[StaticViews] = []
+        self._next = 0
+
+    def start(self) -> None:
+        """Begin a validation."""
+        self._random.reset()
+        self._next = 0
+
+    def views(self, raw: Tensor) -> StaticViews:
+        """The views of the next mini-batch."""
+        if self._next < len(self._kept):
+            views = self._kept[self._next]
+        else:
+            views = self._make(raw, self._random)
+            if self._keeps:
+                self._kept.append(views)
+                if sum(each.n_bytes for each in self._kept) > MOST_BYTES:
+                    self._keeps = False
+                    self._kept.clear()
+        self._next += 1
+        return views
+
+    def let_leave(self, staying: Tensor) -> None:
+        """Keep only the trials at these positions."""
+        self._kept = [views.of(staying) for views in self._kept]

@@ -1,43 +1,34 @@
-"""A stack of trials, and the two fits that every method is made of: pre-training and fine-tuning."""
+"""A stack of trials, and the two fits that every method consists of: pre-training and fine-tuning."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from ..data.class_weights import balanced_weights
 from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule, batch_bounds
-from ..data.device_table import DeviceTable
+from ..data.device_table import DeviceTable, TrainingRows
 from ..data.table import Table
+from ..data.target import balanced_weights
 from ..data.trials import TrialData
 from ..errors import UsageError
-from ..metrics import metric_named
+from ..metrics import Metric, metric_named
 from ..networks import Columns, Network, OneHot
+from ..options.settings import FinetuneSettings, FitSettings, NetworkSettings, PretrainSettings
 from ..pretexts import Pretext
-from ..randomness import Purpose, Streams
-from ..roster import Roster
-from ..settings import FinetuneSettings, FitSettings, NetworkSettings, PretrainSettings
-from .base import StackModule
-from .encoder import Classifier
-from .finetune import FinetuneModule
+from ..randomness import Purpose, Roster, StackedGenerator, Streams
+from .encoder import Classifier, Encoder, Networks
 from .fitting import Fit, Watch, fit, unwatched
 from .hardware import Hardware
 from .lifting import give_streams
-from .networks import Networks
-from .pretrain import PretrainModule
-from .setup import FitSetup
+from .modules import FinetuneModule, PretrainModule, StackModule
+from .pretext_task import CorruptionSource, PretextTask
+from .supervision import Supervision
 
-MakeModule = Callable[[FitSetup], FinetuneModule]
-"""What is done in a supervised fit: its module."""
-
-
-def plain(setup: FitSetup) -> FinetuneModule:
-    """Cross-entropy on the rows."""
-    return FinetuneModule(setup.classifier(), **setup.training)
+PLAIN = Supervision()
 
 
 @dataclass(frozen=True)
@@ -46,8 +37,8 @@ class Stack:
 
     Attributes:
         network: f.
-        settings: of g and h, and how linear layers start.
-        datamodule: the table on the device, and the batches of whichever fit is on.
+        settings: of g and h, and of the initialisation of linear layers.
+        datamodule: the table on the device, and the batches of the current fit.
         watch: see `Watch`.
     """
 
@@ -77,7 +68,7 @@ class Stack:
 
     @property
     def trials(self) -> tuple[int, ...]:
-        """Their numbers."""
+        """The trials' numbers."""
         return self.data.trials
 
     @cached_property
@@ -85,37 +76,44 @@ class Stack:
         columns = Columns(tuple(self.table.n_categories))
         return Networks(columns, self.table.n_classes, self.streams, self.network, self.settings, self._training_rows)
 
+    def of(self, position: int) -> "Stack":
+        """A stack of the trial at this position alone, on the same copy of the table."""
+        datamodule = StackDataModule(self.datamodule.table.of(position))
+        return replace(self, data=self.data.of(position), datamodule=datamodule)
+
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
-        """Learn f and g on the training rows; their labels are not seen."""
-        setup = FitSetup(self, settings)
-        encoder = setup.encoder(learns_missing_values=pretext.learns_missing_values)
-        head, task = setup.pretext_task(pretext, encoder, setup.random(Purpose.CORRUPTION))
+        """Learn f and g on the training rows; their labels are not used."""
+        roster = self._roster()
+        encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
+        head = self._pretrain_head(pretext, roster)
+        random = self._random(Purpose.CORRUPTION, roster)
         module = PretrainModule(
             encoder,
             head,
-            task,
-            validation_random=setup.random(Purpose.VALIDATION_VIEWS),
+            PretextTask(pretext, encoder, head, self._source(encoder, roster), random),
+            validation_random=self._random(Purpose.VALIDATION_VIEWS, roster),
             validation_passes=settings.validation_passes,
             monitor=settings.monitor,
-            **setup.training,
+            roster=roster,
+            settings=settings,
         )
-        give_streams(module, setup.random(Purpose.PRETRAIN_DROPOUT))
+        # f and g draw their dropout masks from one stream, in the order of the forward pass.
+        give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
-        return self._fit(
-            "pretrain", module, setup, train, validation, settings.validation_batch_size or settings.batch_size
-        )
+        order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
+        return self._fit("pretrain", module, train, validation, order, settings.batch_size)
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
         """Steps of the optimiser in an epoch of pre-training."""
-        return len(batch_bounds(self.data.train.shape[1], settings.batch_size, drop_last=settings.drop_last))
+        return len(batch_bounds(self.data.train.shape[1], settings.batch_size))
 
     def finetune(
         self,
-        settings: FitSettings,
+        settings: FinetuneSettings,
         examples: Examples,
         pretrained: Mapping[str, Tensor] | None = None,
         *,
-        make: MakeModule = plain,
+        supervision: Supervision = PLAIN,
         number: int = 0,
     ) -> tuple[Fit, Classifier]:
         """Supervised training of f and h on ``examples``, watched on the validation rows.
@@ -123,32 +121,56 @@ class Stack:
         Args:
             settings: how to train.
             examples: rows, hard or soft targets and weights, on the stack's device.
-            pretrained: weights of f and of the first layer of g; None starts from fresh ones.
-            make: the module that is trained.
-            number: tells apart the fits of a method that trains several models in a trial.
+            pretrained: weights of f; None starts from initial ones.
+            supervision: what the method changes of a training step.
+            number: distinguishes the fits of a method that trains several models in a trial.
 
         Returns:
             The fit, and the classifier with the kept weights.
         """
-        setup = FitSetup(self, settings, number, pretrained)
-        module = make(setup)
-        if isinstance(settings, FinetuneSettings):
-            self._check_metric(settings.metric)
-            if settings.class_weight == "balanced":
-                examples = self._balanced(examples)
-            if settings.epoch == "training_rows":
-                again = torch.arange(self.data.train.shape[1], device=self.hardware.device) % len(examples)
-                examples = examples.map(lambda each: each[:, again])
-        validation = Examples(self.on_device(self.data.judged), self.on_device(self.data.judged_labels))
-        return self._fit("finetune", module, setup, examples, validation, EVALUATION_ROWS), module.classifier
+        module = self.finetune_module(settings, pretrained, supervision, number)
+        if module.metric is not None:
+            self._check_metric(module.metric)
+        if settings.class_weight == "balanced":
+            examples = self._balanced(examples)
+        validation = Examples(self.on_device(self.data.validation), self.on_device(self.data.validation_labels))
+        order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
+        fit = self._fit("finetune", module, examples, validation, order, EVALUATION_ROWS, module.metric)
+        return fit, module.classifier
 
-    def of(self, position: int) -> "Stack":
-        """A stack of the trial at this position alone, on the same copy of the table."""
-        datamodule = StackDataModule(self.datamodule.table.of(position))
-        return replace(self, data=self.data.of(position), datamodule=datamodule)
+    def finetune_module(
+        self,
+        settings: FinetuneSettings,
+        pretrained: Mapping[str, Tensor] | None = None,
+        supervision: Supervision = PLAIN,
+        number: int = 0,
+    ) -> FinetuneModule:
+        """f and h before training, and what a training step does with them; see `finetune`."""
+        roster, metric = self._roster(), None if settings.metric is None else metric_named(settings.metric)
+        encoder = self.networks.encoder(
+            self.trials,
+            pretrained,
+            fit=number,
+            dropout=supervision.dropout_rate,
+            learns_missing_values=supervision.learns_missing_values,
+        )
+        if settings.freeze == "encoder":
+            encoder.freeze()
+        classifier = Classifier(encoder, self.networks.head(self.trials, fit=number, dropout=supervision.dropout_rate))
+        give_streams(classifier, self._random(Purpose.DROPOUT, roster, number))
+        return FinetuneModule(
+            classifier,
+            supervision,
+            self._source(encoder, roster),
+            self._random(supervision.stream, roster, number),
+            pretrain_head=supervision.auxiliary and self._pretrain_head(supervision.auxiliary[0], roster, number),
+            metric=metric,
+            roster=roster,
+            settings=settings,
+        )
 
     def labelled(self) -> Examples:
-        """The training rows whose label the regime shows, with that label."""
+        """The training rows that are labelled in the regime, with their labels."""
         return self.examples(self.data.labelled, self.data.labels)
 
     def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
@@ -156,9 +178,9 @@ class Stack:
         on_device = torch.from_numpy(targets).to(self.hardware.device)
         return Examples(self.on_device(rows), on_device if targets.ndim == 2 else on_device.to(self.hardware.dtype))
 
-    def row_weights(self, settings: FitSettings) -> NDArray[np.float64] | None:
-        """Of the labelled training rows, ``(T, n_labelled)``; None where all weigh alike."""
-        if not isinstance(settings, FinetuneSettings) or settings.class_weight == "none":
+    def row_weights(self, settings: FinetuneSettings) -> NDArray[np.float64] | None:
+        """Of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
+        if settings.class_weight == "none":
             return None
         weights = balanced_weights(self.data.labels, self.table.n_classes)
         return np.take_along_axis(weights, self.data.labels, axis=1)
@@ -173,22 +195,55 @@ class Stack:
         encoded: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
         return encoded
 
+    @torch.no_grad()
+    def embed(self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None) -> NDArray[np.float64]:
+        """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, float64 ``(T, n, E)``."""
+        encoder = self.networks.encoder(self.trials, pretrained).to(self.hardware.device, self.hardware.dtype).eval()
+        embedded: NDArray[np.float64] = self._in_chunks(encoder, rows).double().cpu().numpy()
+        return embedded
+
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Class probabilities of ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
         return self.logits(classifier, rows).softmax(dim=-1).cpu().numpy()
 
     @torch.no_grad()
     def logits(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
-        """What the classifier gives for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
-        classifier.eval()
-        chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)
-        return torch.cat([classifier(self._fetch(chunk)) for chunk in chunks], dim=1).double()
+        """The classifier's logits for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
+        return self._in_chunks(classifier.eval(), rows).double()
 
     def on_device(self, array: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(array).to(self.hardware.device)
 
+    def _in_chunks(self, network: nn.Module, rows: NDArray[np.int64]) -> Tensor:
+        chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)
+        return torch.cat([network(self._fetch(chunk)) for chunk in chunks], dim=1)
+
+    def _fetch(self, rows: Tensor) -> Tensor:
+        return self.datamodule.table.rows(rows, Roster(len(rows), rows.device))
+
+    def _training_rows(self, position: int) -> Tensor:
+        """The encoded training rows ``(n, D)`` of the trial at a position."""
+        encoded: Tensor = OneHot(self.table.n_categories)(self.of(position).raw(self.data.train[[position]])[0].cpu())
+        return encoded
+
+    def _roster(self) -> Roster:
+        return Roster(len(self.trials), self.hardware.device)
+
+    def _random(self, purpose: str, roster: Roster, number: int = 0) -> StackedGenerator:
+        """The trials' streams for a purpose, on the device."""
+        return self.streams.torch(self.trials, purpose, fit=number, device=self.hardware.device, roster=roster)
+
+    def _source(self, encoder: Encoder, roster: Roster) -> CorruptionSource:
+        rows = TrainingRows(self.datamodule.table, self.on_device(self.data.train), roster)
+        return CorruptionSource(encoder, rows, roster)
+
+    def _pretrain_head(self, pretext: Pretext, roster: Roster, number: int = 0) -> nn.Module:
+        head = self.networks.pretrain_head(self.trials, pretext)
+        give_streams(head, self._random(Purpose.PRETRAIN_DROPOUT, roster, number))
+        return head
+
     def _balanced(self, examples: Examples) -> Examples:
-        """Examples weighted by their classes, a soft target by those that it names; see `balanced_weights`."""
+        """Examples weighted by `balanced_weights` of their class, or of their classes if targets are soft."""
         assert examples.targets is not None
         weights = torch.from_numpy(balanced_weights(self.data.labels, self.table.n_classes)).to(self.hardware.device)
         if examples.targets.dim() == 2:
@@ -199,52 +254,42 @@ class Stack:
             of_rows = of_rows * examples.weights
         return replace(examples, weights=of_rows.to(self.hardware.dtype))
 
-    def _check_metric(self, name: str | None) -> None:
+    def _check_metric(self, metric: Metric) -> None:
         """Refuse to watch a metric that is not defined on the validation rows of a trial."""
-        if name is None:
-            return
-        for trial, labels in zip(self.trials, self.data.judged_labels, strict=True):
+        for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
             guess = np.full((len(labels), self.table.n_classes), 1 / self.table.n_classes)
-            if np.isnan(metric_named(name).function(guess, labels)):
+            if np.isnan(metric.function(guess, labels)):
                 raise UsageError(
-                    f"finetune.metric={name} is not defined on the validation rows of trial {trial}, of which there "
-                    f"are {len(labels)} in {len(np.unique(labels))} class; use another metric, or split=stratified."
+                    f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: there are "
+                    f"{len(labels)} rows of {len(np.unique(labels))} class. Use another metric, or split=stratified."
                 )
-
-    def _fetch(self, rows: Tensor) -> Tensor:
-        return self.datamodule.table.rows(rows, Roster(len(rows), rows.device))
-
-    def _training_rows(self, position: int) -> Tensor:
-        """The encoded training rows ``(n, D)`` of the trial at a position."""
-        encoded: Tensor = OneHot(self.table.n_categories)(self.of(position).raw(self.data.train[[position]])[0].cpu())
-        return encoded
 
     def _fit(
         self,
         phase: str,
         module: StackModule,
-        setup: FitSetup,
         train: Examples,
         validation: Examples,
+        order: StackedGenerator,
         validation_batch_size: int,
+        metric: Metric | None = None,
     ) -> Fit:
-        order = Purpose.PRETRAIN_ORDER if phase == "pretrain" else Purpose.FINETUNE_ORDER
+        settings: FitSettings = module.settings
         self.datamodule.serve(
             train,
             validation,
-            batch_size=setup.settings.batch_size,
+            batch_size=settings.batch_size,
             validation_batch_size=validation_batch_size,
-            order=self.streams.torch(self.trials, order, fit=setup.number, roster=setup.roster),
-            roster=setup.roster,
-            drop_last=setup.settings.drop_last,
-            shuffle=setup.settings.shuffle,
+            order=order,
+            roster=module.roster,
         )
         return fit(
             phase,
             module,
             self.datamodule,
-            setup.settings,
+            settings,
             trials=self.trials,
             hardware=self.hardware,
             watch=self.watch,
+            metric=metric,
         )

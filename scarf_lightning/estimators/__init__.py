@@ -1,9 +1,27 @@
-"""Models to carry away, and scikit-learn's interface to the engine."""
+"""scikit-learn estimators, and one model: to predict with, embed with, look into, save and export.
 
-from .cells import model_of_cell, save_model
-from .classifier import ScarfClassifier
-from .loading import load_model
+ScarfClassifier, ScarfTransformer     train
+load_model                            opens a saved model, or a cell of the store in one of its phases
+Model                                 what both give
+load_rows, corrupted_view, ...        look into a model
+"""
+
+from .estimators import ScarfClassifier, ScarfTransformer
+from .loading import load_model, save_model
+from .looking import TrialRows, View, alignment, corrupted_view, effective_rank, load_rows, uniformity
 from .model import Model
-from .transformer import ScarfTransformer
 
-__all__ = ["Model", "ScarfClassifier", "ScarfTransformer", "load_model", "model_of_cell", "save_model"]
+__all__ = [
+    "Model",
+    "ScarfClassifier",
+    "ScarfTransformer",
+    "TrialRows",
+    "View",
+    "alignment",
+    "corrupted_view",
+    "effective_rank",
+    "load_model",
+    "load_rows",
+    "save_model",
+    "uniformity",
+]

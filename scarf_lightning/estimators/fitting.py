@@ -1,105 +1,97 @@
-"""Training outside the store: the same stacks as those of a cell."""
+"""Training for the estimators: the stacks of a cell, without the store. Importing this imports Lightning."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 
-from ..config import Config, build_parts
-from ..config.combinations import check_labels, on_data, on_empty_selections
-from ..data.reading import Reader
 from ..data.table import Table
 from ..engine.hardware import Hardware, choose_hardware, prepare_process
 from ..errors import UsageError
-from ..results import PretrainingStore, pretraining_identity
-from ..training import make_stack, train_stack
-from .cells import Kept, model_of
+from ..options import Config
+from ..results import StoredTrial
+from ..screen import screen
+from ..training import CellTraining
+from .loading import model_of
 from .model import Model
 from .tables import WithoutTest
-
-NOWHERE = Path("nowhere")
+from .trained_networks import VECTORS
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What came of training: the networks, and a row a trial as `scarf_lightning.results.load` has it."""
+class Fitted:
+    """The trained networks, and a row for each trial as `scarf_lightning.results.load` has it."""
 
     model: Model
     rows: list[dict[str, object]]
 
 
-def train(config: Config, table: Table) -> Trained:
-    """Train the trials of a cell, which leaves nothing on the disk.
+def train(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
+    """Train the trials of a cell. Nothing is written to the disk.
 
     Raises:
-        UsageError: the table cannot be split so, its numbers are too large, its method needs rows without a label, or
-            every trial diverged.
+        UsageError: the table cannot be split as asked, its numbers are too large, its method needs rows without a
+            label, or every trial diverged.
     """
     with _process(config) as hardware:
-        check_labels(config, table.n_unlabelled)
-        amounting = on_data(config, len(table.columns), table.n_encoded)
-        for sentence in on_empty_selections(config, amounting):
+        training = CellTraining.prepare(config, table, hardware, console=screen(stderr=True) if verbose else None)
+        for sentence in training.notes:
             warnings.warn(sentence, UserWarning, stacklevel=4)
-        parts = build_parts(amounting)
-        no_cache = PretrainingStore(NOWHERE, pretraining_identity(amounting, table.hash), max_gb=0)
-        together = 1 if parts.splitting.is_ragged else amounting.trainer.trials_per_stack
-        records = []
-        for company in hardware.stacks(range(amounting.trials), together):
-            wanted = [trial for trial in company if trial < amounting.trials]
-            records.append(
-                train_stack(amounting, parts, table, wanted, no_cache, hardware, console=None, company=company)
-            )
+        records = [training.train(*stack) for stack in training.stacks(range(config.trials))]
     rows = [dict(row) for record in records for row in record.rows]
-    stacks = [Kept(record.rows, record.preprocessing, record.weights or {}) for record in records]
-    return Trained(_model(amounting, Kept.of(stacks), table, table.classes), rows)
+    kept = [
+        trial
+        for record in records
+        for trial in StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
+    ]
+    return Fitted(_model(training, kept, table.classes), rows)
 
 
-def pretrain(config: Config, table: Table) -> Trained:
-    """Pre-train the encoders of trials, on all rows but those that validate; no label is looked at.
+def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
+    """Pre-train the encoders of trials on nine tenths of the rows; no label is used.
 
     Raises:
         UsageError: the table's numbers are too large, or every trial diverged.
     """
+    console = screen(stderr=True) if verbose else None
+    rows, kept = list[dict[str, object]](), list[StoredTrial]()
     with _process(config) as hardware:
-        amounting = on_data(config, len(table.columns), table.n_encoded)
-        parts = build_parts(amounting)
-        assert parts.pretext is not None
-        rows: list[dict[str, object]] = []
-        stacks = []
-        for trials in hardware.stacks(range(amounting.trials), amounting.trainer.trials_per_stack):
-            stack = make_stack(amounting, parts, table, trials, hardware, splitting=WithoutTest())
-            fit = stack.pretrain(amounting.pretrain, parts.pretext)
-            of_stack: list[dict[str, object]] = [
+        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest(), console=console)
+        for wanted, trials in training.stacks(range(config.trials)):
+            stack = training.stack(trials)
+            fit = training.pretrain(stack)
+            assert fit is not None
+            own: list[dict[str, object]] = [
                 {"trial": trial, "diverged": "pretrain" if gone else None, "pretrain_epochs": int(n_epochs)}
                 for trial, gone, n_epochs in zip(trials, fit.diverged, fit.epochs, strict=True)
-                if trial < amounting.trials
+                if trial in wanted
             ]
             encoder = {f"encoder.{name}": weight.cpu().numpy() for name, weight in fit.part("encoder").items()}
-            vectors = {name: getattr(stack.data.preprocessing, name) for name in ("fill", "shift", "scale")}
-            rows += of_stack
-            stacks.append(Kept(of_stack, vectors, encoder))
-    return Trained(_model(amounting, Kept.of(stacks), table, ()), rows)
+            vectors = {name: getattr(stack.data.preprocessing, name) for name in VECTORS}
+            rows += own
+            kept += StoredTrial.of_stack(own, vectors, encoder)
+    return Fitted(_model(training, kept, ()), rows)
 
 
-def _model(config: Config, kept: Kept, table: Table, classes: tuple[str, ...]) -> Model:
-    n_diverged = config.trials - len(kept.rows)
-    if not kept.rows:
+def _model(training: CellTraining, trials: list[StoredTrial], classes: tuple[str, ...]) -> Model:
+    config, table = training.config, training.table
+    converged = [kept for kept in trials if kept.row["diverged"] is None]
+    if not converged:
         raise UsageError(
             f"All {config.trials} trials diverged; a smaller learning rate may help, as "
             'options={"finetune.learning_rate": 1e-4, "pretrain.learning_rate": 1e-4}.'
         )
-    if n_diverged:
-        warnings.warn(f"{n_diverged} of {config.trials} trials diverged, and have no vote.", UserWarning, stacklevel=5)
-    columns = build_parts(config).encoding.columns(table.columns)
-    return model_of(config, kept, replace(Reader.of(table), columns=columns), classes, table.name)
+    if n_diverged := config.trials - len(converged):
+        warnings.warn(f"{n_diverged} of {config.trials} trials diverged and have no vote.", UserWarning, stacklevel=5)
+    reader = replace(table.rows_reader, columns=training.parts.encoding.columns(table.columns))
+    return model_of(config, converged, reader, classes, table.name)
 
 
 @contextmanager
 def _process(config: Config) -> Iterator[Hardware]:
-    """The process set up as for a cell, and as it was before in the end."""
+    """Set up the process as for a cell, and restore its number of threads in the end."""
     threads = torch.get_num_threads()
     with warnings.catch_warnings():
         prepare_process(config.trainer.threads)

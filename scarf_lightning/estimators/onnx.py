@@ -1,9 +1,9 @@
-"""A model as an ONNX file, which other languages and servers run: imputation, scaling and categories are inside.
+"""A model as an ONNX file for other languages and servers, with imputation, scaling and categories inside.
 
-Every column of the table is an input of its own, ``(n, 1)``: float64 of a numeric one, NaN where missing; strings of a
-categorical one, where whatever is no category, the empty string too, counts as missing. A model with classes has the
-outputs ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, one of encoders alone ``embeddings`` ``(n, T * E)``. What
-a file's reading makes of text and dates is not inside: `inputs` reads rows for the file.
+The file has an input ``(n, 1)`` for each column of the table. A numeric column is float64, NaN where missing. A
+categorical column is a string; a string that is not a category, such as the empty one, counts as missing. The outputs
+are ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, or ``embeddings`` ``(n, T * E)`` of encoders alone. Text and
+dates must be read before: `inputs` reads rows for the file.
 """
 
 import json
@@ -20,20 +20,20 @@ from torch import Tensor, nn
 from ..engine.lifting import unlift
 from ..errors import UsageError
 from ..networks import OneHot
-from .model import Model
+from .trained_networks import TrainedNetworks
 
 if TYPE_CHECKING:
     import pandas as pd
     from onnx import ModelProto
 
 VALUES = "values"
-"""The input of the networks: rows as `Table` holds them, with -1 for a category that is missing."""
+"""The input of the networks: rows as `Table` holds them, with -1 for a missing category."""
 N_ROWS = 3
-"""In the example that the export looks at; another number than 1, which would be taken for a constant."""
+"""In the example that torch traces. A single row would be traced as a constant."""
 OF_CATEGORIES = "ai.onnx.ml"
 
 
-def to_onnx(model: Model, file: Path) -> None:
+def to_onnx(model: TrainedNetworks, file: Path) -> None:
     """See `Model.to_onnx`."""
     try:
         import onnx
@@ -44,10 +44,10 @@ def to_onnx(model: Model, file: Path) -> None:
         ) from error
     exported = _exported(model)
     _take_columns(exported, model)
-    if model.classes:
-        _give_labels(exported, model.classes)
-    exported.metadata_props.add(key="classes", value=json.dumps(model.classes))
-    exported.metadata_props.add(key="trials", value=json.dumps(model.trials))
+    if model.description.classes:
+        _give_labels(exported, model.description.classes)
+    exported.metadata_props.add(key="classes", value=json.dumps(model.description.classes))
+    exported.metadata_props.add(key="trials", value=json.dumps(model.description.trials))
     onnx.checker.check_model(exported)
     try:
         onnx.save(exported, file)
@@ -55,38 +55,38 @@ def to_onnx(model: Model, file: Path) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
-def inputs(model: Model, rows: "pd.DataFrame") -> dict[str, np.ndarray[Any, Any]]:
-    """What an ONNX session of the model is given for n rows: ``session.run(None, inputs(model, rows))``.
+def inputs(model: TrainedNetworks, rows: "pd.DataFrame") -> dict[str, np.ndarray[Any, Any]]:
+    """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``.
 
     Raises:
         UsageError: see `Reader`.
     """
-    reader = model.description.reader
     given: dict[str, np.ndarray[Any, Any]] = {}
-    for name, column, values in zip(_names(model), reader.columns, reader.values(rows).T, strict=True):
+    for name, column, values in zip(_names(model), model.description.columns, model.values(rows).T, strict=True):
         if column.categories is None:
             given[name] = values[:, None]
         else:
-            categories = np.array([*column.categories, ""], dtype=object)  # the last is for what is missing
+            categories = np.array([*column.categories, ""], dtype=object)  # the code -1 of a gap takes the last
             given[name] = categories[np.nan_to_num(values, nan=-1).astype(np.int64)][:, None]
     return given
 
 
 class Voters(nn.Module):
-    """The networks of T trials as plain ones, with imputation and scaling before them.
+    """The networks of T trials one by one, with imputation and scaling in front of them.
 
-    **Shape.** Rows ``(n, M)``, float64, codes in categorical columns and -1 or NaN where missing, to mean probabilities
-    ``(n, C)``, or to embeddings side by side ``(n, T * E)``.
+    **Shape.** Rows ``(n, M)``, float64, with codes in categorical columns and -1 or NaN where missing, to mean
+    probabilities ``(n, C)``, or to embeddings side by side ``(n, T * E)``.
     """
 
     is_categorical: Tensor
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: TrainedNetworks) -> None:
         super().__init__()
-        columns = model.description.reader.columns
+        columns = model.description.columns
         self.one_hot = OneHot([column.n_indicators for column in columns])
         self.encoders = nn.ModuleList(unlift(model.encoder.body, model.plain_encoders()))
-        self.heads = nn.ModuleList(unlift(model.classifier.head, model.plain_heads()) if model.classes else [])
+        heads = unlift(model.classifier.head, model.plain_heads()) if model.description.classes else []
+        self.heads = nn.ModuleList(heads)
         self.dtype = next(model.encoder.parameters()).dtype
         self.register_buffer("is_categorical", torch.tensor([column.is_categorical for column in columns]))
         for name in ("fill", "shift", "scale"):
@@ -105,18 +105,18 @@ class Voters(nn.Module):
         return torch.stack(given).mean(dim=0)
 
 
-def _exported(model: Model) -> "ModelProto":
-    """The networks as torch exports them."""
+def _exported(model: TrainedNetworks) -> "ModelProto":
+    """The networks as torch exports them, without names of columns and classes."""
     voters = Voters(model).eval()
-    example = torch.zeros(N_ROWS, len(model.description.reader.columns), dtype=torch.float64)
+    example = torch.zeros(N_ROWS, len(model.description.columns), dtype=torch.float64)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # of torch, on its own inside
+        warnings.simplefilter("ignore")  # torch warns of its own code
         program = torch.onnx.export(
             voters,
             (example,),
             input_names=[VALUES],
-            output_names=["probabilities" if model.classes else "embeddings"],
+            output_names=["probabilities" if model.description.classes else "embeddings"],
             dynamic_shapes={VALUES: {0: torch.export.Dim("n")}},
             dynamo=True,
             verbose=False,
@@ -125,12 +125,12 @@ def _exported(model: Model) -> "ModelProto":
     return program.model_proto
 
 
-def _take_columns(exported: "ModelProto", model: Model) -> None:
-    """Put the columns in the place of the matrix of their values."""
+def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
+    """Replace the input matrix by an input for each column."""
     from onnx import TensorProto, helper
 
     graph, nodes, parts, taken = exported.graph, [], [], []
-    for name, column in zip(_names(model), model.description.reader.columns, strict=True):
+    for name, column in zip(_names(model), model.description.columns, strict=True):
         kind = TensorProto.DOUBLE if column.categories is None else TensorProto.STRING
         taken.append(helper.make_tensor_value_info(name, kind, ["n", 1]))
         if column.categories is None:
@@ -159,7 +159,7 @@ def _take_columns(exported: "ModelProto", model: Model) -> None:
 
 
 def _give_labels(exported: "ModelProto", classes: Sequence[str]) -> None:
-    """Add the most probable class as an output, before the probabilities."""
+    """Add the most probable class as the first output."""
     from onnx import TensorProto, helper
 
     graph = exported.graph
@@ -182,10 +182,10 @@ def _give_labels(exported: "ModelProto", classes: Sequence[str]) -> None:
     graph.output.extend(given)
 
 
-def _names(model: Model) -> list[str]:
-    """The columns' names, each once: of those that are there twice the later ones have a number."""
+def _names(model: TrainedNetworks) -> list[str]:
+    """The names of the columns. If a name occurs twice, the later column gets a number."""
     names: list[str] = []
-    for column in model.description.reader.columns:
+    for column in model.description.columns:
         name, number = column.name, 2
         while name in names:
             name, number = f"{column.name} {number}", number + 1

@@ -1,52 +1,194 @@
 """A model as a folder.
 
-    model.json                  what it is, how it reads rows; sizes and hashes of all files
+    model.json                  what the model is and how it reads rows; sizes and hashes of all files
     weights.safetensors         of f and h by name, (T, ...)
     preprocessing.safetensors   fill, shift and scale, (T, M)
 
-Nothing in it is code: opening one runs nothing that it says.
+Nothing in the folder is code, and `read_model` trusts nothing that it says: names, types, sizes, ranges and shapes are
+checked before anything is built.
 """
 
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import numpy as np
+import pandas as pd
+from safetensors.numpy import load
 from safetensors.numpy import save as as_safetensors
 
+from ..data.preprocessing import Preprocessing
+from ..data.reading import Reader
+from ..data.reading.rules import KINDS, Rule
+from ..data.table import Column
 from ..errors import UsageError
-from ..results.files import temporary
-from ..results.records import WEIGHTS, new_record
-from .model import Model
+from ..options import load_plugins
+from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
+from ..results.records import WEIGHTS, new_record, parsed, read_file, read_record
+from .trained_networks import VECTORS, Description, TrainedNetworks
 
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
-VERSION = 1
-"""Of what a model's description says."""
-
-VECTORS = ("fill", "shift", "scale")
+VERSION = 2
+"""Of the description's layout."""
 
 
-def save(model: Model, folder: Path) -> None:
-    """See `Model.save`."""
-    is_there = folder.exists()
-    if is_there and not (folder / CONTENTS).is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError(f"{folder} is there already and is no model; name another folder.")
-    said = model.description
-    plain = asdict(said) | {"reader": said.reader.as_plain(), "version": VERSION}
+def save(model: TrainedNetworks, folder: Path) -> None:
+    """Write a model into a folder of its own; see `Model.save`."""
     arrays = {
         WEIGHTS: dict(model.weights),
         PREPROCESSING: {name: getattr(model.preprocessing, name) for name in VECTORS},
     }
-    with temporary(folder) as made, temporary(folder) as old:
-        with new_record(made, CONTENTS, KIND, {"model": plain}) as place:
-            for file, named in arrays.items():
-                content = as_safetensors({name: np.ascontiguousarray(array) for name, array in named.items()})
-                (place / file).write_bytes(content)
-        try:
-            if is_there:
-                folder.rename(old)
-            made.rename(folder)
-        finally:
-            if is_there and not folder.exists():  # stopped between the two
-                old.rename(folder)
+    try:
+        ours = _files_to_replace(folder)
+        with temporary(folder) as made:
+            described = {"version": VERSION} | asdict(model.description)
+            with new_record(made, CONTENTS, KIND, {"model": described}) as place:
+                for file, named in arrays.items():
+                    content = as_safetensors({name: np.ascontiguousarray(array) for name, array in named.items()})
+                    (place / file).write_bytes(content)
+            with _out_of_the_way(folder, ours):
+                made.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror or error}.") from error
+
+
+def _files_to_replace(folder: Path) -> list[str] | None:
+    """The files in a model's folder, which may be replaced; None if there is no such folder.
+
+    Raises:
+        UsageError: the folder is a link or a file, or holds a file that is not part of a model.
+    """
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file; name a folder.")
+    there = sorted(path.name for path in folder.iterdir())
+    try:
+        files = {CONTENTS, *read_record(folder, CONTENTS, KIND)["files"]} if there else set()
+    except (DamagedRecordError, FileNotFoundError):
+        files = set()
+    if foreign := [name for name in there if name not in files]:
+        raise UsageError(f"{folder} holds {foreign[0]}, which is not part of a model; name an empty or a new folder.")
+    return there
+
+
+@contextmanager
+def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
+    """Move a folder aside for the block. If a new one has taken its name, our files in the old one are removed."""
+    if ours is None:
+        yield
+        return
+    old = folder.parent / f"{UNFINISHED}{uuid4().hex}"
+
+    def tidy() -> None:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        elif old.exists():
+            for name in ours:
+                with suppress(FileNotFoundError):
+                    (old / name).unlink()
+            for path in old.iterdir():  # a file that appeared meanwhile is somebody else's
+                path.rename(folder / path.name)
+            old.rmdir()
+
+    try:
+        folder.rename(old)
+        yield
+    finally:
+        surely(tidy)
+
+
+def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
+    """Try a reader that a file describes.
+
+    Args:
+        rules: as `Reader.as_plain` gives them.
+        columns: the columns that they make.
+
+    Raises:
+        DamagedRecordError: a rule is unknown, has wrong options, or the rules do not make these columns.
+    """
+    for plain in parsed(list[dict[str, Any]], rules, "rules"):
+        own = dict(plain)
+        column, rule = (parsed(str, own.pop(name, None), f"the {name} of a rule") for name in ("column", "rule"))
+        if rule not in KINDS or set(own) - {"from_text", *KINDS[rule].options}:
+            raise DamagedRecordError(f"the rule {rule[:40]!r} is unknown, or has unknown options")
+        parsed(Rule, {"kind": rule, **own}, f"the rule of {column[:40]!r}")
+    reader = Reader.with_rules(rules, columns)
+    for value in (None, "1"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                reader.values(pd.DataFrame({name: [value] for name in reader.names}, dtype=object))
+            except UsageError:
+                pass  # "1" need not be a value of the column
+            except Exception as error:  # a rule's library raises what it likes at options that are none
+                raise DamagedRecordError(f"its rules of reading do not work: {error}") from error
+
+
+def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
+    """The content of a folder that `save` wrote.
+
+    Args:
+        folder: where it is.
+        plugins: modules that may be imported.
+
+    Raises:
+        UsageError: the folder is damaged or of another version, or needs a plugin that is not among ``plugins``.
+    """
+    try:
+        contents = read_record(folder, CONTENTS, KIND, weights=True)
+        plain = parsed(dict[str, Any], contents.get("model"), "model")
+        if (version := plain.pop("version", None)) != VERSION:
+            raise DamagedRecordError(f"it is of version {str(version)[:20]}, not {VERSION}")
+        description = parsed(Description, plain, "model")
+        check_reader(list(description.rules), description.columns)
+        for needed in (WEIGHTS, PREPROCESSING):
+            if needed not in contents["files"]:
+                raise DamagedRecordError(f"it has no {needed}")
+        weights, vectors = (read_file(folder, contents, file, load) for file in (WEIGHTS, PREPROCESSING))
+        if set(vectors) != set(VECTORS):
+            raise DamagedRecordError(f"{PREPROCESSING} does not hold {', '.join(VECTORS)}")
+        import_allowed(description.plugins, plugins, f"The network of {folder}")
+        model = TrainedNetworks(description, Preprocessing(**vectors, is_shared=description.is_shared), weights)
+        check_model(model)
+    except DamagedRecordError as error:
+        raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    return model
+
+
+def check_model(model: TrainedNetworks) -> None:
+    """Make sure that a model's arrays belong to the networks that it describes.
+
+    Raises:
+        DamagedRecordError: see `TrainedNetworks.check`, or the networks cannot be built.
+    """
+    try:
+        model.check()
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise DamagedRecordError(str(error)) from error
+    except Exception as error:  # networks refuse impossible options each in its own way
+        raise DamagedRecordError(f"the described network cannot be built: {error}") from error
+
+
+def import_allowed(needed: Collection[str], allowed: Collection[str], what: str) -> None:
+    """Import plugins that a file names, if the caller has named them too: importing a module runs it.
+
+    Raises:
+        UsageError: one is not allowed, or there is no such module.
+    """
+    if unnamed := sorted(set(needed) - set(allowed)):
+        raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")
+    load_plugins(list(needed))

@@ -1,4 +1,4 @@
-"""From what scikit-learn gives to a table: X and y, as frames or arrays."""
+"""From X and y, frames or arrays, to a table."""
 
 import warnings
 from dataclasses import replace
@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..config import Config
-from ..config.schema import DatasetSettings
-from ..data.reading import Reader, ReadingOptions, leaks, read_columns, read_target
-from ..data.split_columns import SplitBy, split_values
-from ..data.splits import Split, Splitting
+from ..data.reading import ReadingOptions
+from ..data.splits import Split, Splitting, split_values
 from ..data.table import Table
+from ..data.target import read_target
+from ..data.untyped import read_table
 from ..errors import UsageError
+from ..options import Config
+from ..options.settings import DatasetSettings
 
 SOURCE = "X"
 VALIDATION_SHARE = 0.1
@@ -22,7 +23,7 @@ BY_NOTHING = ("random", "stratified")
 
 
 class WithoutTest(Splitting):
-    """All rows but a tenth train, which validates: nothing is tested where there are no labels."""
+    """Nine tenths of the rows train and one validates. Without labels there is nothing to test."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         permutation = random.permutation(table.n_rows)
@@ -31,47 +32,35 @@ class WithoutTest(Splitting):
 
 
 def table_of(frame: pd.DataFrame, labels: "pd.Series[Any]", config: Config, *, is_plain: bool) -> Table:
-    """The table that a file of these columns would be; what should be known of its reading is warned of.
+    """The table that a file with these columns would be. Notes on how it was read become warnings.
 
     Args:
-        frame: n rows, columns with names of their own.
-        labels: ``(n,)``, missing where a row has none.
-        config: how columns are read, and what the rows are split by.
-        is_plain: the columns are an array's numbers, of which nothing need be found out.
+        frame: n rows; the names of the columns are different.
+        labels: ``(n,)``, missing for a row without a label.
+        config: how columns are read, and which column the rows are split by.
+        is_plain: the columns are the numbers of an array, and are taken as they are.
 
     Raises:
-        UsageError: see `read_columns` and `Table.from_frame`, or the split's column is not there.
+        UsageError: see `read_table` and `Table.from_frame`; or the column to split by does not exist.
     """
     split_by, frame = _split_by(frame, config)
     if is_plain:
         kinds = [False] * frame.shape[1]
         return Table.from_frame(frame, labels, categorical=kinds, name=SOURCE, source=SOURCE, split_by=split_by)
     options = _reading_options(config.dataset, frame)
-    found = read_columns(frame, options)
-    if not found.features:
-        raise UsageError(f"{SOURCE} has no column with values to learn from: each is constant, empty or an id.")
-    table = Table.from_frame(
-        found.frame(frame.index),
-        labels,
-        categorical=[is_categorical for _, is_categorical in found.features],
-        name=SOURCE,
-        source=SOURCE,
-        split_by=split_by,
-    )
-    notes = (*found.notes, *leaks(table, [str(name) for name in frame.columns], found.positions))
-    for note in notes:
+    table = read_table(frame, labels, options, name=SOURCE, source=SOURCE, split_by=split_by)
+    for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=3)
-    reader = Reader(tuple(found.rules), table.columns)
-    return replace(table, reading=tuple(found.readings), notes=notes, reader=reader)
+    return table
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:
-    """The table of rows without labels, in one class without a name.
+    """The table of rows without labels, with one class that has no name.
 
     Raises:
         UsageError: see `table_of`.
     """
-    two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table has classes; these go again
+    two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Column .* predicts the target", UserWarning)
         table = table_of(frame, two, config, is_plain=is_plain)
@@ -79,10 +68,10 @@ def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Ta
 
 
 def labels_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config) -> "pd.Series[Any]":
-    """The classes of n rows, missing where there is none.
+    """The labels of n rows, missing for a row without one.
 
     Raises:
-        UsageError: they look like a quantity, or like names.
+        UsageError: the labels look like a quantity, or like names.
     """
     labels = pd.Series(y, name="y").astype(object).where(is_known, None).infer_objects()
     is_classes = config.dataset.target_kind == "classes"
@@ -90,7 +79,7 @@ def labels_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config) -> "
 
 
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[NDArray[np.float64] | None, pd.DataFrame]:
-    """What the rows are split by, and the other columns."""
+    """The values that the rows are split by, and the other columns."""
     kind, column = config.split["name"], config.split.get("column")
     if kind in BY_NOTHING:
         return None, frame
@@ -98,7 +87,7 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[NDArray[np.float64] 
         raise UsageError("split=files has no meaning for an estimator; use split=column with a column of X.")
     if column not in frame.columns:
         raise UsageError(f"split={kind} goes by a column of X: set options={{'split.column': NAME}}, not {column!r}.")
-    return split_values(SplitBy(kind, column), frame[column], SOURCE), frame.drop(columns=column)
+    return split_values(kind, frame[column], SOURCE), frame.drop(columns=column)
 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:

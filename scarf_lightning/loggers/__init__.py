@@ -1,9 +1,8 @@
-"""W&B and TensorBoard views of the store: one run a cell, made from its files, and so at any time again."""
+"""W&B and TensorBoard views of the store: one run for each cell. They can be made again from its files at any time."""
 
-from .live import live_curves
-from .upload import upload_sweep
 from .view import CellView, cell_view, run_name, unstored_view, validation_errors
-from .writing import write_views
+from .wandb_runs import live_curves
+from .writing import upload_sweep, write_views
 
 __all__ = [
     "CellView",

@@ -1,4 +1,4 @@
-"""TensorBoard's event files: a folder a cell, whose scalars have the store's own precision."""
+"""TensorBoard's event files: a folder for each cell, with scalars in the precision of the store."""
 
 import re
 import shutil
@@ -8,20 +8,18 @@ from typing import Any
 
 import yaml
 
-from ..config.schema import LoggerSettings
 from ..errors import UsageError
-from .curves import mean_curves
-from .view import CellView
+from ..options.settings import LoggerSettings
+from .view import CellView, mean_curves
 
 FOLDER = "tensorboard"
 
 
 def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
-    """Write a cell to ``<results>/tensorboard/<group>/<name>_<id>``; what an earlier view of it left is
-    replaced.
+    """Write a cell to ``<results>/tensorboard/<group>/<name>_<id>``, in place of its earlier view.
 
     Tags are ``<phase>/<curve>`` over epochs, ``trials/<metric>`` over trials, ``summary/<metric>``, and as texts
-    ``config``, ``tags`` and, where the cell failed, ``failure``. The configuration stands as hyper-parameters too, by
+    ``config``, ``tags`` and, if the cell failed, ``failure``. The configuration is there as hyper-parameters too, by
     dotted names.
 
     Raises:
@@ -64,7 +62,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
 
 
 def _flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, bool | int | float | str]]:
-    """Options by dotted names, as TensorBoard takes them."""
+    """Options by dotted names, as types that TensorBoard takes."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{path}{key}.")

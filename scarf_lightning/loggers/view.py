@@ -1,23 +1,25 @@
-"""What a view shows of a cell, read from the store."""
+"""What W&B and TensorBoard show of a cell, read from the store."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.naming import told_apart
 from ..metrics import metrics
+from ..options import AXES
+from ..options.naming import told_apart
 from ..results import StoredCell, load_cell, read_cell, read_environments
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MEANS = ("pretrain_epochs", "finetune_epochs", "validation_error")
-"""Of trials, besides the metrics'."""
 SUMS = ("pretrain_seconds", "finetune_seconds")
 LONGEST_TAG = 64
-"""W&B refuses longer ones."""
+"""Characters; W&B refuses longer tags."""
+SECTIONS = {axis.name for axis in AXES} | {"finetune"}
+"""Sections of the configuration that a cell may have no use for."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,17 @@ class CellView:
     """One cell, as its views show it.
 
     Attributes:
-        id: the fingerprint: a cell that is given more trials is the same run.
-        name: for people: the dataset, and what is asked of the cell and not of all cells beside it.
+        id: the fingerprint. A cell that gets more trials stays the same run.
+        name: for people: the dataset, and what tells the cell from the cells beside it.
         group: the sweep, or what varies in the run and the day.
-        tags: ``axis=option``, what the cell uses.
-        config: the resolved configuration, and the cell's fingerprint, the command that trains it, and the commit of
+        tags: ``axis=option`` for each axis that the cell uses.
+        config: the resolved configuration, with the fingerprint, the command that trains the cell, and the commits of
             the package that did.
-        curves: a row an epoch and trial.
-        summary: of each metric the mean over trials, its 95 % interval ``<metric>_low`` and ``<metric>_high``, and
-            the standard deviation ``<metric>_std``; epochs, and seconds in all; what is not defined is left out. The
-            ``validation_error`` is that of the kept weights: what a search may choose by.
-        trials: a row a trial.
+        curves: a row for each epoch and trial.
+        summary: for each metric the mean over trials, its 95 % interval ``<metric>_low`` and ``<metric>_high``, and the
+            standard deviation ``<metric>_std``; mean epochs, and seconds in all. Undefined values are left out. The
+            ``validation_error`` is that of the kept weights, for a search to choose by.
+        trials: a row for each trial.
         failure: why the cell failed, if it did.
     """
 
@@ -59,28 +61,23 @@ def cell_view(
         fingerprint: the cell's.
         results: the folder of all results.
         group: as in `CellView`.
-        name: what the cell is called among others; by all that is asked of it, if not given.
+        name: what tells the cell from others, see `run_name`.
         failure: why the cell failed, if it did.
 
     Raises:
         UsageError: the folder has no such cell.
     """
     cell = load_cell(fingerprint, results)
-    described, overrides = cell.description, described_overrides(cell)
+    said = cell.description
     environments = read_environments(read_cell(Path(results) / fingerprint), {})
     commits = dict.fromkeys(each.get("commit") for each in environments)
-    made = {
-        "fingerprint": fingerprint,
-        "trials": len(cell.trials),
-        "command": command_of(overrides),
-        "commit": ", ".join(filter(None, commits)),
-    }
+    made = {"fingerprint": fingerprint, "trials": len(cell.trials), "commit": ", ".join(filter(None, commits))}
     return CellView(
         id=fingerprint,
-        name=run_name(described["dataset"], overrides, name),
+        name=run_name(said["dataset"], said["overrides"], said["options"], name),
         group=group,
-        tags=_tags(described["dataset"], described["identity"]),
-        config=cell.config | made,
+        tags=_tags({"dataset": said["dataset"]} | said["options"]),
+        config=cell.config | made | _command(said["overrides"]),
         curves=cell.curves,
         summary=_summary(cell),
         trials=cell.trials,
@@ -93,20 +90,21 @@ def unstored_view(
     dataset: str,
     overrides: Sequence[str],
     config: Mapping[str, Any],
+    options: Mapping[str, Any],
     *,
     group: str,
     failure: str,
     name: str | None = None,
 ) -> CellView:
-    """The view of a cell that failed before the store knew it, by the ``key`` that names what was asked for."""
+    """The view of a cell that failed before the store described it; ``key`` identifies what was asked for."""
     import pandas as pd
 
     return CellView(
         id=key,
-        name=run_name(dataset, overrides, name),
+        name=run_name(dataset, overrides, options, name),
         group=group,
-        tags=[f"dataset={dataset}"[:LONGEST_TAG]],
-        config=dict(config) | {"command": command_of(overrides)},
+        tags=_tags({"dataset": dataset} | dict(options)),
+        config=dict(config) | _command(overrides),
         curves=pd.DataFrame(columns=["phase", "trial", "epoch"]),
         summary={},
         trials=pd.DataFrame(),
@@ -114,26 +112,34 @@ def unstored_view(
     )
 
 
-def run_name(dataset: str, overrides: Sequence[str], among: str | None = None) -> str:
-    """What a run is called: its dataset, and what it is called among others, or else all that is asked of it."""
+def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
+    """The name of a run: its dataset, and the overrides that the cell uses.
+
+    Args:
+        dataset: its name.
+        overrides: what asked for the cell.
+        options: dotted names of the options that the cell uses: a run without pre-training is not named after a
+            corruption.
+        among: the overrides that tell the cell from others, separated by blanks; all of them if not given.
+    """
     asked = told_apart([overrides])[0] if among is None else among
-    parts = [part for part in asked.split() if part.partition("=")[0].partition(".")[0] != "dataset"]
-    return f"{dataset} {' '.join(parts) or 'defaults'}"
+    used = [each for each in asked.split() if _is_used(each.partition("=")[0], options)]
+    return f"{dataset} {' '.join(used) or 'defaults'}"
 
 
-def described_overrides(cell: StoredCell) -> tuple[str, ...]:
-    """What asked for a stored cell on the command line."""
-    return tuple(cell.description["overrides"])
+def _is_used(key: str, options: Collection[str]) -> bool:
+    section = key.partition(".")[0]
+    if section == "dataset":  # its name comes first anyway
+        return False
+    return section not in SECTIONS or any(name == key or name.startswith(f"{key}.") for name in options)
 
 
-def command_of(overrides: Sequence[str]) -> str:
-    """The command that trains a cell."""
-    return shlex.join(["python", "train.py", *overrides])
+def _command(overrides: Sequence[str]) -> dict[str, str]:
+    return {"command": shlex.join(["python", "train.py", *overrides])}
 
 
-def _tags(dataset: str, identity: Mapping[str, Any]) -> list[str]:
-    axes = {axis: value.get("name", value.get("task")) for axis, value in identity.items() if isinstance(value, dict)}
-    used = {"dataset": dataset} | {axis: option for axis, option in axes.items() if option is not None}
+def _tags(options: Mapping[str, Any]) -> list[str]:
+    used = {axis.name: options[axis.column] for axis in AXES if axis.column is not None and axis.column in options}
     return [f"{axis}={option}"[:LONGEST_TAG] for axis, option in used.items()]
 
 
@@ -149,14 +155,47 @@ def _summary(cell: StoredCell) -> dict[str, float]:
             _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = metric.interval(known)
             values[f"{metric.name}_std"] = float(pd.Series(known).std())
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}
-    defined = {name: float(value) for name, value in values.items() if not pd.isna(value)}
-    return defined | {"trials": len(trials)}
+    return {name: float(value) for name, value in values.items() if not pd.isna(value)} | {"trials": len(trials)}
 
 
 def validation_errors(cell: StoredCell) -> list[float]:
-    """Each trial's error on its validation rows in the epoch whose weights it kept; NaN without a network."""
+    """The error of each trial on its validation rows in the epoch whose weights it kept; NaN without a network."""
     if "validation_error" not in cell.curves:
         return [float("nan")] * len(cell.trials)
     finetune = cell.curves[cell.curves["phase"] == "finetune"].set_index(["trial", "epoch"])["validation_error"]
     kept = zip(cell.trials["trial"], cell.trials["finetune_best_epoch"], strict=True)
     return [finetune.get(key, float("nan")) for key in kept]
+
+
+def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.DataFrame"]:
+    """The curves of many trials as one: their mean and a band around it.
+
+    A trial that has stopped keeps its last value, so that every mean is over the same trials.
+
+    Args:
+        curves: a row for each epoch and trial, as in `StoredCell`.
+        per_trial: whether each trial has a curve of its own too, which ends where the trial did.
+
+    Returns:
+        For each phase a frame by epoch, from 1. Its columns are, for each metric, ``<metric>_mean``, ``<metric>_low``
+        and ``<metric>_high`` (one standard deviation over trials below and above the mean; 0 for a single trial), with
+        ``per_trial`` also ``<metric>_trial_<number>``; and ``trials_training``, the number of trials that had not
+        stopped before that epoch.
+    """
+    return {str(phase): _of_phase(frame, per_trial) for phase, frame in curves.groupby("phase", sort=False)}
+
+
+def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns: dict[str, pd.Series[Any]] = {}
+    for metric in [column for column in curves.columns if column not in ("phase", "trial", "epoch")]:
+        own = curves.set_index(["epoch", "trial"])[metric].unstack()  # noqa: PD010 - every pair occurs once
+        if own.isna().all(axis=None):
+            continue  # a metric of the other phase
+        carried = own.ffill()
+        mean, deviation = carried.mean(axis=1), carried.std(axis=1).fillna(0.0)
+        columns |= {f"{metric}_mean": mean, f"{metric}_low": mean - deviation, f"{metric}_high": mean + deviation}
+        if per_trial:
+            columns |= {f"{metric}_trial_{trial}": own[trial] for trial in own}
+    return pd.DataFrame(columns | {"trials_training": curves.groupby("epoch")["trial"].count()})

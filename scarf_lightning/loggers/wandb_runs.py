@@ -1,18 +1,22 @@
-"""W&B runs: written in one go, each finished before the next is begun. Offline ones use no network."""
+"""W&B runs: each is written from the store in one go, and finished before the next begins. Offline runs use no network.
+
+Only `live_curves` writes while a cell trains.
+"""
 
 import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..config.schema import LoggerSettings, WandbSettings
 from ..errors import UsageError
-from .curves import mean_curves
-from .view import CellView
+from ..options.settings import LoggerSettings, WandbSettings
+from ..results import load
+from .view import CellView, mean_curves
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,18 +24,23 @@ if TYPE_CHECKING:
 
 FOLDER = "wandb"
 SEARCH = "WANDB_SWEEP_ID"
-"""Set where an agent of a W&B sweep started the process. It chose the run's id, and finds the run by it."""
+"""Set in processes that an agent of a W&B sweep started. The agent chose the run's id, and finds the run by it."""
 CONNECTED_AFTER = 20.0
-"""Seconds that a server may take to answer before a view is given up."""
+"""Seconds to wait for the server before a view is given up."""
 SENT_WITHIN = {"cell": 60.0, "report": 600.0}
-"""Seconds, by what a run is of, that it may take for what is left at the end; W&B's client by itself goes on trying."""
+"""Seconds to wait at the end of a run until everything is sent, by its kind. W&B's client would wait for ever."""
+SECONDS_BETWEEN = 5.0
+"""Between two messages of live curves to W&B's client, which itself sends every fifteen seconds."""
+
+Tell = Callable[[str, Sequence[dict[str, Any]]], None]
+"""Given a phase and the records of its latest epoch, one for each trial."""
 
 
 def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
-    """Write a cell as one finished run; where it failed, as a failed one.
+    """Write a cell as one finished run, or as a failed one.
 
-    A run that the server has already goes on: where its curves are of as many trials they stay as they are, and else
-    the curves of all trials stand beside them.
+    A run that the server has already is continued. Its curves stay as they are if they are of as many trials; otherwise
+    the curves of all trials are written beside them, for W&B cannot replace a curve.
 
     Raises:
         UsageError: the mode is ``online`` and nobody is logged in.
@@ -56,8 +65,88 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
         run.summary.update(view.summary)
 
 
+def write_report(
+    results: Path, name: str, folder: Path, settings: WandbSettings, config: Mapping[str, Any]
+) -> str | None:
+    """Write a report as a run: pictures, tables, pages, and the trials of ``config["cells"]``.
+
+    Returns:
+        The address of the run's project; None for an offline run.
+    """
+    import pandas as pd
+    import wandb
+
+    described = {"name": f"report of {name}", "group": name, "config": dict(config)}
+    with open_run(settings, results, re.sub(r"[^\w.-]+", "-", f"report-{name}"), described, "report") as run:
+        for path in sorted(folder.rglob("*.png")):
+            run.log({f"figures/{path.stem}": wandb.Image(str(path))})
+        for path in sorted(folder.rglob("*.csv")):
+            run.log({f"tables/{path.stem}": wandb.Table(dataframe=pd.read_csv(path))})
+        run.log({"tables/trials": wandb.Table(dataframe=load(results, config["cells"]))})
+        for path in sorted(folder.rglob("*.html")):
+            run.log({f"pages/{path.stem}": wandb.Html(path.read_text(encoding="utf-8"), inject=False)})
+        return run.project_url
+
+
+@contextmanager
+def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, group: str) -> Iterator[Tell | None]:
+    """Show the curves of a cell in W&B while it trains: for each epoch the mean over its trials, under ``live/``.
+
+    Gives a function to call after each epoch; None if the runs are not online, where nobody could look. The run is the
+    one that `write` continues at the end. If the server goes away, training goes on: the store has every curve.
+
+    Args:
+        settings: which logger, and how.
+        results: the folder of all results.
+        id, name, group: of the run, as in `CellView`.
+    """
+    if settings.name not in ("wandb", "both") or settings.wandb.mode != "online":
+        yield None
+        return
+    try:
+        opened = open_run(settings.wandb, results, id, {"name": name, "group": group})
+        curves = LiveCurves(opened.__enter__())
+    except Exception:  # `write` will meet the same problem and name it
+        yield None
+        return
+    try:
+        yield curves.tell
+    finally:
+        curves.send()
+        with suppress(Exception):  # the cell is trained; `write` names what is wrong
+            opened.__exit__(None, None, None)
+
+
+class LiveCurves:
+    """Means over trials, sent every few seconds.
+
+    Args:
+        run: the run to send them to.
+    """
+
+    def __init__(self, run: "wandb.Run") -> None:
+        self._run, self._unsent, self._last = run, list[tuple[str, dict[str, float]]](), time.monotonic()
+
+    def tell(self, phase: str, records: Sequence[dict[str, Any]]) -> None:
+        """Take the records of an epoch."""
+        place, names = f"live/{phase}", [name for name in records[0] if name not in ("trial", "epoch")]
+        means = {f"{place}/{name}": sum(each[name] for each in records) / len(records) for name in names}
+        step = {f"{place}/epoch": float(records[0]["epoch"]), f"{place}/trials_training": float(len(records))}
+        self._unsent.append((place, step | means))
+        if time.monotonic() - self._last >= SECONDS_BETWEEN:
+            self.send()
+
+    def send(self) -> None:
+        """Send all epochs that are not sent yet. If the server does not take them, the store still has them."""
+        with suppress(Exception):
+            for place, values in self._unsent:
+                draw_over_epochs(self._run, place)
+                self._run.log(values)
+        self._unsent, self._last = [], time.monotonic()
+
+
 def draw_over_epochs(run: "wandb.Run", place: str) -> str:
-    """Make the epochs of a place in a run the axis of its curves, and say what they are called."""
+    """Make the epochs of a place in a run the axis of its curves; returns the name of the epochs."""
     step = f"{place}/epoch"
     run.define_metric(step, hidden=True)
     run.define_metric(f"{place}/*", step_metric=step)
@@ -74,20 +163,20 @@ def open_run(
     *,
     failed: bool = False,
 ) -> Iterator["wandb.Run"]:
-    """A run of its own in ``<results>/wandb``, whatever other run is open; finished when the block is left.
+    """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block.
 
-    An offline run of the same id gives way to it; one that the server has is resumed.
+    An offline run of the same id is replaced; a run that the server has is resumed.
 
     Args:
         settings: mode, project and entity.
         results: the folder of all results.
-        id: the run's.
+        id: of the run.
         described: name, group, tags and so on, as ``wandb.init`` takes them.
-        job: what it is of, ``cell`` or ``report``.
-        failed: whether the run is to be marked so; it is as well when the block raises.
+        job: the kind of run, ``cell`` or ``report``.
+        failed: whether to mark the run as failed, which happens too if the block raises.
 
     Raises:
-        UsageError: the mode is ``online`` and nobody is logged in, or the server lets nobody in.
+        UsageError: the mode is ``online`` and nobody is logged in, or the server refuses the login.
         TimeoutError: the server has not taken everything in time.
     """
     with _own_folders(results):
@@ -120,7 +209,7 @@ def open_run(
             ),
             **described,
         )
-        if run.resumed:  # the client tells the server the axes of this part of the run alone
+        if run.resumed:  # the client forgets the axes that an earlier part of the run defined
             for key in dict(run.summary):
                 if key.endswith("/epoch"):
                     draw_over_epochs(run, key.removesuffix("/epoch"))
@@ -133,16 +222,11 @@ def open_run(
 
 
 def where(results: Path, settings: WandbSettings, address: str | None) -> str:
-    """A sentence on where the runs are, and how they get to the server."""
+    """A sentence on where the runs are, and how to send offline ones."""
     if settings.mode == "online":
         return f"The runs are at {address}"
     folder = results.absolute() / FOLDER
     return f"The runs are in {folder}; send them by: wandb sync {shlex.quote(str(folder))}/offline-run-*"
-
-
-def run_id(text: str) -> str:
-    """Text as W&B allows it in an id."""
-    return re.sub(r"[^\w.-]+", "-", text)
 
 
 def _log_in() -> None:
@@ -166,7 +250,7 @@ def _finish(run: "wandb.Run", exit_code: int) -> None:
 
 @contextmanager
 def _own_folders(results: Path) -> Iterator[None]:
-    """All files of W&B's beside the results instead of in the home folder, and its error reports sent nowhere."""
+    """Keep all files of W&B beside the results instead of in the home folder, and send no error reports."""
     folder = (results / FOLDER).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     chosen = {
@@ -184,5 +268,5 @@ def _own_folders(results: Path) -> Iterator[None]:
 
 
 def _plain(frame: "pd.DataFrame") -> list[Iterable[Any]]:
-    """Rows of plain values, None where there is none."""
+    """Rows of plain values, None for a missing one."""
     return list(frame.astype(object).where(frame.notna(), None).to_numpy())

@@ -1,39 +1,83 @@
-"""Views are written when a cell ends. One that cannot be written loses nothing: the store has what it shows."""
+"""Views are written from the store: when a cell ends, or at any later time.
 
-from collections.abc import Callable
+A view that cannot be written loses nothing, for the store has everything that it shows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ..config.schema import LoggerSettings
+from ..options.naming import told_apart
+from ..options.settings import LoggerSettings
+from ..results import load_cell
 from . import tensorboard, wandb_runs
-from .view import CellView
-
-Writer = Callable[[CellView, Path, LoggerSettings], None]
-
-WRITERS: dict[str, tuple[tuple[str, Writer], ...]] = {
-    "none": (),
-    "wandb": (("W&B", wandb_runs.write),),
-    "tensorboard": (("TensorBoard", tensorboard.write),),
-    "both": (("W&B", wandb_runs.write), ("TensorBoard", tensorboard.write)),
-}
-"""What a logger is called, and how it writes; by the names in `conf/logger`."""
+from .view import CellView, cell_view
 
 
 def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
-    """Write a cell's views to ``<results>/wandb`` and ``<results>/tensorboard``.
+    """Write the views of a cell to ``<results>/wandb`` and ``<results>/tensorboard``.
 
     Args:
         view: what they show.
         results: the folder of all results.
-        settings: which, and how.
+        settings: which views, and how.
 
     Returns:
-        A sentence on each that could not be written: which, and why.
+        A sentence on each view that could not be written, with the reason.
     """
     problems = []
-    for called, write in WRITERS[settings.name]:
-        try:
-            write(view, Path(results), settings)
-        except Exception as error:
-            reason = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
-            problems.append(f"{view.name} ({view.id}) is not in {called}: {reason}.")
+    for name, label, write in (("wandb", "W&B", wandb_runs.write), ("tensorboard", "TensorBoard", tensorboard.write)):
+        if settings.name in (name, "both"):
+            try:
+                write(view, Path(results), settings)
+            except Exception as error:
+                problems.append(f"{view.name} ({view.id}) is not in {label}: {_reason(error)}.")
     return problems
+
+
+def upload_sweep(
+    results: str | Path,
+    cells: Sequence[str],
+    name: str,
+    report_folder: str | Path | None,
+    settings: LoggerSettings,
+    config: Mapping[str, Any] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[str]:
+    """Write a run for each cell, and one for the report: its pictures, tables and pages, and all trials.
+
+    Args:
+        results: the folder of all results.
+        cells: fingerprints of the sweep's cells; cells that the store does not have yet are passed over.
+        name: of the sweep, which is the group of the runs.
+        report_folder: where the report is; None leaves it out.
+        settings: which views, and how; only W&B shows the report.
+        config: what the report was made with.
+        say: called with sentences on the progress, and at the end on where the runs are.
+
+    Returns:
+        A sentence on each view that could not be written.
+    """
+    results, problems = Path(results), list[str]()
+    known = [cell for cell in cells if (results / cell / "cell.json").exists()]
+    asked = [load_cell(fingerprint, results).description["overrides"] for fingerprint in known]
+    for number, (fingerprint, called) in enumerate(zip(known, told_apart(asked) if asked else (), strict=True), 1):
+        say(f"{number} of {len(known)} cells: {called}")
+        problems += write_views(cell_view(fingerprint, results, group=name, name=called), results, settings)
+    if settings.name not in ("wandb", "both") or settings.wandb.mode == "disabled":
+        return problems
+    address = None
+    if report_folder is not None:
+        say("the report")
+        described = dict(config or {}) | {"cells": known}
+        try:
+            address = wandb_runs.write_report(results, name, Path(report_folder), settings.wandb, described)
+        except Exception as error:
+            problems.append(f"The report of {name} is not in W&B: {_reason(error)}.")
+    if settings.wandb.mode == "offline" or address:
+        say(wandb_runs.where(results, settings.wandb, address))
+    return problems
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()).removesuffix(".") or type(error).__name__

@@ -1,5 +1,6 @@
-"""What outputs are held to: pure functions of one trial's tensors, with the options they take. One module a loss."""
+"""Loss functions on tensors of one trial, or of many with leading axes in front."""
 
-from .base import ContrastiveLoss, Loss
+from .contrastive import ContrastiveLoss
+from .loss import Loss
 
 __all__ = ["ContrastiveLoss", "Loss"]

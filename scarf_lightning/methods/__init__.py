@@ -1,5 +1,5 @@
-"""What wraps the supervised fit: one module a method."""
+"""The supervised phase: what a method changes of a fit, and how it combines fits. No method imports Lightning."""
 
-from .base import Method, MethodResult, RaggedMethod, SingleFitMethod, SupervisedPhase
+from .method import Method, MethodResult, RaggedMethod, SingleFitMethod, SupervisedPhase
 
 __all__ = ["Method", "MethodResult", "RaggedMethod", "SingleFitMethod", "SupervisedPhase"]

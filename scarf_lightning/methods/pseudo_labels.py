@@ -1,14 +1,29 @@
-"""Training rows with labels, given or predicted, and the rows that have none yet."""
+"""Methods whose training set is chosen by models: pseudo-labels for unlabelled rows, and a filter of noisy labels.
+
+Their training sets differ in size by trial, so each trial is trained alone.
+"""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.datamodule import Examples
-from ..engine.stack import Stack
+from ..options.option import option
+from ..randomness import Purpose
+from .method import MethodResult, RaggedMethod, SupervisedPhase
 
+if TYPE_CHECKING:
+    from ..data.datamodule import Examples
+    from ..engine.stack import Stack
+
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+MODELS = 3
+VOTE_SHARE = 0.8
+"""Weight of the votes in the probabilities; the mean prediction has the rest. It is so high that two equal votes always
+beat a third."""
 
 
 @dataclass
@@ -23,16 +38,147 @@ class PseudoLabels:
     unlabelled: Ints
 
     @classmethod
-    def start(cls, stack: Stack) -> "PseudoLabels":
+    def start(cls, stack: "Stack") -> "PseudoLabels":
         """The labelled training rows of a stack of one."""
         train, labelled = stack.data.train[0], stack.data.labelled[0]
         return cls(labelled, stack.data.labels[0], np.setdiff1d(train, labelled))
 
-    def add(self, chosen: NDArray[np.bool_], labels: Ints) -> None:
+    def add(self, chosen: Bools, labels: Ints) -> None:
         """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""
         self.rows = np.concatenate([self.rows, self.unlabelled[chosen]])
         self.labels = np.concatenate([self.labels, labels[chosen]])
         self.unlabelled = self.unlabelled[~chosen]
 
-    def examples(self, stack: Stack) -> Examples:
+    def examples(self, stack: "Stack") -> "Examples":
         return stack.examples(self.rows[None], self.labels[None])
+
+
+@dataclass
+class SelfTrain(RaggedMethod):
+    """Self-training (paper, section 4). Each iteration trains a model from the same pre-trained f and
+    labels the rows that it predicts with a probability above ``threshold``. A final model is trained on the final set.
+    Iterations end early when all rows have a label."""
+
+    name: ClassVar[str] = "self_train"
+    label: ClassVar[str] = "self-training"
+    paper: ClassVar[str] = "Yarowsky, 1995 (ACL)"
+    needs_unlabelled_rows: ClassVar[bool] = True
+    typical_fits: ClassVar[int] = 8
+    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
+    iterations: int = option(10, "rounds of labelling and training", "[1, inf)")
+
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        training = PseudoLabels.start(stack)
+        earlier = []
+        for iteration in range(1, self.iterations + 1):
+            if len(training.unlabelled) == 0:
+                break
+            fit, classifier = phase.fit(stack, training.examples(stack), self, number=iteration)
+            earlier.append(fit)
+            probabilities = stack.predict(classifier, training.unlabelled[None])[0]
+            training.add(probabilities.max(axis=1) > self.threshold, probabilities.argmax(axis=1))
+        final, classifier = phase.fit(stack, training.examples(stack), self)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), final, earlier)
+
+
+@dataclass
+class TriTrain(RaggedMethod):
+    """Tri-training (paper, section 4). Three models start on bootstrap samples of the labelled rows.
+    Each iteration trains all three from the same pre-trained f, and gives each the rows that the other two label alike,
+    both above ``threshold``. Three final models vote. Iterations end early when no model lacks a label."""
+
+    name: ClassVar[str] = "tri_train"
+    label: ClassVar[str] = "tri-training"
+    paper: ClassVar[str] = "Zhou and Li, 2005 (TKDE)"
+    needs_unlabelled_rows: ClassVar[bool] = True
+    has_encoder: ClassVar[bool] = False
+    typical_fits: ClassVar[int] = 24
+    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
+    iterations: int = option(10, "rounds of labelling and training", "[1, inf)")
+
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        start = PseudoLabels.start(stack)
+        sets = []
+        for model in range(MODELS):
+            random = stack.streams.numpy(stack.data.trials[0], Purpose.BOOTSTRAP, model)
+            sample = random.integers(len(start.rows), size=len(start.rows))
+            sets.append(PseudoLabels(start.rows[sample], start.labels[sample], start.unlabelled))
+        unlabelled = start.unlabelled
+        fits = []
+        for iteration in range(1, self.iterations + 1):
+            if not any(len(training.unlabelled) for training in sets):
+                break
+            predictions = []
+            for model, training in enumerate(sets):
+                fit, classifier = phase.fit(stack, training.examples(stack), self, number=MODELS * iteration + model)
+                fits.append(fit)
+                predictions.append(stack.predict(classifier, unlabelled[None])[0])
+            for model, training in enumerate(sets):
+                one, other = (predictions[m] for m in range(MODELS) if m != model)
+                left = np.isin(unlabelled, training.unlabelled)
+                agreed = agreed_labels(one[left], other[left], self.threshold)
+                training.add(agreed, one[left].argmax(axis=1))
+        votes = []
+        for model, training in enumerate(sets):
+            fit, classifier = phase.fit(stack, training.examples(stack), self, number=model)
+            fits.append(fit)
+            votes.append(stack.predict(classifier, stack.data.predicted)[0])
+        final = fits[-MODELS]  # the record has one final fit: that of the first model
+        earlier = [fit for fit in fits if fit is not final]
+        return MethodResult.of_fits(majority_vote(np.stack(votes))[None], final, earlier)
+
+
+def agreed_labels(one: Floats, other: Floats, threshold: float) -> Bools:
+    """Where two models predict the same class and both exceed the threshold: ``(m, C)`` twice gives ``(m,)``."""
+    same = one.argmax(axis=1) == other.argmax(axis=1)
+    return np.asarray(same & (one.max(axis=1) > threshold) & (other.max(axis=1) > threshold))
+
+
+def majority_vote(probabilities: Floats) -> Floats:
+    """Probabilities whose largest is the majority's class: three models' ``(3, n, C)`` to ``(n, C)``.
+
+    If all three differ, their mean decides.
+    """
+    n_classes = probabilities.shape[2]
+    votes = np.eye(n_classes)[probabilities.argmax(axis=2)].mean(axis=0)
+    return np.asarray(VOTE_SHARE * votes + (1 - VOTE_SHARE) * probabilities.mean(axis=0))
+
+
+@dataclass
+class DeepKNN(RaggedMethod):
+    """Deep k-NN for noisy labels (paper, section 4). A first fit uses the given labels. A second one
+    uses the rows whose label is that of the majority of their ``k`` nearest neighbours among the first model's logits,
+    or all rows if fewer than two remain."""
+
+    name: ClassVar[str] = "deep_knn"
+    label: ClassVar[str] = "deep k-NN"
+    paper: ClassVar[str] = "Bahri et al., 2020, arXiv:2004.12289"
+    typical_fits: ClassVar[int] = 2
+    k: int = option(50, "number of neighbours", "[1, inf)")
+
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        rows, labels = stack.data.labelled, stack.data.labels
+        first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
+        if first.diverged.all():
+            return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
+        logits = stack.logits(classifier, rows)[0].cpu().numpy()
+        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.n_classes)
+        if kept.sum() < 2:
+            kept[:] = True
+        fit, classifier = phase.fit(stack, stack.examples(rows[:, kept], labels[:, kept]), self)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])
+
+
+def agrees_with_neighbours(features: Floats, labels: Ints, k: int, n_classes: int) -> Bools:
+    """Whether no class is more frequent among the k nearest other points than a point's own label.
+
+    **Shape.** ``features`` ``(n, E)`` and ``labels`` ``(n,)`` give ``(n,)``; k is cut to n - 1.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    k = min(k, len(labels) - 1)
+    if k < 1:
+        return np.ones(len(labels), dtype=bool)
+    neighbours = NearestNeighbors(n_neighbors=k).fit(features).kneighbors(return_distance=False)  # without itself
+    votes = np.stack([np.bincount(labels[row], minlength=n_classes) for row in neighbours])
+    return np.asarray(votes[np.arange(len(labels)), labels] == votes.max(axis=1))

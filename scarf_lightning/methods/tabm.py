@@ -1,4 +1,4 @@
-"""TabM: one network that imitates an ensemble (Gorishniy et al. 2025, https://arxiv.org/abs/2410.24210)."""
+"""TabM: one network that imitates an ensemble."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -8,44 +8,34 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..data.datamodule import EVALUATION_ROWS, batch_bounds
-from ..limits import Limit
-from ..losses.cross_entropy import cross_entropy
-from .rival import Floats, Lesson, Rival, need
+from ..losses.supervised import cross_entropy
+from ..options.option import option
+from .rivals import Floats, Lesson, Rival, need
 
 
 @dataclass
 class TabM(Rival):
-    """The authors' package, trained as they train it: AdamW on the mean cross-entropy of the k predictions, whose
-    probabilities are averaged; early stopping on the accuracy of the validation rows, the first best epoch kept."""
+    """The authors' package, trained as they train it: AdamW on the mean cross-entropy of the ``k`` predictions, whose
+    probabilities are averaged; early stopping on the validation accuracy, which keeps the first best epoch."""
 
     name: ClassVar[str] = "tabm"
-    limits: ClassVar[dict[str, Limit]] = {
-        "k": "[1, 100000]",
-        "n_blocks": "[1, 100000]",
-        "d_block": "[1, 100000]",
-        "dropout": "[0, 1)",
-        "learning_rate": "(0, 1e12]",
-        "weight_decay": "[0, inf)",
-        "batch_size": "[2, 1000000000]",
-        "max_epochs": "[1, 1000000]",
-        "patience": "[0, 1000000]",
-    }
+    label: ClassVar[str] = "TabM"
+    paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),
         "n_blocks": ("int", 1, 4),
         "d_block": ("one_of", 64, 128, 256, 512),
         "dropout": ("float", 0.0, 0.5),
     }
-    k: int = 32
-    n_blocks: int = 3
-    d_block: int = 512
-    dropout: float = 0.1
-    learning_rate: float = 2e-3
-    weight_decay: float = 3e-4
-    batch_size: int = 256
-    max_epochs: int = 1000
-    patience: int = 16
+    k: int = option(32, "number of predictions that are averaged", "[1, 100000]")
+    n_blocks: int = option(3, "number of layers", "[1, 100000]")
+    d_block: int = option(512, "units of a layer", "[1, 100000]")
+    dropout: float = option(0.1, "dropout rate", "[0, 1)")
+    learning_rate: float = option(2e-3, "step size of AdamW", "(0, 1e12]")
+    weight_decay: float = option(3e-4, "weight decay of AdamW", "[0, inf)")
+    batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
+    max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
+    patience: int = option(16, "epochs without a better validation accuracy that training may have", "[0, 1000000]")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,11 +44,12 @@ class TabM(Rival):
     def predict(self, lesson: Lesson) -> Floats:
         stack = lesson.stack
         device = stack.hardware.device
-        with torch.random.fork_rng([device] if device.type == "cuda" else []):  # its layers draw from torch's own
+        # Its layers draw from the global generator of torch.
+        with torch.random.fork_rng([device] if device.type == "cuda" else []):
             torch.manual_seed(lesson.seed)
             network = self._network(lesson)
             self._train(network, lesson)
-        return self._probabilities(network, lesson, stack.raw(stack.data.test)[0])
+        return self._probabilities(network, lesson, stack.raw(stack.data.predicted)[0])
 
     def _network(self, lesson: Lesson) -> nn.Module:
         import tabm
@@ -76,12 +67,14 @@ class TabM(Rival):
         return network.to(lesson.stack.hardware.device, lesson.stack.hardware.dtype)
 
     def _train(self, network: nn.Module, lesson: Lesson) -> None:
-        """Leave the network at the weights of its first best epoch."""
+        """Train; the network ends with the weights of its first best epoch."""
+        from ..data.datamodule import batch_bounds  # imports Lightning
+
         stack, data = lesson.stack, lesson.stack.data
         x, device = stack.raw(data.labelled)[0], stack.hardware.device
         labels = torch.from_numpy(lesson.labels).to(device)
         weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
-        validation, truth = stack.raw(data.judged)[0], data.judged_labels[0]
+        validation, truth = stack.raw(data.validation)[0], data.validation_labels[0]
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
         best, waited, kept = -1.0, 0, network.state_dict()
         for _ in range(self.max_epochs):
@@ -109,6 +102,8 @@ class TabM(Rival):
 
     @torch.no_grad()
     def _probabilities(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
+        from ..data.datamodule import EVALUATION_ROWS
+
         network.eval()
         chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
         probabilities: Floats = torch.cat(chunks).double().softmax(dim=-1).mean(dim=1).cpu().numpy()

@@ -1,11 +1,6 @@
-"""Networks of one trial, in plain `torch.nn`. One module a network: its options, and what they build."""
+"""Encoders in plain `torch.nn`: their options, and the modules that they build."""
 
-from .base import Network
-from .batch_norm import BatchNorm
-from .columns import Columns
-from .dropout import Dropout
-from .initialisation import Initialisation
-from .mlp import ReLUNetwork
-from .one_hot import OneHot
+from .layers import BatchNorm, Dropout, Initialisation, OneHot, ReLUNetwork
+from .network import Columns, Network
 
 __all__ = ["BatchNorm", "Columns", "Dropout", "Initialisation", "Network", "OneHot", "ReLUNetwork"]

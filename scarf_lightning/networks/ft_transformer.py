@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..limits import Limit
-from .base import Network
-from .columns import Columns
-from .dropout import Dropout
+from ..options.option import option
+from .layers import Dropout
+from .network import Columns, Network
 
 
 class FeatureTokenizer(nn.Module):
-    """A token a feature after a token [CLS]: T_j = b_j + x_j W_j, where x_j is a number or one-hot columns.
+    """A [CLS] token, then a token for each feature: T_j = b_j + x_j W_j, where x_j is a number or one-hot columns.
 
-    **Shape.** Encoded rows ``(N, D)`` to tokens ``(N, 1 + M, width)``: [CLS], then the numeric features, then the
+    **Shape.** Encoded rows ``(..., N, D)`` to tokens ``(..., N, 1 + M, width)``: [CLS], the numeric features, the
     categorical ones.
     """
 
@@ -31,26 +30,26 @@ class FeatureTokenizer(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        parts = [self.cls.expand(x.shape[0], 1, -1)]
+        parts = [self.cls.expand(*x.shape[:-1], 1, -1)]
         if self.numeric:
-            numbers = x[:, self.numeric] if self.categorical else x
+            numbers = x[..., self.numeric] if self.categorical else x
             parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))
         if self.categorical:
             weights = torch.split(self.category_weight, [part.stop - part.start for part in self.categorical])
-            tokens = [_times(x[:, part], weight) for part, weight in zip(self.categorical, weights, strict=True)]
-            parts.append(torch.stack(tokens, dim=1) + self.category_bias)
-        return torch.cat(parts, dim=1)
+            tokens = [_times(x[..., part], weight) for part, weight in zip(self.categorical, weights, strict=True)]
+            parts.append(torch.stack(tokens, dim=-2) + self.category_bias)
+        return torch.cat(parts, dim=-2)
 
 
 def _times(x: Tensor, weight: Tensor) -> Tensor:
-    """Their product; of a single column by broadcasting, as in a product it would be rounded on another path."""
+    """Their product. A single column is broadcast, because the product of one column rounds on another path."""
     return x * weight if x.shape[-1] == 1 else x @ weight
 
 
 class Attention(nn.Module):
     """Multi-head self-attention (Vaswani et al. 2017, https://arxiv.org/abs/1706.03762), with dropout of its weights.
 
-    **Shape.** Tokens that ask ``(N, Q, width)`` and tokens that answer ``(N, S, width)`` to ``(N, Q, width)``.
+    **Shape.** Query tokens ``(..., Q, width)`` and key tokens ``(..., S, width)`` to ``(..., Q, width)``.
     """
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
@@ -61,22 +60,22 @@ class Attention(nn.Module):
             nn.init.zeros_(layer.bias)
         self.dropout = Dropout(dropout)
 
-    def forward(self, asking: Tensor, answering: Tensor) -> Tensor:
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
         query, key, value = (
-            layer(tokens).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer, tokens in ((self.query, asking), (self.key, answering), (self.value, answering))
+            layer(tokens).unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+            for layer, tokens in ((self.query, queries), (self.key, keys), (self.value, keys))
         )
         weights = ((query / math.sqrt(query.shape[-1])) @ key.mT).softmax(dim=-1)
         mixed = self.dropout(weights) @ value
-        out: Tensor = self.out(mixed.transpose(1, 2).flatten(-2))
+        out: Tensor = self.out(mixed.transpose(-2, -3).flatten(-2))
         return out
 
 
 class TransformerBlock(nn.Module):
     """x + Attention(LayerNorm(x)), then x + Linear(Dropout(ReGLU(Linear(LayerNorm(x))))).
 
-    **Shape.** Input ``(N, S, width)``, output ``(N, S, width)``; with ``asking=q`` of its first q tokens alone.
-    The first block of a network has no LayerNorm before the attention: it would hinder the optimisation (section 3.3).
+    **Shape.** Tokens ``(..., S, width)`` to ``(..., S, width)``; with ``n_queries=q`` of the first q alone.
+    The first block of a network has no LayerNorm before the attention: it makes optimisation harder (section 3.3).
     """
 
     def __init__(
@@ -97,9 +96,9 @@ class TransformerBlock(nn.Module):
         self.widen, self.narrow = nn.Linear(width, 2 * hidden), nn.Linear(hidden, width)
         self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
 
-    def forward(self, x: Tensor, asking: int | None = None) -> Tensor:
+    def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
-        x = x[:, :asking] + self.residual_dropout(self.attention(tokens[:, :asking], tokens))
+        x = x[..., :n_queries, :] + self.residual_dropout(self.attention(tokens[..., :n_queries, :], tokens))
         linear, gate = self.widen(self.norm(x)).chunk(2, dim=-1)
         hidden = self.hidden_dropout(linear * gate.relu())
         out: Tensor = x + self.residual_dropout(self.narrow(hidden))
@@ -107,9 +106,9 @@ class TransformerBlock(nn.Module):
 
 
 class FTTransformerEncoder(nn.Module):
-    """Tokens, blocks, and ReLU(LayerNorm) of what becomes of [CLS].
+    """Tokens, blocks, and ReLU(LayerNorm) of the last [CLS].
 
-    **Shape.** Encoded rows ``(N, D)`` to embeddings ``(N, width)``.
+    **Shape.** Encoded rows ``(..., N, D)`` to embeddings ``(..., N, width)``.
     """
 
     def __init__(self, tokenizer: FeatureTokenizer, blocks: list[TransformerBlock], width: int) -> None:
@@ -122,8 +121,8 @@ class FTTransformerEncoder(nn.Module):
         *blocks, last = self.blocks
         for block in blocks:
             tokens = block(tokens)
-        # Only [CLS] is asked for. A second token asks too: a product of one row is rounded on another path.
-        cls = last(tokens, asking=2)[:, 0]
+        # Only [CLS] is used. A second token is computed with it because a product of one row rounds on another path.
+        cls = last(tokens, n_queries=2)[..., 0, :]
         out: Tensor = self.norm(cls).relu()
         return out
 
@@ -132,30 +131,25 @@ class FTTransformerEncoder(nn.Module):
 class FTTransformer(Network):
     """A feature tokenizer, ``depth`` pre-norm blocks with ReGLU, and ReLU(LayerNorm) of [CLS]; E is ``width``.
 
-    The paper's default is three blocks of 192 with ``attention_dropout`` 0.2 and ``hidden_dropout`` 0.1. Ours, two
-    blocks of 64 with the dropout that the authors' package has for two, is what one processor core trains; both sizes
-    lie in the space that the paper tunes over. ``method=dropout`` replaces ``hidden_dropout``.
+    Differs from the paper: its default is three blocks of width 192 with ``attention_dropout`` 0.2 and
+    ``hidden_dropout`` 0.1. Ours is small enough for one processor core: two blocks of width 64, with the dropout that
+    the authors' package has for two blocks. Both lie in the paper's search space.
+
+    ``method=dropout`` replaces ``hidden_dropout``.
     """
 
     name: ClassVar[str] = "ft_transformer"
+    label: ClassVar[str] = "FT-Transformer"
+    paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 15.0
-    limits: ClassVar[dict[str, Limit]] = {
-        "width": "[2, inf)",
-        "depth": "[1, inf)",
-        "heads": "[1, inf)",
-        "hidden_factor": "(0, inf)",
-        "attention_dropout": "[0, 1)",
-        "hidden_dropout": "[0, 1)",
-        "residual_dropout": "[0, 1)",
-    }
     search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
-    width: int = 64
-    depth: int = 2
-    heads: int = 8
-    hidden_factor: float = 1.3333333333333333
-    attention_dropout: float = 0.15
-    hidden_dropout: float = 0.05
-    residual_dropout: float = 0.0
+    width: int = option(64, "width of a token and of an embedding", "[2, inf)")
+    depth: int = option(2, "number of blocks", "[1, inf)")
+    heads: int = option(8, "attention heads; they divide the width", "[1, inf)")
+    hidden_factor: float = option(1.3333333333333333, "width of a block's hidden layer, divided by width", "(0, inf)")
+    attention_dropout: float = option(0.15, "dropout rate of attention weights", "[0, 1)")
+    hidden_dropout: float = option(0.05, "dropout rate after a block's first layer", "[0, 1)")
+    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,68 +1,204 @@
-"""The paper's network (section 4, "Model architecture"): linear layers with a ReLU between them."""
+"""The paper's network, and the same on embeddings of the numeric features (Gorishniy et al. 2022).
 
+Source of the embeddings: https://arxiv.org/abs/2203.05556; defaults are those of the authors' `rtdl_num_embeddings`.
+"""
+
+import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
-from ..limits import Limit
-from .base import Network
-from .columns import Columns
-from .dropout import Dropout
-
-
-class ReLUNetwork(nn.Module):
-    """Linear layers with a ReLU between them.
-
-    **Shape.** Input ``(..., widths[0])``, output ``(..., widths[-1])``.
-
-    Args:
-        widths: of the input and of each layer's output.
-        final_relu: whether a ReLU follows the last layer too.
-        dropout: rate of the units left out after every layer but the last.
-        final_dropout: whether the last layer's units are left out too, as those of an encoder are.
-    """
-
-    acts_on_last_axis = True
-
-    def __init__(
-        self,
-        widths: Sequence[int],
-        *,
-        final_relu: bool = False,
-        dropout: float | None = None,
-        final_dropout: bool = False,
-    ) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths))
-        self.dropout = Dropout(dropout or 0.0)
-        self.final_relu, self.final_dropout = final_relu, final_dropout
-
-    def forward(self, x: Tensor) -> Tensor:
-        last = len(self.layers) - 1
-        for position, layer in enumerate(self.layers):
-            x = layer(x)
-            if position < last or self.final_relu:
-                x = x.relu_()  # of the layer's own output, which nothing else reads
-            if position < last or self.final_dropout:
-                x = self.dropout(x)
-        return x
+from ..options.option import option
+from .layers import ReLUNetwork
+from .network import Columns, Network
 
 
 @dataclass
 class MLP(Network):
-    """f of the paper: ``depth`` linear layers of ``width``, each followed by a ReLU, the last one unless told."""
+    """f of the paper: ``depth`` linear layers of ``width``, each followed by a ReLU (section 4)."""
 
     name: ClassVar[str] = "mlp"
-    limits: ClassVar[dict[str, Limit]] = {"width": "[1, 100000]", "depth": "[1, 1000]"}
+    label: ClassVar[str] = "MLP"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     starts_as_built: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
-    width: int = 256
-    depth: int = 4
-    final_relu: bool = True
+    width: int = option(256, "units of a layer", "[1, 100000]")
+    depth: int = option(4, "number of layers", "[1, 1000]")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        widths = [columns.n_encoded, *[self.width] * self.depth]
-        return ReLUNetwork(widths, final_relu=self.final_relu, dropout=dropout, final_dropout=True)
+        return ReLUNetwork([columns.n_encoded, *[self.width] * self.depth], is_encoder=True, dropout=dropout)
+
+
+class LinearReLUPerFeature(nn.Module):
+    """A linear layer and a ReLU of its own for each feature ("LR" in the paper).
+
+    **Shape.** Input ``(..., N, F, n_in)``, output ``(..., N, F, n_out)``.
+    """
+
+    def __init__(self, n_features: int, n_in: int, n_out: int) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(n_in)
+        self.weight = nn.Parameter(torch.empty(n_features, n_in, n_out).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(n_features, n_out).uniform_(-bound, bound))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return ((x.transpose(-3, -2) @ self.weight).transpose(-3, -2) + self.bias).relu()
+
+
+class WithNumericEmbeddings(nn.Module):
+    """A network on the embeddings of the numeric features, side by side, followed by the one-hot columns.
+
+    **Shape.** Encoded rows ``(..., N, D)`` to the output of ``network`` for ``(..., N, F * embedding + D - F)``.
+
+    Args:
+        columns: of the table, F of them numeric.
+        embedding: from numbers ``(..., N, F)`` to ``(..., N, F, embedding)``.
+        network: the network behind them.
+    """
+
+    def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
+        super().__init__()
+        numeric = set(columns.numeric)
+        self.numeric = columns.numeric
+        self.others = [column for column in range(columns.n_encoded) if column not in numeric]
+        self.embedding, self.network = embedding, network
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = []
+        if self.numeric:
+            parts.append(self.embedding(x[..., self.numeric]).flatten(-2))
+        if self.others:
+            parts.append(x[..., self.others])
+        out: Tensor = self.network(torch.cat(parts, dim=-1))
+        return out
+
+
+@dataclass
+class MLPOnEmbeddings(Network):
+    """The paper's network on ``embedding`` columns for each number; categories stay one-hot columns."""
+
+    starts_as_built: ClassVar[bool] = False
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
+    width: int = option(256, "units of a layer", "[1, 100000]")
+    depth: int = option(4, "number of layers", "[1, 1000]")
+    embedding: int = option(24, "width of the embedding of a numeric feature", "[2, 100000]")
+
+    @abstractmethod
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        """The step before linear layer and ReLU: a module from ``(..., N, F)`` to ``(..., N, F, K)``, and K."""
+
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        n_numeric = len(columns.numeric)
+        encoding, n_components = self.encoding(n_numeric)
+        embedding = nn.Sequential(encoding, LinearReLUPerFeature(n_numeric, n_components, self.embedding))
+        widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
+        return WithNumericEmbeddings(columns, embedding, ReLUNetwork(widths, is_encoder=True, dropout=dropout))
+
+
+class Periodic(nn.Module):
+    """concat(cos(v), sin(v)) of v = 2 pi c x, with learned frequencies c that start as N(0, ``scale`` squared).
+
+    Initial frequencies are cut at three standard deviations, as in `rtdl_num_embeddings`. Source: section 3.3.
+
+    **Shape.** Input ``(..., N, F)``, output ``(..., N, F, 2 * frequencies)``.
+    """
+
+    def __init__(self, n_features: int, frequencies: int, scale: float) -> None:
+        super().__init__()
+        self.frequency = nn.Parameter(torch.empty(n_features, frequencies))
+        nn.init.trunc_normal_(self.frequency, std=scale, a=-3 * scale, b=3 * scale)
+
+    def forward(self, x: Tensor) -> Tensor:
+        angle = 2 * math.pi * self.frequency * x.unsqueeze(-1)
+        return torch.cat([angle.cos(), angle.sin()], dim=-1)
+
+
+@dataclass
+class MLPPLR(MLPOnEmbeddings):
+    """An MLP on PLR embeddings of the numeric features: periodic, linear, ReLU."""
+
+    name: ClassVar[str] = "mlp_plr"
+    label: ClassVar[str] = "MLP-PLR"
+    paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
+    typical_cost: ClassVar[float] = 3.0
+    frequencies: int = option(48, "frequencies of a numeric feature", "[1, inf)")
+    frequency_scale: float = option(0.01, "standard deviation of the initial frequencies", "(0, inf)")
+
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        return Periodic(n_features, self.frequencies, self.frequency_scale), 2 * self.frequencies
+
+
+class PiecewiseLinear(nn.Module):
+    """How far a number is through each bin of its feature (section 3.2, equation 1): 0 before a bin, 1 after it.
+
+    The first bin continues below 0 and the last above 1, for numbers beyond the edges. Edges are quantiles of the
+    training rows without repetition (section 3.2.1); a feature with fewer bins is filled up with zeros. The bins are
+    buffers, so they are saved with the weights. Before `fit` each feature has one bin, from 0 to 1.
+
+    **Shape.** Input ``(..., N, F)``, output ``(..., N, F, bins)``.
+    """
+
+    start: Tensor
+    size: Tensor
+    lowest: Tensor
+    highest: Tensor
+
+    def __init__(self, n_features: int, bins: int) -> None:
+        super().__init__()
+        for name in ("start", "size", "lowest", "highest"):
+            self.register_buffer(name, torch.empty(n_features, bins))
+        self._set([torch.tensor([0.0, 1.0])] * n_features)
+
+    @torch.no_grad()
+    def fit(self, x: Tensor) -> None:
+        """Set the bins to quantiles of numbers ``(n, F)``."""
+        # Positions between rows are integers until the end: a rounding error would make a bin of almost no width.
+        bins = self.start.shape[1]
+        place = torch.arange(bins + 1, device=x.device) * (len(x) - 1)
+        below = place // bins
+        above = (below + 1).clamp_max(len(x) - 1)
+        ordered = x.to(self.start).sort(dim=0).values
+        share = ((place % bins).to(ordered) / bins).unsqueeze(-1)
+        edges = torch.lerp(ordered[below], ordered[above], share)
+        self._set([torch.unique(feature) for feature in edges.T])
+
+    def _set(self, edges: Sequence[Tensor]) -> None:
+        self.start.zero_()
+        self.size.fill_(math.inf)  # of bins that a feature lacks: a number divided by it is 0
+        self.lowest.zero_()
+        self.highest.fill_(1)
+        for feature, own in enumerate(edges):
+            bins = len(own) - 1
+            if bins == 0:  # a constant feature carries no information
+                continue
+            self.start[feature, :bins] = own[:-1]
+            self.size[feature, :bins] = own.diff()
+            self.lowest[feature, 0], self.highest[feature, bins - 1] = -math.inf, math.inf
+
+    def forward(self, x: Tensor) -> Tensor:
+        progress = (x.unsqueeze(-1) - self.start) / self.size
+        return progress.maximum(self.lowest).minimum(self.highest)
+
+
+@dataclass
+class MLPPLE(MLPOnEmbeddings):
+    """An MLP on Q-LR embeddings of the numeric features: piecewise linear by quantiles, linear, ReLU."""
+
+    name: ClassVar[str] = "mlp_ple"
+    label: ClassVar[str] = "MLP-PLE"
+    paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
+    typical_cost: ClassVar[float] = 2.0
+    bins: int = option(48, "largest number of bins of a numeric feature", "[2, inf)")
+
+    def encoding(self, n_features: int) -> tuple[nn.Module, int]:
+        return PiecewiseLinear(n_features, self.bins), self.bins
+
+    def prepare(self, module: nn.Module, rows: Tensor) -> None:
+        assert isinstance(module, WithNumericEmbeddings)
+        for part in module.embedding.children():
+            if isinstance(part, PiecewiseLinear):
+                part.fit(rows[:, module.numeric])

@@ -5,17 +5,15 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
-from ..limits import Limit
-from .base import Network
-from .batch_norm import BatchNorm
-from .columns import Columns
-from .dropout import Dropout
+from ..options.option import option
+from .layers import BatchNorm, Dropout
+from .network import Columns, Network
 
 
 class ResNetBlock(nn.Module):
     """x + Dropout(Linear(Dropout(ReLU(Linear(BatchNorm(x)))))).
 
-    **Shape.** Input and output ``(N, width)``; ``hidden`` is the width between the linear layers.
+    **Shape.** Input and output ``(..., N, width)``; ``hidden`` is the width between the linear layers.
     """
 
     def __init__(self, width: int, hidden: int, *, hidden_dropout: float, residual_dropout: float) -> None:
@@ -34,26 +32,22 @@ class ResNetBlock(nn.Module):
 class ResNet(Network):
     """A linear layer, ``depth`` blocks, and ReLU(BatchNorm(x)): the paper's network before its last linear layer.
 
-    The defaults are the example of the authors' package `rtdl_revisiting_models`, but that a user's
-    ``method=dropout`` replaces ``hidden_dropout``. Batch statistics of pre-training are over all views of a mini-batch
-    at once, those of validation and test are the running ones.
+    Differs from the paper: the defaults are the example of the authors' package `rtdl_revisiting_models`.
+
+    ``method=dropout`` replaces ``hidden_dropout``. Batch statistics of pre-training are taken over all views of a
+    mini-batch at once. Validation and test use the running ones.
     """
 
     name: ClassVar[str] = "resnet"
+    label: ClassVar[str] = "ResNet"
+    paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 1.5
-    limits: ClassVar[dict[str, Limit]] = {
-        "width": "[1, inf)",
-        "depth": "[1, inf)",
-        "hidden_factor": "(0, inf)",
-        "hidden_dropout": "[0, 1)",
-        "residual_dropout": "[0, 1)",
-    }
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
-    width: int = 192
-    depth: int = 2
-    hidden_factor: float = 2.0
-    hidden_dropout: float = 0.15
-    residual_dropout: float = 0.0
+    width: int = option(192, "units of a layer", "[1, inf)")
+    depth: int = option(2, "number of blocks", "[1, inf)")
+    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, inf)")
+    hidden_dropout: float = option(0.15, "dropout rate after a block's first layer", "[0, 1)")
+    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()

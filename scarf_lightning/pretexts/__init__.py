@@ -1,5 +1,5 @@
-"""What is learned without labels. One module a pre-training: its head, its views, its loss, its validation metrics."""
+"""What is learned without labels: a pre-training task's head, views, loss and validation error."""
 
-from .base import Outputs, Pretext, Rows, Views
+from .pretext import Outputs, Pretext, Rows, Views
 
 __all__ = ["Outputs", "Pretext", "Rows", "Views"]

@@ -1,24 +1,30 @@
-"""SCARF (paper, Algorithm 1): a row is told by its corrupted view from the other rows of the mini-batch."""
+"""SCARF (paper, Algorithm 1) and its discriminative variant (section 4)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
 from ..losses import ContrastiveLoss
-from .base import Pretext, Rows, Views
+from ..losses.loss import Discrimination
+from ..networks import Columns
+from ..options.option import part_name
+from ..options.settings import LayerSettings
+from .pretext import Pretext, Rows, Views
 
 
 @dataclass
 class Scarf(Pretext):
-    """A contrastive loss on what f and g make of two views of a row, of which ``one`` or ``both`` are corrupted."""
+    """A contrastive loss on the outputs of g for two views of a row, of which ``one`` or ``both`` are corrupted."""
 
     name: ClassVar[str] = "scarf"
+    label: ClassVar[str] = "SCARF"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     corruption: Corruption
     selection: Selection
     loss: ContrastiveLoss
-    views: Literal["one", "both"] = "one"
+    views: Literal["one", "both"] = part_name("one")
 
     def make_views(self, rows: Rows) -> Views:
         corrupts_both = self.views == "both"
@@ -31,6 +37,35 @@ class Scarf(Pretext):
     @property
     def has_error(self) -> bool:
         return self.loss.has_error
+
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        return self.loss.error(*outputs)
+
+
+@dataclass
+class ScarfDisc(Pretext):
+    """Tells corrupted rows from clean ones, by one logit from a linear layer after g."""
+
+    name: ClassVar[str] = "scarf_disc"
+    label: ClassVar[str] = "discriminative SCARF"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
+    can_cotrain: ClassVar[bool] = False
+    corruption: Corruption
+    selection: Selection
+    loss: Discrimination
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        return nn.Sequential(super().head(width, columns, layers), nn.Linear(layers.width, 1))
+
+    def make_views(self, rows: Rows) -> Views:
+        return Views((rows.encoded, rows.corrupted(self.corruption, self.selection)[0]))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        return self.loss(*outputs)
+
+    @property
+    def has_error(self) -> bool:
+        return True
 
     def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss.error(*outputs)

@@ -1,6 +1,5 @@
-"""SubTab (Ucar et al. 2021, https://arxiv.org/abs/2110.04361): a row is told from subsets of its features."""
+"""SubTab (Ucar et al. 2021, https://arxiv.org/abs/2110.04361): rows are learned from subsets of their features."""
 
-import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -9,39 +8,33 @@ import torch
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
-from ..limits import Limit
-from ..losses.reconstruction import mean_squared_error
-from ..losses.similarity import cosine_similarities
+from ..losses.contrastive import nt_xent
+from ..losses.loss import mean_squared_error
 from ..networks import Columns, ReLUNetwork
-from ..settings import LayerSettings
-from .base import Pretext, Rows, Views
+from ..options.option import option
+from ..options.settings import LayerSettings
+from .pretext import Pretext, Rows, Views
 
 
 @dataclass
 class SubTab(Pretext):
-    """Each of ``n_subsets`` overlapping subsets of the features gives the whole row back; the subsets' projections of a
-    row are to be near each other and far from those of other rows.
+    """Each of ``n_subsets`` overlapping feature subsets reconstructs the whole row. Projections of a row's subsets are
+    pulled together (``distance``) and contrasted with those of other rows (``contrast``, at ``temperature``).
 
-    The authors' encoder takes a subset alone, and a row is the mean over its subsets. Here f takes whole rows, because
-    it is fine-tuned on them, so the features outside a subset are 0.
+    Differs from the paper: its encoder takes one subset at a time and averages over subsets. Here f takes whole rows,
+    because it is fine-tuned on them, and the features outside a subset are 0.
     """
 
     name: ClassVar[str] = "subtab"
-    first_layer: ClassVar[str] = "projection.layers.0"
-    limits: ClassVar[dict[str, Limit]] = {
-        "n_subsets": "[2, inf)",
-        "overlap": "[0, 1]",
-        "temperature": "(0, inf)",
-        "contrast": "[0, inf)",
-        "distance": "[0, inf)",
-    }
+    label: ClassVar[str] = "SubTab"
+    paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
     corruption: Corruption
     selection: Selection
-    n_subsets: int = 4
-    overlap: float = 0.75
-    temperature: float = 0.1
-    contrast: float = 1.0
-    distance: float = 1.0
+    n_subsets: int = option(4, "number of feature subsets", "[2, inf)")
+    overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
+    temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
+    contrast: float = option(1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)")
+    distance: float = option(1.0, "weight of the distance between projections", "[0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         projection = ReLUNetwork([width, *[layers.width] * layers.depth])
@@ -68,9 +61,9 @@ class SubTab(Pretext):
 
 
 class ProjectionAndDecoder(nn.Module):
-    """What the contrastive and the distance loss see of f, and the row that is given back.
+    """The projection for the contrastive and distance losses, and the reconstructed row.
 
-    **Shape.** ``(N, E)`` gives a projection ``(N, width)`` and an encoded row ``(N, D)``.
+    **Shape.** ``(..., N, E)`` gives a projection ``(..., N, width)`` and an encoded row ``(..., N, D)``.
     """
 
     acts_on_last_axis = True
@@ -84,9 +77,11 @@ class ProjectionAndDecoder(nn.Module):
 
 
 def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]:
-    """The encoded columns of each subset: the features are cut into equal runs, in their order, and each run takes the
-    ``overlap`` of its length from the one before it, the first from the one after it. Fewer where there are too few
-    features for so many."""
+    """The encoded columns of each subset.
+
+    The features are cut into runs of equal length. Each run is extended by ``overlap`` of its length into the run
+    before it, the first into the run after it. There are at most as many subsets as features.
+    """
     n = min(n_subsets, columns.n_features)
     bounds = [round(k * columns.n_features / n) for k in range(n + 1)]
     found = []
@@ -98,18 +93,6 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
     return found
 
 
-def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
-    """Normalised temperature-scaled cross-entropy: of 2N embeddings each tells its other one from 2N - 2 others.
-
-    **Shape.** ``(N, E)`` twice gives a scalar. Source: Chen et al. 2020, https://arxiv.org/abs/2002.05709, equation 1.
-    """
-    n = len(first)
-    both = torch.cat([first, second])
-    logits = cosine_similarities(both, both) / temperature
-    itself = torch.eye(2 * n, dtype=torch.bool, device=both.device)
-    positive_pairs = torch.cat([logits.diagonal(offset=n), logits.diagonal(offset=-n)])
-    return (logits.masked_fill(itself, -math.inf).logsumexp(dim=-1) - positive_pairs).mean()
-
-
 def _mean(losses: list[Tensor]) -> Tensor:
-    return torch.stack(losses).mean()
+    # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
+    return torch.stack(losses, dim=-1).mean(dim=-1)

@@ -1,7 +1,4 @@
-"""VIME (Yoon et al. 2020, "VIME: Extending the Success of Self- and Semi-supervised Learning to Tabular Domain").
-
-Of a corrupted row it is told which features were replaced, and what they were.
-"""
+"""VIME (Yoon et al. 2020, "VIME: Extending the Success of Self- and Semi-supervised Learning to Tabular Domain")."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,27 +7,27 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
-from ..limits import Limit
-from ..losses.reconstruction import mean_squared_error
+from ..losses.loss import mean_squared_error
 from ..networks import Columns, ReLUNetwork
-from ..settings import LayerSettings
-from .base import Pretext, Rows, Views
+from ..options.option import option
+from ..options.settings import LayerSettings
+from .pretext import Pretext, Rows, Views
 
 
 @dataclass
 class Vime(Pretext):
-    """Mask estimation plus ``alpha`` times feature estimation, both from what f makes of the corrupted row.
+    """Estimates which features of a corrupted row were replaced, plus ``alpha`` times the loss of estimating the row.
 
-    The mask is that of the features that were told to change, as in the paper's equations; the authors' code takes
-    those whose value did. Estimated values are of the encoded row, by squared error throughout.
+    Differs from the paper: the encoded row is estimated, by squared error throughout. The mask holds the features
+    selected to change, as in the paper's equations; the authors' code uses the features whose value did change.
     """
 
     name: ClassVar[str] = "vime"
-    first_layer: ClassVar[str] = ""  # there are two, of the two estimators
-    limits: ClassVar[dict[str, Limit]] = {"alpha": "(0, inf)"}
+    label: ClassVar[str] = "VIME"
+    paper: ClassVar[str] = "Yoon et al., 2020 (NeurIPS)"
     corruption: Corruption
     selection: Selection
-    alpha: float = 2.0
+    alpha: float = option(2.0, "weight of feature estimation beside mask estimation", "(0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         hidden = [width, *[layers.width] * (layers.depth - 1)]
@@ -50,16 +47,16 @@ class Vime(Pretext):
         return True
 
     def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
-        """The share of features of which it is not told whether they were replaced."""
+        """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
         mask_logits: Tensor = outputs[0][0]
         mask = targets[0]
-        return ((mask_logits > 0) != (mask > 0)).double().mean()
+        return ((mask_logits > 0) != (mask > 0)).double().mean(dim=(-2, -1))
 
 
 class Estimators(nn.Module):
     """The mask estimator and the feature estimator, side by side on f.
 
-    **Shape.** ``(N, E)`` gives logits ``(N, M)`` and an encoded row ``(N, D)``.
+    **Shape.** ``(..., N, E)`` gives logits ``(..., N, M)`` and an encoded row ``(..., N, D)``.
     """
 
     acts_on_last_axis = True
@@ -73,5 +70,5 @@ class Estimators(nn.Module):
 
 
 def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
-    """Mean binary cross-entropy over rows and features: ``(N, M)`` twice gives a scalar (equation 5)."""
-    return -(mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)).mean()
+    """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5)."""
+    return -(mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)).mean(dim=(-2, -1))

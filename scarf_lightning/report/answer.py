@@ -7,32 +7,40 @@ import numpy as np
 import pandas as pd
 
 from ..metrics import Metric, metrics
-from .blocks import Block, Paragraph, Section, counted
-from .commands import Commands
+from .advice import Commands
+from .blocks import Block, Command, Paragraph, Section, counted
 from .comparisons import Comparison, compare_all
-from .competitors import distinguishing, labels
-from .effects import effects_picture
-from .options import Options
-from .reading import CellResults
-from .sentences import headline, interval_of, references, signed, what_would_settle
+from .effects import effects_picture, forest_picture, outlying_in_words
+from .loading import CellResults
+from .naming import distinguishing, named_by
+from .report_options import ReportOptions
+from .sentences import TOGETHER, headline, interval_of, references, signed, what_would_settle
 from .tables import NOTHING, Entry, Table, entry, table
+from .verdicts import level_of
 
 REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
 
 
-def answer_section(results: CellResults, options: Options, commands: Commands) -> Section:
+def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
     """Headline, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
     comparisons = compare_all(results, options)
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
     blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
+    if len(comparisons) > 1 and any(each.claimed != "cannot tell yet" for each in comparisons):
+        blocks.append(Paragraph(TOGETHER.format(n=len(comparisons))))
+    if outside := outlying_in_words(comparisons, results, options):
+        blocks.append(Paragraph(outside))
+    forest = forest_picture(comparisons, results, options)
+    blocks += [forest] if forest is not None else []
     blocks.append(effects_picture(comparisons, options))
     blocks.append(_table(comparisons, results, options))
-    blocks += [Paragraph(sentence) for sentence in what_would_settle(comparisons, commands)]
+    for sentence, command in what_would_settle(comparisons, commands, results):
+        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
     return Section("summary", "The answer", blocks)
 
 
-def _table(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> Table:
+def _table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
     metric = options.measure
     lines: list[tuple[float, tuple[Entry, ...], dict[str, object]]] = []
@@ -49,15 +57,21 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Opt
     unit = "datasets" if many else "trials"
     points = ", points" if metric.scale == 100 else ""
     columns = (
-        "competitor", "verdict", metric.heading, "95 % interval", unit, f"improvement{points}", "its 95 % interval",
-        f"{unit} won", "P(better)", "Welch, won–lost" if many else "Welch",
+        "competitor", "verdict", metric.heading, "95 % interval", unit, f"mean improvement{points}", "95 % of the mean",
+        f"typical improvement{points}" if many else f"improvement{points}", "its 95 % interval", f"{unit} won",
+        "P(better)", "Welch, won–lost" if many else "Welch",
     )  # fmt: skip
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
-        f"improvement over {references(comparisons)}, the probability that there is one, and the paper's own "
+        f"improvement over {references(comparisons)}"
+        f"{', the mean and that of the typical dataset' if many else ''}, its probability, and the paper's own "
         f"procedure: Welch's t-test at {options.alpha:g}"
     )
-    shown = [place for place, heading in enumerate(columns) if not (many and heading == "95 % interval")]
+    shown = [
+        place
+        for place, heading in enumerate(columns)
+        if heading not in (("95 % interval",) if many else (f"mean improvement{points}", "95 % of the mean"))
+    ]
     rows = tuple(tuple(line[1][place] for place in shown) for line in lines)
     return Table(
         "summary", caption, tuple(columns[place] for place in shown), rows, pd.DataFrame([line[2] for line in lines])
@@ -70,7 +84,9 @@ def _line(
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
     of_cells = trials.groupby("cell")[metric.name].mean()
     values = trials[metric.name].tolist() if len(cells) == 1 else of_cells.tolist()
-    mean, low, high = metric.interval(values) if len(cells) == 1 else (float(np.mean(values)), math.nan, math.nan)
+    mean, low, high = float(np.mean(values)), math.nan, math.nan
+    if len(cells) == 1:
+        mean, low, high = level_of(results, int(cells[0]), values, metric)
     digits, scale = metric.digits, metric.scale
     interval = NOTHING if math.isnan(low) else f"{scale * low:{digits}} to {scale * high:{digits}}"
     entries = [
@@ -82,7 +98,7 @@ def _line(
     data: dict[str, object] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": len(values)}
     if comparison is None:
         blank = Entry(NOTHING, None)
-        return mean, (entries[0], Entry("reference", "reference"), *entries[1:], *[blank] * 4, Entry(NOTHING, "")), data
+        return mean, (entries[0], Entry("reference", "reference"), *entries[1:], *[blank] * 6, Entry(NOTHING, "")), data
     verdict = comparison.verdict
     units = verdict.datasets if verdict.datasets > 1 else verdict.trials
     wins, losses, undecided = comparison.welch
@@ -90,7 +106,12 @@ def _line(
     if verdict.datasets == 1:
         welch = "win" if wins else "loss" if losses else "neither"
     known = not math.isnan(verdict.low)
+    average = verdict.average
     entries += [
+        entry(average.mean, lambda value: signed(value, metric)),
+        Entry(NOTHING, None)
+        if math.isnan(average.low)
+        else Entry(f"{signed(average.low, metric)} to {signed(average.high, metric)}", average.low),
         Entry(signed(verdict.difference, metric), verdict.difference),
         Entry(interval_of(comparison, metric) if known else NOTHING, verdict.low if known else None),
         Entry(f"{verdict.won} of {units}", verdict.won / units),
@@ -99,11 +120,12 @@ def _line(
     ]
     entries.insert(1, Entry(verdict.answer, verdict.answer))
     data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
+    data |= {"average": average.mean, "average_low": average.low, "average_high": average.high}
     data |= {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
     return mean, tuple(entries), data
 
 
-def _without_comparison(results: CellResults, options: Options) -> str:
+def _without_comparison(results: CellResults, options: ReportOptions) -> str:
     """What is known where nothing can be compared."""
     finished = results.cells[results.cells["finished"] > 0]
     metric = options.measure
@@ -111,8 +133,8 @@ def _without_comparison(results: CellResults, options: Options) -> str:
     values = results.trials.loc[results.trials["cell"] == label, metric.name].dropna().tolist()
     if len(finished) > 1 or not values:
         return f"These cells have nothing to be compared with; {REFERENCE_IS_MISSING}."
-    mean, low, high = (metric.scale * each for each in metric.interval(values))
-    name = str(labels(finished, ["pretrain", "method"], results.usual)[label])
+    mean, low, high = (metric.scale * each for each in level_of(results, label, values, metric))
+    name = str(named_by(finished, ["pretrain", "method"], results.words)[label])
     unit = " %" if metric.scale == 100 else ""
     interval = "" if math.isnan(low) else f" ({low:{metric.digits}} to {high:{metric.digits}})"
     return (
@@ -124,14 +146,14 @@ def _without_comparison(results: CellResults, options: Options) -> str:
 def _cells(results: CellResults) -> Table:
     """Every metric of every cell that has a trial."""
     finished = results.cells[results.cells["finished"] > 0]
-    names = labels(finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)], results.usual)
+    names = named_by(finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)], results.words)
     lines, data = [], []
     for label, name in names.items():
         of_cell = results.trials[results.trials["cell"] == label]
         for metric in metrics():
             values = of_cell[metric.name].dropna().tolist() if metric.name in of_cell else []
             if values:
-                mean, low, high = metric.interval(values)
+                mean, low, high = level_of(results, int(str(label)), values, metric)
                 data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
                 shown = [f"{metric.scale * each:{metric.digits}}" for each in (mean, low, high)]
                 ends = NOTHING if math.isnan(low) else f"{shown[1]} to {shown[2]}"

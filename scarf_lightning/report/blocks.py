@@ -18,6 +18,14 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Command:
+    """A command to copy, and what it does."""
+
+    command: str
+    purpose: str
+
+
+@dataclass(frozen=True)
 class Picture:
     """A figure, with the name of its files, what it shows in words for who cannot see it, its caption, and the same for
     the width of a phone, where the figure does not fit."""
@@ -34,7 +42,7 @@ class Picture:
         return round(96 * float(self.figure.get_size_inches()[0]))
 
 
-Block = Paragraph | Picture | Table
+Block = Paragraph | Command | Picture | Table
 
 
 @dataclass(frozen=True)

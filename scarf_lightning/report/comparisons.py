@@ -1,20 +1,23 @@
 """What a report compares where nobody says: each pre-training with none, or else each setting with the usual one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .competitors import distinguishing, labels
-from .options import Options
-from .reading import CellResults
-from .statistics import TEST_TO_TRAIN, Verdict, judge, welch_test
+from .loading import CellResults
+from .naming import Words, distinguishing, named_by, value_in_words
+from .report_options import ReportOptions
+from .statistics import Verdict, answers_together, welch_test
 from .statistics.scores import Floats, mean_of, variance_of
-from .words import value_in_words
+from .statistics.verdict import Answer
+from .verdicts import verdict_of
 
 CONTEXT = ("regime", "seed")
+MOST_IN_A_FOREST = 12
+"""Datasets that have a line each in the first figure."""
 """Columns across which nothing is compared, unless they are all that varies."""
 
 
@@ -27,6 +30,9 @@ class Comparison:
         name, reference: what the two are called.
         pairs: labels of their cells, ``(cell, reference)`` a dataset.
         verdict: on their differences.
+        means: the mean difference on each dataset, as ``pairs``.
+        by_dataset: over several datasets, the verdict on each, as ``pairs``.
+        claimed: the answer that may be claimed together with those of all other comparisons of the page.
         welch: datasets won and lost by the test of the options, the paper's by default, and those not decided by it.
     """
 
@@ -36,13 +42,16 @@ class Comparison:
     pairs: Sequence[tuple[int, int]]
     verdict: Verdict
     welch: tuple[int, int, int]
+    claimed: Answer = "cannot tell yet"
+    by_dataset: tuple[Verdict, ...] = ()
+    means: tuple[float, ...] = ()
 
     @property
     def label(self) -> str:
         return f"{self.name} ({self.context})" if self.context else self.name
 
 
-def compare_all(results: CellResults, options: Options) -> list[Comparison]:
+def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
     """Every comparison of which both sides have a trial, best first."""
     pairs = against_none(results)
     if pairs.empty:
@@ -55,18 +64,29 @@ def compare_all(results: CellResults, options: Options) -> list[Comparison]:
         if known.empty:
             continue
         first, second = (values.loc[known[side]].to_numpy() for side in ("cell", "reference"))
-        verdict = judge(
-            first - second,
-            rope=options.rope,
-            test_to_train=_test_to_train(results, known["cell"]),
-            width=options.measure.bounds[1] - options.measure.bounds[0],
-        )
+        verdict = verdict_of(results, known, first - second, options)
+        each_dataset = [
+            verdict_of(results, known.iloc[[place]], first[[place]] - second[[place]], options)
+            for place in range(len(known))
+            if 1 < len(known) <= MOST_IN_A_FOREST
+        ]
         cells = list(zip(known["cell"], known["reference"], strict=True))
         reference = str(known["reference_name"].iloc[0])
         shared = str(context) if several else ""
         found.append(
-            Comparison(shared, str(name), reference, cells, verdict, _welch_outcomes(first, second, options.alpha))
+            Comparison(
+                shared,
+                str(name),
+                reference,
+                cells,
+                verdict,
+                _welch_outcomes(first, second, options.alpha),
+                by_dataset=tuple(each_dataset),
+                means=tuple(mean_of(first - second).tolist()),
+            )
         )
+    together = answers_together([each.verdict for each in found])
+    found = [replace(each, claimed=answer) for each, answer in zip(found, together, strict=True)]
     return sorted(found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
 
 
@@ -89,9 +109,9 @@ def against_none(results: CellResults) -> pd.DataFrame:
         keys = ["dataset", *shared]
         reference = {tuple(row): label for label, row in zip(without.index, without[keys].to_numpy(), strict=True)}
         told = ["regime", "method"]
-        contexts = labels(with_one, [*told, *distinguishing(without, shared, beyond=told)], results.usual)
+        contexts = named_by(with_one, [*told, *distinguishing(without, shared, beyond=told)], results.words)
         own = [column for column in options if column not in shared]
-        names = _names(with_one, own, results.usual)
+        names = _names(with_one, own, results.words)
         for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
             if tuple(key) in reference:
                 pairs.append((label, reference[tuple(key)], contexts[label], names[label], "no pre-training"))
@@ -113,8 +133,8 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
         index=cells.index,
     )
-    names = labels(cells, compared, results.usual)
-    shared = labels(cells, contexts, results.usual) if contexts else pd.Series("", index=cells.index)
+    names = named_by(cells, compared, results.words)
+    shared = named_by(cells, contexts, results.words) if contexts else pd.Series("", index=cells.index)
     pairs: list[tuple[Any, ...]] = []
     for context in dict.fromkeys(shared):
         inside = cells.index[shared == context]
@@ -122,7 +142,7 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
         called = str(usual)
         if len(compared) == 1:
-            called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]])
+            called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]], results.labels)
         pairs += [
             (label, reference[cells.loc[label, "dataset"]], context, names[label], called)
             for label in inside
@@ -131,28 +151,19 @@ def against_usual(results: CellResults) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
 
 
-def _names(cells: pd.DataFrame, columns: list[str], usual: dict[str, Any]) -> "pd.Series[str]":
+def _names(cells: pd.DataFrame, columns: list[str], words: Words) -> "pd.Series[str]":
     """Pre-trainings, with the options in which cells of the same one differ."""
     named = []
     for _, same in cells.groupby("pretrain", sort=False):
         own = distinguishing(same, columns)
-        named.append(labels(same, ["pretrain", *own], usual if len(own) > 1 else {}))
+        named.append(named_by(same, ["pretrain", *own], words if len(own) > 1 else Words(labels=words.labels)))
     return pd.concat(named)
 
 
-def _trial_values(results: CellResults, options: Options) -> pd.DataFrame:
+def _trial_values(results: CellResults, options: ReportOptions) -> pd.DataFrame:
     """The metric, higher is better, ``(cells, trials)``."""
     trials = results.trials.dropna(subset=[options.metric])
     return options.measure.sign * trials.pivot_table(index="cell", columns="trial", values=options.metric)
-
-
-def _test_to_train(results: CellResults, cells: "pd.Series[int]") -> float:
-    """n_test/n_train of the cells' splits; the paper's where rows do not say."""
-    if "n_test" not in results.trials:
-        return TEST_TO_TRAIN
-    sizes = results.trials[results.trials["cell"].isin(cells)][["n_test", "n_train"]].median()
-    ratio = float(sizes["n_test"] / sizes["n_train"])
-    return ratio if ratio > 0 else TEST_TO_TRAIN
 
 
 def _welch_outcomes(first: Floats, second: Floats, alpha: float) -> tuple[int, int, int]:

@@ -9,12 +9,9 @@ import pandas as pd
 
 from ..errors import UsageError
 from ..metrics import Metric
-from .reading import CellResults
+from .loading import CellResults
+from .naming import Labels, in_words, named_by
 from .statistics import Pair
-from .words import in_words
-
-ALWAYS_TOLD = ("dataset", "regime", "pretrain")
-"""Columns that a name has even where their values are the usual ones."""
 
 
 @dataclass(frozen=True)
@@ -71,54 +68,6 @@ def need(results: CellResults, columns: Sequence[str]) -> None:
             raise UsageError(f"No cell uses {column}; the columns are: {', '.join(near or results.axes)}.")
 
 
-def labels(cells: pd.DataFrame, columns: Sequence[str], usual: Mapping[str, Any] | None = None) -> "pd.Series[str]":
-    """What each cell is called by these columns, in words; never two settings alike.
-
-    Args:
-        cells: as in `CellResults`.
-        columns: that tell the cells apart.
-        usual: values that go without saying where a name has others.
-    """
-    settings = list(zip(*(cells[column] for column in columns), strict=True))
-    names = {}
-    for setting in dict.fromkeys(settings):
-        values = dict(zip(columns, setting, strict=True))
-        telling = {c: v for c, v in values.items() if c in ALWAYS_TOLD or v is None or v != (usual or {}).get(c)}
-        told = telling if any(v is not None for v in telling.values()) else values
-        names[setting] = in_words(told, alone=len(columns) == 1)
-    alike = {name for name in names.values() if list(names.values()).count(name) > 1}
-    for setting, name in names.items():
-        if name in alike:
-            names[setting] = ", ".join(f"{c}={v}" for c, v in zip(columns, setting, strict=True) if v is not None)
-    return pd.Series([names[setting] for setting in settings], index=cells.index, dtype=object)
-
-
-def varying(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns in which cells of one dataset differ; the paper's three unscaled datasets make no axis of scaling."""
-    by_dataset = cells.groupby("dataset", sort=False)
-    return [column for column in columns if column != "dataset" and by_dataset[column].nunique(dropna=False).max() > 1]
-
-
-def distinguishing(cells: pd.DataFrame, columns: Sequence[str], beyond: Sequence[str] = ()) -> list[str]:
-    """The fewest of the columns, axes before their options, that tell apart all that they tell apart together.
-
-    An option that follows from another column, such as a batch size from the pre-training, is none of them.
-
-    Args:
-        cells: as in `CellResults`.
-        columns: to choose from.
-        beyond: columns that tell cells apart already.
-    """
-    chosen = list(beyond)
-    groups = len(cells[chosen].astype(str).drop_duplicates()) if chosen else 1
-    for column in sorted(varying(cells, columns), key=lambda name: name.count(".")):
-        apart = len(cells[[*chosen, column]].astype(str).drop_duplicates())
-        if apart > groups:
-            chosen.append(column)
-            groups = apart
-    return chosen[len(beyond) :]
-
-
 def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str], metric: Metric) -> Competitors:
     """Cells as competitors that these columns tell apart.
 
@@ -126,7 +75,7 @@ def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str],
         UsageError: a column is unknown, or no trial has the metric.
     """
     need(results, columns)
-    return named_competitors(results, labels(cells, columns, results.usual), metric)
+    return named_competitors(results, named_by(cells, columns, results.words), metric)
 
 
 def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Metric) -> Competitors:
@@ -176,9 +125,9 @@ def grid_over_reference(
     values = [_joined(setting) for setting in zip(*(cells[column] for column in columns), strict=True)]
     names = pd.DataFrame(
         {
-            "row": labels(cells, rows, results.usual),
-            "column": labels(cells, columns, results.usual),
-            "name": labels(cells, [*rows, *columns], results.usual),
+            "row": named_by(cells, rows, results.words),
+            "column": named_by(cells, columns, results.words),
+            "name": named_by(cells, [*rows, *columns], results.words),
             "is_reference": [value == reference for value in values],
         }
     ).drop_duplicates()
@@ -196,9 +145,13 @@ def grid_over_reference(
     return grid, [row for row in dict.fromkeys(compared["row"]) if row not in references]
 
 
-def reference_in_words(columns: Sequence[str], reference: str) -> str:
+def reference_in_words(columns: Sequence[str], reference: str, labels: Labels) -> str:
     """What a figure calls the reference."""
-    return in_words({columns[0]: reference}, alone=True) if len(columns) == 1 or " + " not in reference else reference
+    return (
+        in_words({columns[0]: reference}, labels, alone=True)
+        if len(columns) == 1 or " + " not in reference
+        else reference
+    )
 
 
 def _joined(setting: tuple[Any, ...]) -> str:

@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 
 from ..results import keeps_predictions, read_cell
-from .competitors import distinguishing, labels
 from .drawings import Drawing, read_drawings
-from .reading import CellResults
+from .loading import CellResults
+from .naming import Words, distinguishing, named_by
 
 CONTEXT = ("regime", "scaling", "fit_on", "seed")
 """Columns of which each value has a drawing of its own: nothing is compared across them."""
@@ -16,30 +16,32 @@ LARGEST_MATRIX = 20
 
 def default_drawings(results: CellResults) -> list[Drawing]:
     """Matrices, tables and curves that suit the cells."""
-    cells = results.cells
+    cells, words = results.cells, Words(labels=results.labels)
     different = distinguishing(cells, results.axes)
     contexts = [column for column in CONTEXT if column in different]
     compared = [column for column in different if column not in contexts] or ["pretrain", "method"]
     entries: list[dict[str, Any]] = []
-    for where, named in _contexts(cells, contexts):
-        entries += _of_context(cells, compared, where, named)
+    for where, named in _contexts(cells, contexts, words):
+        entries += _of_context(cells, compared, where, named, words)
     return read_drawings(entries + _over_none(cells, different) + _curves(results) + _predictions(results), "defaults")
 
 
-def _contexts(cells: pd.DataFrame, columns: list[str]) -> list[tuple[dict[str, Any], str]]:
+def _contexts(cells: pd.DataFrame, columns: list[str], words: Words) -> list[tuple[dict[str, Any], str]]:
     """Conditions that choose the cells of each context, and how its titles end."""
     if not columns:
         return [({}, "")]
     every = cells[columns].drop_duplicates().to_dict("records")
-    named = labels(pd.DataFrame(every), columns)
+    named = named_by(pd.DataFrame(every), columns, words)
     return [({str(c): v for c, v in where.items()}, f", {name}") for where, name in zip(every, named, strict=True)]
 
 
-def _of_context(cells: pd.DataFrame, compared: list[str], where: dict[str, Any], named: str) -> list[dict[str, Any]]:
+def _of_context(
+    cells: pd.DataFrame, compared: list[str], where: dict[str, Any], named: str, words: Words
+) -> list[dict[str, Any]]:
     chosen = cells
     for column, value in where.items():
         chosen = chosen[[each == value for each in chosen[column]]]
-    competitors = labels(chosen, compared).nunique()
+    competitors = named_by(chosen, compared, words).nunique()
     entries: list[dict[str, Any]] = []
     if 1 < competitors <= LARGEST_MATRIX:
         entries.append({"draw": "win_matrix", "title": f"All against each other{named}", "compare": compared})

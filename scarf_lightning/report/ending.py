@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from ..options import labels
+from ..sweeping.cell import SurveyedCell
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.survey import SurveyedCell
-from .commands import by_sweep
+from .advice import by_sweep
 from .comparisons import compare_all
-from .options import Options
-from .reading import ReportedCell, results_of
-from .sentences import headline, what_would_settle
+from .loading import ReportedCell, results_of
+from .report_options import ReportOptions
+from .sentences import headline, in_one_line, what_would_settle
 
 
 def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
@@ -22,12 +23,20 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
     if len(tried) < 2:
         return []
     wanted = [
-        ReportedCell(each.axes, each.cell.config.dataset.id, None, each.cell.config.trials, None, each.cell.overrides)
+        ReportedCell(
+            each.axes,
+            each.cell.config.dataset.id,
+            None,
+            each.cell.config.trials,
+            None,
+            each.cell.overrides,
+            labels(each.cell.config),
+        )
         for each in tried
     ]
     results = results_of(wanted, [each.rows for each in tried], usual=dict(request.usual))
-    comparisons = compare_all(results, Options())
+    comparisons = compare_all(results, ReportOptions())
     if not comparisons:
         return []
-    settling = what_would_settle(comparisons, by_sweep(request.arguments))
-    return [headline(comparisons, results, Options()), *settling]
+    settling = what_would_settle(comparisons, by_sweep(request.arguments), results)
+    return [headline(comparisons, results, ReportOptions()), *map(in_one_line, settling)]

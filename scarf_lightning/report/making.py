@@ -1,22 +1,38 @@
-"""From cells to a folder with a page, figures and tables."""
+"""From the cells of a report to a folder with a page, figures and tables."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment
+from markupsafe import Markup
 
 from ..errors import UsageError
+from .advice import Commands
 from .answer import answer_section
-from .beside_paper import Competitor, paper_section
-from .blocks import Paragraph, Picture, Section, counted
-from .commands import Commands
+from .blocks import Command, Paragraph, Picture, Section, counted
 from .drawings import Drawing, draw_all
-from .options import Options
-from .page import GENERATOR, page
+from .loading import CellResults, Row
 from .provenance import completeness, damage, provenance_section
-from .reading import CellResults, Row
-from .style import save
+from .report_options import ReportOptions
+from .sentences import in_one_line
+from .style import as_inline, as_svg, save
 from .tables import FORMATS, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RowOf = Callable[[Sequence[str]], Row]
+"""The axis columns of the cell that overrides such as ``["pretrain=scarf"]`` ask for."""
+MakeSection = Callable[[CellResults, RowOf], Section | None]
+"""A function that adds a section to the page, or None if these results give it nothing to show."""
+GENERATOR = "SCARF-Lightning report"
+"""Marks a page as a report, which a later report may replace."""
+LONG_TABLE = 12
+"""Tables with more rows get a filter."""
 
 
 class NothingFinishedError(UsageError):
@@ -27,7 +43,7 @@ class NothingFinishedError(UsageError):
 
 @dataclass(frozen=True)
 class Report:
-    """A report before it is written: its heading, lines under the answer, and sections, the answer first."""
+    """A report before it is written: its title, the lines under the answer, and its sections, the answer first."""
 
     title: str
     about: list[str]
@@ -35,12 +51,13 @@ class Report:
 
     @property
     def answer(self) -> list[str]:
-        """What the first section says in words."""
-        return [block.text for block in self.sections[0].blocks if isinstance(block, Paragraph)]
+        """The sentences of the first section."""
+        said = [block for block in self.sections[0].blocks if isinstance(block, Paragraph | Command)]
+        return [in_one_line((b.purpose, b.command)) if isinstance(b, Command) else b.text for b in said]
 
     @property
     def warnings(self) -> list[str]:
-        """What is not in it, in sentences."""
+        """Sentences on what could not be shown."""
         blocks = [block for section in self.sections for block in section.blocks]
         return [block.text for block in blocks if isinstance(block, Paragraph) and block.warns]
 
@@ -48,30 +65,30 @@ class Report:
 def make_report(
     results: CellResults,
     drawings: Sequence[Drawing],
-    options: Options,
+    options: ReportOptions,
     *,
     title: str,
     paper: str | None,
-    defaults: Mapping[Competitor, Row],
     left_out: Sequence[str] = (),
     command: str,
     more_trials: Commands,
+    sections: Sequence[Section] = (),
 ) -> Report:
     """Draw and count everything.
 
     Args:
-        results: cells and what the store has of them.
-        drawings: a sweep file's ``report``, read by `read_drawings`.
+        results: the cells and their results.
+        drawings: the ``report`` of a sweep file, read by `read_drawings`.
         options: the metric, and how differences are tested.
         title: of the page.
-        paper: where the sweep's figure is in the paper.
-        defaults: axis columns that the configuration has by default, of `published_competitors`.
-        left_out: cells that the command line left out of the sweep, in sentences.
-        command: that made it.
-        more_trials: the command that trains more trials of a comparison.
+        paper: where the paper shows the sweep's figure.
+        left_out: sentences on cells that the command line left out of the sweep.
+        command: the command that made the report.
+        more_trials: gives the command that trains more trials of a comparison.
+        sections: more sections, placed after the drawings.
 
     Raises:
-        NothingFinishedError: no trial is.
+        NothingFinishedError: no trial is finished.
         UsageError: no trial has the metric.
     """
     if results.trials.empty:
@@ -80,32 +97,33 @@ def make_report(
         )
     if results.trials["diverged"].all():
         raise UsageError(
-            f"{counted(len(results.trials), 'trial')} diverged, and there is no other; train with other settings, such "
-            "as a lower learning rate."
+            f"All {counted(len(results.trials), 'trial')} diverged; train with other settings, such as a lower "
+            "learning rate."
         )
     if results.trials[options.metric].isna().all():
-        raise UsageError(f"No trial has the metric {options.metric}: it is younger than these results.")
+        raise UsageError(f"No trial has the metric {options.metric}; these results were made before it existed.")
     about = [f"The paper: {paper}"] if paper else []
-    about += [completeness(results), f"In win matrices a difference counts by {options.in_words}."]
+    about += [completeness(results), f"Win matrices count a difference by {options.in_words}."]
     about += left_out
     about += [damage(results.damaged)] if results.damaged else []
     diverged = int(results.trials["diverged"].sum())
-    about += [f"{counted(diverged, 'trial')} diverged, and no mean counts them."] if diverged else []
-    beside = paper_section(results, defaults)
-    sections = [
+    about += [f"{counted(diverged, 'trial')} diverged and {'is' if diverged == 1 else 'are'} in no mean."] * (
+        diverged > 0
+    )
+    made = [
         answer_section(results, options, more_trials),
         *draw_all(results, drawings, options),
-        *([beside] if beside else []),
+        *sections,
         provenance_section(results, command),
     ]
-    return Report(title, about, sections)
+    return Report(title, about, made)
 
 
 def write_report(report: Report, folder: Path) -> Path:
-    """Write ``index.html``, ``figures/`` and ``tables/`` in place of what an earlier report left there.
+    """Write ``index.html``, ``figures/`` and ``tables/``, replacing an earlier report.
 
     Raises:
-        UsageError: the folder holds something that is no report.
+        UsageError: the folder holds files that are not a report.
     """
     index = folder / "index.html"
     if (
@@ -113,7 +131,7 @@ def write_report(report: Report, folder: Path) -> Path:
         and any(folder.iterdir())
         and not (index.exists() and GENERATOR in index.read_text(encoding="utf-8"))
     ):
-        raise UsageError(f"{folder} holds something that is no report; name another folder by out=FOLDER.")
+        raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
     for name in ("figures", "tables"):
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
@@ -126,3 +144,37 @@ def write_report(report: Report, folder: Path) -> Path:
                     (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
     index.write_text(page(report.title, report.about, report.sections, folder), encoding="utf-8")
     return index
+
+
+def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: Path) -> str:
+    """One HTML page that needs no other file.
+
+    Args:
+        title: of the page.
+        about: lines under the first section.
+        sections: in order; the first is the answer.
+        folder: of the report; the page embeds the figures in its ``figures/`` and links to the files in ``tables/``.
+    """
+
+    def drawn(name: str) -> Markup:
+        return Markup(as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")))
+
+    def narrow(figure: "Figure") -> Markup:
+        return Markup(as_inline(as_svg(figure)))
+
+    template = Environment(autoescape=True).from_string(_shipped("page.html"))
+    return template.render(
+        generator=GENERATOR,
+        long_table=LONG_TABLE,
+        title=title,
+        about=about,
+        sections=sections,
+        drawn=drawn,
+        narrow=narrow,
+        style=Markup(_shipped("page.css")),
+        script=Markup(_shipped("page.js")),
+    )
+
+
+def _shipped(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import pandas as pd
 
 from ..results import source_commit
 from .blocks import Block, Paragraph, Section, counted, named
-from .competitors import distinguishing, labels
-from .reading import CellResults, environments
+from .loading import CellResults, environments
+from .naming import Words, distinguishing, named_by
 from .tables import table
 
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
@@ -26,7 +26,10 @@ def completeness(results: CellResults) -> str:
     missing = [
         f"{name} ({finished} of {wanted} trials)"
         for name, finished, wanted in zip(
-            labels(unfinished, _columns(results)), unfinished["finished"], unfinished["wanted"], strict=True
+            named_by(unfinished, _columns(results), Words(labels=results.labels)),
+            unfinished["finished"],
+            unfinished["wanted"],
+            strict=True,
         )
     ]
     finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"

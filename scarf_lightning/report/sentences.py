@@ -1,25 +1,46 @@
 """Verdicts in words: the answer in a sentence, and what would settle what is open."""
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..metrics import Metric
+from .advice import Commands
 from .blocks import counted, named
-from .commands import Commands
 from .comparisons import Comparison
-from .options import Options
-from .reading import CellResults
+from .loading import CellResults
+from .naming import columns_in_words, distinguishing, value_in_words
+from .report_options import ReportOptions
+from .statistics import holm
 from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES, Verdict
 from .tables import number
 
-PAPERS_DATASETS, N_PAPERS_DATASETS = "dataset=glob(cc18-*)", 69
+PAPERS_DATASETS = "dataset=glob(cc18-*)"
+SMALL_DATASETS = (
+    "cc18-balance-scale", "cc18-credit-approval", "cc18-tic-tac-toe", "cc18-eucalyptus", "cc18-cylinder-bands",
+    "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
+)  # fmt: skip
+"""Datasets of at most 1,728 rows, which train within minutes: what advice names first."""
 EVEN = 0.5
 """Predicted chance of an answer below which more of the same is not advised."""
 
 
-def headline(comparisons: Sequence[Comparison], results: CellResults, options: Options) -> str:
-    """The answer in one sentence, or two."""
+def title_of(results: CellResults) -> str:
+    """A title that names the question and the data."""
+    cells = results.cells
+    names = list(dict.fromkeys(cells["dataset"]))
+    where = f"on {named(names, 3)}" if len(names) <= 3 else f"on {len(names)} datasets"
+    tried = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
+    if tried and len(tried) < cells["pretrain"].nunique():
+        labels = [value_in_words("pretrain", name, results.labels) for name in tried]
+        return f"Does {named(labels, 3)} help {where}?" if len(tried) <= 3 else f"Does pre-training help {where}?"
+    different = distinguishing(cells, results.axes)
+    return f"Which {columns_in_words(different)} is best {where}?" if different else f"Results {where}"
+
+
+def headline(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> str:
+    """The answer in one sentence, or a few; several answers are claimed together at the level of one."""
     where = _where(comparisons, results)
     with_ = f"with {references(comparisons)} {where}"
     if len(comparisons) == 1:
@@ -28,53 +49,67 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: O
             "helps": f"{only.name} helps {where}",
             "hurts": f"{only.name} hurts {where}",
             "no practical difference": f"{only.name} makes no practical difference {where}",
-            "cannot tell yet": f"It cannot be told yet whether {only.name} helps {where}",
+            "cannot tell yet": f"It is open whether {only.name} helps {where}",
         }[only.verdict.answer]
-        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}."
-    counts = Counter(each.verdict.answer for each in comparisons)
+        because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
+        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
     parts = []
     for answer in ANSWERS[:3]:
-        those = [each for each in comparisons if each.verdict.answer == answer]
+        those = [each for each in comparisons if each.claimed == answer]
         those = those[::-1] if answer == "hurts" else those
         if those:
             examples = named([f"{each.label} {effect(each, options.measure, brief=True)}" for each in those], 3)
             plural = len(those) > 1 and answer in ("helps", "hurts")
             parts.append(f"{len(those)} {answer[:-1] if plural else _verb(answer, len(those))} ({examples})")
-    open_ = counts["cannot tell yet"]
+    open_ = sum(each.claimed == "cannot tell yet" for each in comparisons)
     if open_ == len(comparisons):
         best = comparisons[0]
         return (
             f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
             f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
         )
-    rest = f"; {open_} cannot be told yet" if open_ else ""
+    rest = f"; {open_} {'is' if open_ == 1 else 'are'} open" if open_ else ""
     return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
 
 
-def _above_zero(comparisons: Sequence[Comparison], options: Options) -> str:
-    """What is known of open comparisons whose intervals are free of zero: that they are better, not that it matters."""
-    above = sum(each.verdict.low > 0 for each in comparisons)
+TOGETHER = (
+    "These answers hold together: in at most 5 % of such pages one of them is false (Holm's correction over {n} "
+    "comparisons). The figure and the table below give each comparison its own 95 % interval and verdict."
+)
+
+
+def _above_zero(comparisons: Sequence[Comparison], options: ReportOptions) -> str:
+    """How many open comparisons differ from zero for the better, corrected over all: better, but maybe too little."""
+    levels = holm(np.array([each.verdict.p_of_zero for each in comparisons]))
+    above = sum(each.verdict.low > 0 and p <= 0.05 for each, p in zip(comparisons, levels, strict=True))
     if not above:
         return ""
     size = unsigned(options.rope, options.measure)
     return f"; {above} of them {'is' if above == 1 else 'are'} better, but not surely by more than {size}"
 
 
-def what_would_settle(comparisons: Sequence[Comparison], commands: Commands) -> list[str]:
-    """How many trials or datasets would bring an answer where there is none, and the command."""
-    open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet"]
-    found = []
+def what_would_settle(
+    comparisons: Sequence[Comparison], commands: Commands, results: CellResults
+) -> list[tuple[str, str]]:
+    """What would bring an answer where there is none: a sentence and the command, which may be empty."""
+    open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet" and not each.verdict.reason]
+    known = {str(name) for name in results.cells["dataset"]}
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for each in open_:
-        groups.setdefault(_advice(each), []).append(each)
-    for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1])):
-        who = named([each.label for each in those], 3)
-        command = f": {commands(those[0], change)}" if change else "."
-        found.append(f"{who}: {advice}{command}")
-    return found
+        groups.setdefault(_advice(each, known), []).append(each)
+    return [
+        (f"{named([each.label for each in those], 3)}: {advice}", commands(those[0], change) if change else "")
+        for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1]))
+    ]
 
 
-def _advice(comparison: Comparison) -> tuple[str, str]:
+def in_one_line(advice: tuple[str, str]) -> str:
+    """Advice with its command, for a terminal."""
+    sentence, command = advice
+    return f"{sentence}: {command}" if command else f"{sentence}."
+
+
+def _advice(comparison: Comparison, known: set[str]) -> tuple[str, str]:
     """What to ask for, empty for nothing, and what to say before the command."""
     verdict = comparison.verdict
     over_datasets = verdict.datasets > 1
@@ -91,11 +126,13 @@ def _advice(comparison: Comparison) -> tuple[str, str]:
         more = SIZES[-1]
         said = f"more {what} may settle it, up to {more} with a chance of {_percent(verdict)}"
     elif over_datasets:
-        return "", f"{n} datasets do not tell, and more would hardly"
+        return "", f"{n} datasets do not tell, and more will hardly"
     else:
-        return "", "more trials would hardly settle it, for splits of one dataset overlap; other datasets would"
+        return "", "more trials will not settle this, because splits of one dataset overlap; try more datasets"
     if over_datasets:
-        return PAPERS_DATASETS if more <= N_PAPERS_DATASETS else "", said
+        others = [name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known]
+        is_few = more - n <= len(others)
+        return (f"dataset={','.join(others[: more - n])}" if is_few else PAPERS_DATASETS), said
     return f"trials={more}", said
 
 
@@ -122,6 +159,11 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
     if brief:
         return f"{shown} points" if metric.scale == 100 else shown
     unit = "points of " if metric.scale == 100 else "better "
+    if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
+        ends = verdict.average.low, verdict.average.high
+        around = "" if math.isnan(ends[0]) else f" ({signed(ends[0], metric)} to {signed(ends[1], metric)})"
+        mean = f"{signed(verdict.average.mean, metric)} {unit}{metric.label}{around} on average"
+        return f"{mean}, {shown}{interval} on the typical dataset"
     return f"{shown} {unit}{metric.label}{interval}"
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..escaping import escaped, spreadsheet
+from ..screen import escaped, spreadsheet
 
 Format = str | Callable[[Any], str]
 

@@ -1,30 +1,27 @@
 """Identity and the store: what was trained, kept in plain files. Free of torch."""
 
 from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
-from .commit import source_commit
-from .datasets import KnownData, known_data, note_data
-from .failures import Failure, forget_failure, keep_failure, read_failure
-from .files import check_folder, write_whole
-from .identity import fingerprint, identity, pretraining_identity
-from .loading import axis_columns, described_cells, load
-from .one_cell import (
+from .files import DamagedRecordError, check_folder, write_whole
+from .identity import columns, fingerprint, identity, pretraining_identity
+from .loading import (
     StoredCell,
     StoredTrial,
+    described_cells,
+    keeps_predictions,
+    load,
     load_cell,
     load_predictions,
-    load_trial,
+    load_trials,
+    measured_rows,
     read_curves,
     read_environments,
+    read_predictions,
 )
-from .predictions import keeps_predictions, measured_rows, read_predictions
+from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
-from .records import DamagedRecordError
-from .stack_record import Predictions, StackRecord
-from .store import CellStore, read_cell
-from .unsaid import UNSAID, is_unsaid, with_unsaid
+from .store import CellStore, Predictions, Row, StackRecord, on_few_steps, read_cell, source_commit
 
 __all__ = [
-    "UNSAID",
     "CellStore",
     "DamagedRecordError",
     "Failure",
@@ -33,12 +30,13 @@ __all__ = [
     "Predictions",
     "PretrainedTrial",
     "PretrainingStore",
+    "Row",
     "StackRecord",
     "StoredCell",
     "StoredTrial",
-    "axis_columns",
     "check_folder",
     "clear_dead",
+    "columns",
     "described_cells",
     "fingerprint",
     "folder_time",
@@ -46,16 +44,16 @@ __all__ = [
     "give_back",
     "identity",
     "is_claimed",
-    "is_unsaid",
     "keep_failure",
     "keeps_predictions",
     "known_data",
     "load",
     "load_cell",
     "load_predictions",
-    "load_trial",
+    "load_trials",
     "measured_rows",
     "note_data",
+    "on_few_steps",
     "pretraining_identity",
     "read_cell",
     "read_curves",
@@ -63,6 +61,5 @@ __all__ = [
     "read_failure",
     "read_predictions",
     "source_commit",
-    "with_unsaid",
     "write_whole",
 ]

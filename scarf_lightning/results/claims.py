@@ -1,12 +1,13 @@
-"""Claims: which process trains what, told by files in the shared folder alone.
+"""Claims: which process trains what, told only by files in the shared folder.
 
-While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name says who holds it.
+While a folder is claimed, ``<folder>/claim/`` holds one empty file, whose name tells the holder.
 
-- It is made beside its place and renamed there, which fails while a claim is there: one process wins.
-- The holder touches it as long as it lives; its age is judged by the clock that stamps the folder's files.
-- One that is too old, or stamped in the future, or whose process is known to be dead, is taken over by renaming the
-  file. The name is the holder's own, so of several processes one succeeds, and one made in the meantime is never hit.
-- A file that no process of ours put there, such as a file manager's, is judged by its age alone.
+- A claim is made under a temporary name and renamed, which fails while another claim is there: one process wins.
+- The holder touches the file as long as it lives. Its age is judged by the clock that stamps the folder's files.
+- A claim that is too old, is stamped in the future, or whose process is known to be dead is taken over by renaming the
+  file. The file carries the holder's name, so of several processes one succeeds, and a claim that was made in the
+  meantime is never hit.
+- A file that no process of ours made, such as a file manager's, is judged by its age alone.
 """
 
 import errno
@@ -38,7 +39,7 @@ class LostClaimError(Exception):
 
 
 class Claim:
-    """A claim that this process holds, renewed in the background."""
+    """A claim that this process holds. A thread renews it."""
 
     def __init__(self, folder: Path, token: str) -> None:
         self._place, self._path = folder / FOLDER, folder / FOLDER / token
@@ -46,7 +47,7 @@ class Claim:
         self._renewing = threading.Thread(target=self._renew, daemon=True)
 
     def check(self) -> None:
-        """Make sure, before anything is published, that the claim is still held.
+        """Check, before anything is published, that the claim is still held.
 
         Raises:
             LostClaimError: it is not.
@@ -56,19 +57,19 @@ class Claim:
         except FileNotFoundError as error:
             raise LostClaimError(
                 f"{self._place.parent} was taken over by another process after {STALE_AFTER:g} seconds without a sign "
-                "of life from this one; what that one trains is kept."
+                "of life from this one; the results of the other process are kept."
             ) from error
 
     def keep(self) -> None:
-        """Start to renew."""
+        """Start to renew the claim."""
         self._renewing.start()
 
     def release(self) -> None:
-        """Give it back; it does not matter whether it is still held."""
+        """Give the claim back, whether it is still held or not."""
         self._released.set()
         if self._renewing.is_alive():
             self._renewing.join()
-        with suppress(OSError):  # another process holds it by now
+        with suppress(OSError):  # another process may hold it by now
             os.utime(self._path)  # so that nobody takes it over meanwhile
             _remove_others(self._path)
         with suppress(OSError):
@@ -84,7 +85,7 @@ class Claim:
 
 @contextmanager
 def claim(folder: Path) -> Iterator[Claim | None]:
-    """The claim to a folder while the block runs, or None where a living process holds it."""
+    """The claim to a folder while the block runs, or None if a living process holds it."""
     token = _token()
     held = Claim(folder, token)
     try:
@@ -98,7 +99,7 @@ def claim(folder: Path) -> Iterator[Claim | None]:
 
 @contextmanager
 def claim_when_free(folder: Path) -> Iterator[Claim]:
-    """The claim to a folder, waited for."""
+    """The claim to a folder; waits until it is free."""
     while True:
         with claim(folder) as held:
             if held is not None:
@@ -108,17 +109,17 @@ def claim_when_free(folder: Path) -> Iterator[Claim]:
 
 
 def give_back(folder: Path) -> None:
-    """Remove a claim that nobody holds any more, such as that of a job which was killed."""
+    """Remove a claim that nobody holds any more, for instance of a job that was killed."""
     if (folder / FOLDER).exists():
         with claim(folder):  # takes it over, and releases it
             pass
 
 
 def clear_dead(folder: Path) -> None:
-    """Remove a claim without a holder, or whose holder is known to be dead, from a folder that nobody need claim again.
+    """Remove a claim that has no holder, or whose holder is known to be dead, from a folder that nobody claims again.
 
-    One that is only old stays: its holder may be asleep, with more to do than who looks here. Where nothing may be
-    written, it stays, too.
+    A claim that is only old stays: its holder may be asleep and have more to do here. If the folder cannot be written
+    to, the claim stays too.
     """
     try:
         holders = [path.name for path in (folder / FOLDER).iterdir()]
@@ -155,7 +156,7 @@ def _create(folder: Path, token: str) -> bool:
 
 
 def _take_over(folder: Path, token: str) -> bool:
-    """Whether a claim was there that nobody renews, and this process was the one to get it."""
+    """Whether there was a claim that nobody renews, and this process got it."""
     now, paths = folder_time(folder), _tokens(folder)
     if not paths or not all(_is_stale(path, now) for path in paths):
         return False
@@ -169,7 +170,7 @@ def _take_over(folder: Path, token: str) -> bool:
 
 
 def _remove_others(mine: Path) -> None:
-    """Remove what else is in a claim that this process holds: files of no process, or of one that was taken over."""
+    """Remove all other files from a claim that this process holds: those of no process, or of an earlier holder."""
     for path in mine.parent.iterdir():
         if path != mine:
             with suppress(OSError):  # its owner was faster
@@ -177,7 +178,7 @@ def _remove_others(mine: Path) -> None:
 
 
 def _tokens(folder: Path) -> list[Path]:
-    """What is in a claim: its holder's file first, if there is one."""
+    """The files of a claim: its holder's first, if there is one."""
     try:
         return sorted((folder / FOLDER).iterdir(), key=lambda path: (_parts(path.name) is None, path.name))
     except FileNotFoundError:
@@ -188,19 +189,19 @@ def _is_stale(path: Path, now: float) -> bool:
     try:
         stamp = path.stat().st_mtime
     except FileNotFoundError:
-        return False  # it is another's by now
+        return False  # another process has it by now
     if stamp > now + STALE_AFTER:  # from the future, unless this process slept since it read the clock
         return stamp > folder_time(path.parent.parent) + STALE_AFTER
     return now - stamp > STALE_AFTER or _is_dead(path.name)
 
 
 def _token() -> str:
-    """Who holds a claim: process, when it started, where process numbers are counted, and a name for this claim."""
+    """The name of a holder: process number, start, the space that counts process numbers, and a name of this claim."""
     return ".".join((str(os.getpid()), _started(os.getpid()) or "unknown", _process_space(), uuid4().hex[:8]))
 
 
 def _is_dead(token: str) -> bool:
-    """Whether the holder is known to be gone, so that nobody need wait: it ran on this machine, and does no more."""
+    """Whether the holder is known to be dead, so that nobody has to wait: it ran on this machine and has ended."""
     parts = _parts(token)
     if parts is None:
         return False
@@ -223,7 +224,7 @@ def _parts(token: str) -> tuple[int, str, str] | None:
 
 
 def _started(pid: int) -> str | None:
-    """When a process started, in ticks since the machine did; "ended" where it is only waited for, None if unknown."""
+    """When a process started, in ticks since boot; "ended" if only its parent has not noticed, None if unknown."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -233,7 +234,7 @@ def _started(pid: int) -> str | None:
 
 
 def _process_space() -> str:
-    """Names what process numbers belong to: a boot of a machine, in it a container."""
+    """The name of the space that counts process numbers: a boot of a machine and a container in it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = Path("/proc/self/ns/pid").readlink()

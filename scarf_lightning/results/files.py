@@ -1,8 +1,10 @@
-"""Files that are whole or absent, also after a crash."""
+"""Files that are whole or absent, also after a crash, and that are read within limits."""
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -12,13 +14,18 @@ from ..errors import UsageError
 
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
+SET_ASIDE = "set_aside"
+
+
+class DamagedRecordError(Exception):
+    """A record cannot be used; the message says why."""
 
 
 @contextmanager
 def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.
 
-    Left by an exception, it is removed and ``target`` does not appear; ``before``, called last, may raise one too.
+    After an exception it is removed, and ``target`` does not appear. ``before`` is called last and may raise one too.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with temporary(target) as folder:
@@ -43,13 +50,36 @@ def write_whole(target: Path, text: str) -> None:
     _sync(target.parent)
 
 
+def read_bytes(path: Path, size: int) -> bytes:
+    """The content of a regular file of at most this many bytes.
+
+    Raises:
+        DamagedRecordError: it is larger, cannot be read, or is a pipe, a device or a folder, which may never end.
+        FileNotFoundError: there is no such file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody who writes into it
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise DamagedRecordError(f"{path.name} is not a file")
+            if found.st_size > size:
+                raise DamagedRecordError(f"{path.name} is larger than {size:,} bytes")
+            return file.read(found.st_size)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(*error.args) from error
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise DamagedRecordError(f"{path.name} cannot be read: {_reason(error)}") from error
+
+
 @contextmanager
 def temporary(target: Path) -> Iterator[Path]:
-    """A name beside ``target``, for what is to become it; what has that name when the block ends is removed.
+    """A name beside ``target``, for what is to become it. Whatever has that name when the block ends is removed.
 
-    However the block ends: SIGTERM and Ctrl-C raise at any line, also at the one that makes what is at that name.
+    SIGTERM and Ctrl-C may raise at any line, also at the line that makes the file.
     """
-    path = beside(target)
+    # Not by `tempfile`: only the owner may read its files, and a results folder may be shared.
+    path = target.parent / f"{UNFINISHED}{uuid4().hex}"
     try:
         yield path
     finally:
@@ -57,7 +87,7 @@ def temporary(target: Path) -> Iterator[Path]:
 
 
 def surely(tidy: Callable[[], None]) -> None:
-    """Tidy up, and again where SIGTERM or Ctrl-C raised in the middle of it."""
+    """Tidy up, and once more if SIGTERM or Ctrl-C raised in the middle of it."""
     try:
         tidy()
     except BaseException:
@@ -66,10 +96,10 @@ def surely(tidy: Callable[[], None]) -> None:
 
 
 def check_folder(results: Path, *, writable: bool) -> None:
-    """Make sure that results can be in this folder, which need not exist; ``writable`` makes it, too.
+    """Check that results can be in this folder, which need not exist. ``writable`` makes it.
 
     Raises:
-        UsageError: it is a file, or lies in one, or nothing can be written to it.
+        UsageError: it is a file or lies in one, or nothing can be written to it.
     """
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -80,31 +110,49 @@ def check_folder(results: Path, *, writable: bool) -> None:
             with temporary(results / "probe") as probe:
                 probe.touch()
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise UsageError(f"paths.results={results} cannot be written to: {reason}; name another folder.") from error
+            raise UsageError(
+                f"paths.results={results} cannot be written to: {_reason(error)}; name another folder."
+            ) from error
 
 
-def beside(target: Path) -> Path:
-    """A name beside the target that nobody else takes. Not by `tempfile`, whose files only their owner may read."""
-    return target.parent / f"{UNFINISHED}{uuid4().hex}"
+def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
+    """Move records to where nothing looks for them. No result is ever deleted.
+
+    Args:
+        results: the folder of all results.
+        paths: files and folders in it; they keep their places under ``results/set_aside/<time>/``.
+        reason: why; it is kept beside them.
+
+    Returns:
+        A sentence that names them, their place, and the reason.
+    """
+    place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
+    named = ", ".join(str(path.relative_to(results)) for path in paths)
+    write_whole(place / "reason.txt", f"{named}: {reason}\n")
+    for path in paths:
+        target = place / path.relative_to(results)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # another process has just set it aside
+            path.rename(target)
+    return f"{named} is set aside in {place}: {reason}."
 
 
 def remove_unfinished(folder: Path, now: float) -> None:
-    """Remove what killed processes left half-written in a folder: writing takes seconds, so an hour is long enough."""
+    """Remove the temporary files of killed processes. Writing takes seconds, so those older than an hour are dead."""
     remove_older(folder, f"{UNFINISHED}*", now - HOUR)
 
 
 def remove_older(folder: Path, pattern: str, than: float) -> None:
-    """Remove files and folders of names like this last changed before ``than``, by the folder's own clock."""
+    """Remove files and folders of names like this that were last changed before ``than``, by the folder's clock."""
     for path in folder.glob(pattern):
-        with suppress(FileNotFoundError):  # finished, or removed by another
+        with suppress(FileNotFoundError):  # finished, or removed by another process
             if path.stat().st_mtime < than:
                 remove(path)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it."""
-    if path.is_dir():
+    """Remove a file, or a folder with everything in it."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink()
@@ -121,3 +169,7 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

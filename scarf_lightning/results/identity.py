@@ -1,47 +1,44 @@
-"""The identity of a cell: what its numbers depend on, and nothing else."""
+"""The identity of a cell: its data, and the options of its parts that differ from their defaults.
+
+An option that is added later, at its default, is no part of any finished cell's identity. So finished cells stay
+finished. The description beside a cell keeps every option that the cell uses, with its value.
+"""
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..config import Config, canonical, plugin_hashes
-from ..settings import DEFAULT_PRECISION
+from ..metrics import metric_named
+from ..options import BASES, Config, load_plugins, part, plugin_hashes
+from ..options.combinations import UsedOption, used_options
 
-SCIENCE_VERSION = 1
-"""Raised by every change that alters the numbers a cell gives; results of another version are other results."""
+SCIENCE_VERSION = 2
+"""Raised by every change that alters the numbers of a cell; results of another version are other results."""
 
-OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune")
-"""What a cell's pre-training does not depend on."""
+OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
+"""Options, and groups of them, that a cell's pre-training does not depend on."""
+
+NULL = "null"
+"""An option that is set to nothing, in a column of results."""
 
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """The canonical fields of a cell on the data of this hash.
-
-    Precision is one of them where it is not the default.
-    """
-    precision = config.trainer.precision
-    other = {} if precision == DEFAULT_PRECISION else {"precision": precision}
-    return _numbered(config, data_hash, other | canonical(config))
+    """What decides the numbers of a cell on the data of this hash."""
+    return _fields(config, data_hash, used_options(config))
 
 
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """The canonical fields of a cell's pre-training: one serves every method and regime.
-
-    Precision is always one of them.
-    """
-    alone = canonical(replace(config, method={"name": "control"}))  # a method may use what its pre-training does not
-    fields = {name: value for name, value in alone.items() if name not in OF_NO_PRETRAINING}
-    fields["network"] = {name: value for name, value in alone["network"].items() if name != "head"}
-    return _numbered(config, data_hash, {"precision": config.trainer.precision} | fields)
+    """What decides a cell's pre-training. One pre-training serves every method and regime."""
+    alone = replace(config, method={"name": "control"})  # a method may use options that its pre-training does not
+    used = [each for each in used_options(alone) if not _is_among(each.name, OF_NO_PRETRAINING)]
+    return _fields(config, data_hash, used)
 
 
-def _numbered(config: Config, data_hash: str, fields: dict[str, Any]) -> dict[str, Any]:
-    numbered = {"science": SCIENCE_VERSION, "data": data_hash} | fields
-    if config.plugins and (hashes := plugin_hashes(config.plugins)):
-        numbered["plugins"] = hashes
-    plain: dict[str, Any] = _plain(numbered)
-    return plain
+def columns(config: Config) -> dict[str, Any]:
+    """Every option that the cell uses, by its dotted name, as columns of results show it."""
+    return {each.name: NULL if each.value is None else _plain(each.value) for each in used_options(config)}
 
 
 def fingerprint(fields: dict[str, Any]) -> str:
@@ -50,10 +47,31 @@ def fingerprint(fields: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[str, Any]:
+    fields: dict[str, Any] = {"science": SCIENCE_VERSION, "data": data_hash}
+    if config.plugins and (hashes := plugin_hashes(config.plugins, _code_of(config, used))):
+        fields["plugins"] = hashes
+    return fields | {each.name: _plain(each.value) for each in used if each.differs}
+
+
+def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
+    """The classes of the parts among these options, and the function of the metric that training watches."""
+    load_plugins(config.plugins)
+    chosen = {each.name: each.value for each in used}
+    code: list[Any] = [metric_named(chosen["finetune.metric"]).function] if chosen.get("finetune.metric") else []
+    for name, value in chosen.items():
+        axis = "pretrain" if name == "cotrain.task" else name.removeprefix("cotrain.")
+        if axis in BASES and (axis, value) != ("pretrain", "none"):
+            code.append(part(axis, value, config.plugins))
+    return code
+
+
+def _is_among(name: str, groups: Iterable[str]) -> bool:
+    return any(name == group or name.startswith(group + ".") for group in groups)
+
+
 def _plain(value: Any) -> Any:
     """A number's identity is its value: 1 and 1.0 are one setting."""
-    if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:

@@ -1,15 +1,36 @@
-"""The store as a table."""
+"""Results as tables: all cells of a folder, one cell, one trial, predictions and curves.
+
+What is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
+"""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from ..errors import UsageError
 from ..metrics import METRICS, metrics
-from .predictions import measured_rows
-from .stack_record import Row
-from .store import DESCRIPTION, Stored, read_cell
+from .files import DamagedRecordError
+from .records import PREDICTIONS, WEIGHTS
+from .store import (
+    COUNTS,
+    DESCRIPTION,
+    PREPROCESSING,
+    SECONDS,
+    Predictions,
+    Row,
+    Stored,
+    of_stacks,
+    read_cell,
+    stack_arrays,
+    stack_curves,
+    stack_environment,
+    stack_predictions,
+    stack_tries,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,38 +39,85 @@ FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
     "trial", *(metric.name for metric in METRICS), "diverged", "pretrain_epochs", "finetune_epochs", "fingerprint",
 )  # fmt: skip
-SECONDS = ("pretrain_seconds", "finetune_seconds")
-WHOLE_NUMBERS = (
-    "dataset_id", "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs",
-    "finetune_steps", "finetune_best_epoch", "fits",
-)  # fmt: skip
+CURVE = ("phase", "trial", "epoch")
+"""The columns that tell the records of curves apart."""
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """What the store has of one cell.
+
+    Attributes:
+        fingerprint: its name.
+        description: its identity, dataset, options, labels of its parts, the table's columns and classes, and the
+            overrides that ask for it.
+        trials: a row for each trial: metrics, epochs, seconds and split sizes, as in `load`.
+        curves: a row for each epoch and trial: ``phase`` (``pretrain``, ``finetune``), ``trial``, ``epoch`` (from 1),
+            and the losses and errors, NaN if a phase has none.
+        tries: of a cell that was tuned, a row for each try and trial: ``trial``, ``try`` (from 0, the cell's own
+            options), whether it was ``chosen``, its ``score`` on the validation rows by the ``metric``, ``seconds``,
+            and a column for each option.
+    """
+
+    fingerprint: str
+    description: dict[str, Any]
+    trials: "pd.DataFrame"
+    curves: "pd.DataFrame"
+    tries: "pd.DataFrame"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration of its first run."""
+        config: dict[str, Any] = self.description["config"]
+        return config
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """What is kept of one trial: its row, the vectors ``(M,)`` of its preprocessing (``fill, shift, scale``), and the
+    weights of its networks by name, none if they were not kept."""
+
+    row: Mapping[str, Any]
+    preprocessing: Mapping[str, NDArray[Any]]
+    weights: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def of_stack(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        preprocessing: Mapping[str, NDArray[Any]],
+        weights: Mapping[str, NDArray[Any]],
+    ) -> "list[StoredTrial]":
+        """The trials of a stack, whose arrays are ``(T, ...)``."""
+        return [
+            cls(row, *({name: array[t] for name, array in arrays.items()} for arrays in (preprocessing, weights)))
+            for t, row in enumerate(rows)
+        ]
 
 
 def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = None) -> "pd.DataFrame":
-    """All results in a folder, or those of the cells with these fingerprints, a row a trial.
+    """All results in a folder, or those of the cells with these fingerprints, a row for each trial.
 
-    Columns: ``dataset_id, dataset``; a column an axis (``regime, scaling, pretrain, corruption, selection, views, loss,
-    method``) and one an option of it (such as ``corruption.rate``), null where the cell does not use it; ``trial``; the
-    metrics of `scarf_lightning.metrics`, NaN in rows that are older and have kept no predictions; ``diverged``, the
-    phase (``pretrain``, ``finetune``) in which a trial without metrics did; epochs, steps and seconds of each phase;
-    ``fits``, how many; split sizes; hardware; ``fingerprint``.
+    Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection, views,
+    loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; ``trial``;
+    the metrics of `scarf_lightning.metrics`, NaN in rows that are older than the metric and have kept no predictions;
+    ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics diverged; epochs, steps and
+    seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``.
 
-    A record that is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
+    Records that cannot be used are left out, with a warning that names them.
 
     Raises:
         UsageError: no such folder, or no results in it.
     """
     folder = Path(folder)
     rows: list[Row] = []
-    if fingerprints is None:
-        fingerprints = sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}"))
-    for fingerprint in fingerprints:
+    for fingerprint in _fingerprints(folder) if fingerprints is None else fingerprints:
         stored = read_with_warnings(folder / fingerprint)
         cell = stored.description
         if cell is None:
             continue
-        labels = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
-        axes = labels | axis_columns(cell["identity"])
+        named = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
+        axes = cell["options"] | named
         rows += [axes | row for _, row in sorted(stored.rows.items())]
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
@@ -57,9 +125,141 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
-    """The cells in a folder that have a description, whole or damaged: where each is, and what it holds."""
-    for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
-        yield path.parent, read_cell(path.parent)
+    """The cells in a folder that have a description, whole or damaged: their places, and what they hold."""
+    for fingerprint in _fingerprints(folder):
+        yield folder / fingerprint, read_cell(folder / fingerprint)
+
+
+def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
+    """One cell of a folder of results; what is damaged is left out, with a warning that names it.
+
+    Raises:
+        UsageError: the folder has no such cell, or its description is damaged.
+    """
+    import pandas as pd
+
+    stored, description = _described(Path(results) / fingerprint)
+    damaged: dict[Path, str] = {}
+    curves = read_curves(stored, damaged)
+    tries = [frame for frame in of_stacks(stored, stack_tries, damaged) if len(frame)]
+    for stack, reason in damaged.items():
+        warnings.warn(f"{stack} has no curves or tries: {reason}.", stacklevel=2)
+    rows = [row for _, row in sorted(stored.rows.items())]
+    return StoredCell(
+        fingerprint,
+        description=description,
+        trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
+        curves=curves,
+        tries=pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True) if tries else pd.DataFrame(),
+    )
+
+
+def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:
+    """The finished trials of a cell, by number; what is damaged is left out, with a warning that names it.
+
+    Raises:
+        UsageError: the folder has no such cell, or the arrays of a trial cannot be used.
+    """
+    stored, _ = _described(Path(results) / fingerprint, weights=True)
+    found: dict[int, StoredTrial] = {}
+    for stack, table in stored.stacks.items():
+        try:
+            vectors = stack_arrays(stack, table, PREPROCESSING)
+            weights = stack_arrays(stack, table, WEIGHTS) if WEIGHTS in table["files"] else {}
+        except DamagedRecordError as error:
+            raise UsageError(f"{stack} cannot be used: {error}.") from error
+        for trial in StoredTrial.of_stack(table["trials"], vectors, weights):
+            found.setdefault(trial.row["trial"], trial)
+    return [found[number] for number in sorted(found)]
+
+
+def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.DataFrame":
+    """The predictions of a cell's trials for their test rows; what is damaged is left out, with a warning.
+
+    Returns:
+        A row for each trial and test row: ``trial``; ``row``, its number in the table, from 0; its ``class``; and
+        ``probability_<class>`` for each class, to three digits.
+
+    Raises:
+        UsageError: the folder has no such cell, or it has kept no predictions.
+    """
+    import pandas as pd
+
+    stored, description = _described(Path(results) / fingerprint)
+    damaged: dict[Path, str] = {}
+    classes = description["classes"]
+    found = read_predictions(stored, damaged)
+    for stack, reason in damaged.items():
+        warnings.warn(f"{stack} has no predictions: {reason}.", stacklevel=2)
+    if not found:
+        raise UsageError(
+            f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
+            "keep_predictions_mb."
+        )
+    frames = []
+    for _, each in sorted(found.items()):
+        frame = pd.DataFrame(each.probabilities, columns=[f"probability_{name}" for name in classes])
+        frame.insert(0, "class", [classes[code] for code in each.labels], allow_duplicates=True)
+        frame.insert(0, "row", each.rows)
+        frame.insert(0, "trial", each.trial)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
+    """The curves of a cell, as in `StoredCell`; stacks whose curves are damaged are noted in ``damaged``."""
+    import pandas as pd
+
+    frames = [frame for frame in of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
+    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
+    return curves.drop_duplicates(list(CURVE), ignore_index=True)
+
+
+def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
+    """Versions and hardware that each stack of a cell was trained with; damage is noted as in `read_curves`."""
+    return list(of_stacks(stored, stack_environment, damaged))
+
+
+def keeps_predictions(stored: Stored) -> bool:
+    """Whether some predictions of a cell were kept."""
+    return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
+
+
+def read_predictions(stored: Stored, damaged: dict[Path, str]) -> dict[int, Predictions]:
+    """The predictions of a cell, by trial; damage is noted as in `read_curves`."""
+    found: dict[int, Predictions] = {}
+    n_classes = None if stored.description is None else len(stored.description["classes"])
+
+    def read(stack: Path, table: Row) -> list[Predictions]:
+        predictions = stack_predictions(stack, table)
+        if n_classes is not None and any(each.probabilities.shape[1] != n_classes for each in predictions):
+            raise DamagedRecordError("its predictions are of other classes")
+        return predictions
+
+    for predictions in of_stacks(stored, read, damaged):
+        for each in predictions:
+            found.setdefault(each.trial, each)
+    return found
+
+
+def measured_rows(stored: Stored) -> dict[int, Row]:
+    """A cell's rows by trial.
+
+    A metric that is younger than a row is computed from the trial's predictions, if they were kept.
+    """
+    late = {
+        trial: [metric for metric in metrics() if metric.name not in row]
+        for trial, row in stored.rows.items()
+        if row.get("diverged") is None
+    }
+    if not any(late.values()):
+        return stored.rows
+    predictions = read_predictions(stored, stored.damaged)
+    rows = dict(stored.rows)
+    for trial in predictions.keys() & late.keys():
+        its = predictions[trial]
+        rows[trial] = rows[trial] | {each.name: each.function(its.probabilities, its.labels) for each in late[trial]}
+    return rows
 
 
 def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
@@ -77,31 +277,31 @@ def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
 
     columns = list(dict.fromkeys([*first, *(column for row in rows for column in row)]))
     values = {column: [row.get(column) for row in rows] for column in columns}
-    return pd.DataFrame({column: pd.array(values[column], dtype=_dtype(column, values[column])) for column in columns})
+    return pd.DataFrame({column: pd.Series(values[column], dtype=_dtype(column, values[column])) for column in columns})
 
 
 def _dtype(column: str, values: list[Any]) -> Any:
-    """Whole numbers and truth values stay what they are where some rows have none; NaN stands for a missing number."""
-    types = {int} if column in WHOLE_NUMBERS else {type(value) for value in values if value is not None}
-    if column in SECONDS or float in types or any(column == metric.name for metric in metrics()):
+    """Whole numbers and truth values keep their type if some rows have none; NaN stands for a missing number."""
+    types = {type(value) for value in values if value is not None}
+    is_measured = column in SECONDS or any(column == metric.name for metric in metrics())
+    if types <= {int} and (types or column in (*COUNTS, "dataset_id")) and not is_measured:
+        return "Int64"
+    if types <= {int, float} and (types or is_measured):
         return "float64"
-    return {frozenset({int}): "Int64", frozenset({bool}): "boolean"}.get(frozenset(types), object)
+    return "boolean" if types == {bool} else object
 
 
-def axis_columns(identity: dict[str, Any]) -> Row:
-    """An identity as columns: an axis by its name, its options by ``axis.option``; what is not used has none."""
-    columns: Row = {}
-    for field, value in identity.items():
-        if value is not None:
-            columns |= _flat(field, value)
-    return columns
+def _fingerprints(folder: Path) -> list[str]:
+    """The cells in a folder that have a description."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}"))
 
 
-def _flat(name: str, value: Any) -> Row:
-    if not isinstance(value, dict):
-        return {name: value}
-    columns: Row = {}
-    for key, inner in value.items():
-        if inner is not None:  # not used, or set to nothing
-            columns |= _flat(name if key == "name" else f"{name}.{key}", inner)
-    return columns
+def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
+    """What the store has of a described cell, and its description."""
+    stored = read_with_warnings(cell, weights=weights)
+    if stored.description is None:
+        raise UsageError(
+            f"{cell.parent} holds no cell {cell.name}; scarf_lightning.results.load names its cells in the column "
+            "fingerprint."
+        )
+    return stored, stored.description

@@ -1,11 +1,11 @@
-"""The cache of pre-trainings: weights and curve of each, for every method and regime that starts from it.
+"""The cache of pre-trainings: weights and curves, for every method and regime that starts from them.
 
     results/pretrained/<fingerprint>/pretraining.json                 identity
     results/pretrained/<fingerprint>/claim/                           while a process trains some of its trials
     results/pretrained/<fingerprint>/trials/<trial>/weights.safetensors
                                                     curve.json        a record an epoch; epochs, seconds; hashes
 
-It may be deleted as a whole or in part at any time: what is missing is trained again where it is needed.
+It may be deleted as a whole or in part at any time: what is missing is trained again when it is needed.
 """
 
 import os
@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .claims import Claim, LostClaimError, claim_when_free, folder_time
-from .files import remove_unfinished, temporary, write_whole
+from .files import DamagedRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
     WEIGHTS,
-    DamagedRecordError,
     Fields,
     check_contents,
     check_fields,
@@ -37,7 +36,6 @@ from .records import (
     sealed,
     table_of,
 )
-from .set_aside import set_aside
 
 FOLDER = "pretrained"
 DESCRIPTION = "pretraining.json"
@@ -48,9 +46,9 @@ GIGABYTE = 1e9
 
 @dataclass(frozen=True)
 class PretrainedTrial:
-    """What came of pre-training one trial.
+    """The pre-training of one trial.
 
-    ``weights`` of f and g by name, as the module names them, without the trial axis; ``curve`` a record an epoch.
+    ``weights`` are those of f and g by name, without the trial axis; ``curve`` has a record for each epoch.
     """
 
     trial: int
@@ -67,7 +65,7 @@ class PretrainingStore:
     Args:
         results: the folder of all results.
         identity: the pre-training's canonical fields, see `pretraining_identity`.
-        max_gb: of weights kept in all; 0 keeps none.
+        max_gb: weights that the cache keeps in all.
     """
 
     def __init__(self, results: Path, identity: dict[str, Any], max_gb: float) -> None:
@@ -76,19 +74,15 @@ class PretrainingStore:
         self.results, self.max_gb = results, max_gb
         self.folder = results / FOLDER / self.fingerprint
 
-    @property
-    def keeps(self) -> bool:
-        return self.max_gb > 0
-
     def missing(self, trials: Sequence[int]) -> list[int]:
-        """Those of ``trials`` that are not there, or are damaged."""
+        """The trials among ``trials`` that are not there, or are damaged."""
         return [trial for trial in trials if not self._is_whole(trial)]
 
     @contextmanager
     def claim(self) -> Iterator[Claim]:
-        """The right to train trials of this pre-training, waited for while another process has it.
+        """The right to train trials of this pre-training; waits while another process has it.
 
-        What is damaged is set aside; a warning names it.
+        Damaged trials are set aside; a warning names them.
         """
         with claim_when_free(self.folder) as held:
             now = folder_time(self.folder)
@@ -99,29 +93,29 @@ class PretrainingStore:
             yield held
 
     def clear(self, reason: str) -> None:
-        """Set all its trials aside, so that they are trained again."""
+        """Set all trials aside, so that they are trained again."""
         if trials := record_folders(self.folder / "trials"):
             set_aside(self.results, trials, reason)
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
-        """Those of ``trials`` that are there; what is damaged is left out, with a warning that names it."""
+        """The trials among ``trials`` that are there; damaged ones are left out, with a warning that names them."""
         found = {}
         for trial in trials:
             place = self._place(trial)
             try:
                 found[trial] = self._load(trial)
-                os.utime(place)  # what was used last is evicted last
+                os.utime(place)  # the trials that were used last are evicted last
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
-                if place.exists():  # not evicted meanwhile
+                if place.exists():  # else another process has evicted it
                     warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
         return found
 
     def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
-        """Keep these trials, and evict those of any pre-training that were not used for longest.
+        """Keep these trials, and evict the least recently used trials of any pre-training until all fit.
 
-        Where the ``claim`` was lost meanwhile, none are kept: the process that took it over trains the same.
+        If the ``claim`` was lost, none are kept: the process that took it over trains the same trials.
         """
         with suppress(LostClaimError):
             if not (self.folder / DESCRIPTION).exists():
@@ -141,7 +135,7 @@ class PretrainingStore:
             with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
                 (folder / WEIGHTS).write_bytes(save(arrays))
         except OSError:
-            if not place.exists():  # else a process that had the claim meanwhile has kept the same
+            if not place.exists():  # else a process that took the claim over has kept the same trial
                 raise
 
     def _place(self, trial: int) -> Path:
@@ -158,6 +152,8 @@ class PretrainingStore:
     def _contents(self, trial: int) -> dict[str, Any]:
         contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
         check_fields(contents, {"trial": int, **FIELDS})
+        if not all(isinstance(record, dict) for record in contents["curve"]):
+            raise DamagedRecordError("it has no curve")
         return contents
 
     def _is_whole(self, trial: int) -> bool:
@@ -168,7 +164,7 @@ class PretrainingStore:
         return True
 
     def _damaged(self) -> Iterator[tuple[Path, str]]:
-        """What cannot be used, and why."""
+        """The damaged files and folders, and why they cannot be used."""
         checks: dict[Path, Callable[[], object]] = {
             place: partial(self._load, int(place.name)) for place in (self.folder / "trials").glob("[0-9]*")
         }
@@ -178,17 +174,17 @@ class PretrainingStore:
             try:
                 check()
             except FileNotFoundError:
-                continue  # not there yet, or evicted meanwhile
+                continue  # not there yet, or just evicted
             except DamagedRecordError as error:
                 if path.exists():
                     yield path, str(error)
 
 
 def evict(results: Path, max_gb: float) -> int:
-    """Remove the trials used longest ago until what is kept fits; how many were removed."""
+    """Remove the least recently used trials until the others fit; how many were removed."""
     kept = []
     for trial in (results / FOLDER).glob("*/trials/[0-9]*"):
-        with suppress(FileNotFoundError):  # evicted by another process
+        with suppress(FileNotFoundError):  # another process has evicted it
             kept.append((trial.stat().st_mtime, (trial / WEIGHTS).stat().st_size, trial))
     total, removed = sum(size for _, size, _ in kept), 0
     for _, size, trial in sorted(kept):

@@ -1,41 +1,47 @@
-"""A record: a folder of files that is whole or not there, and knows what it is a record of.
+"""A record: a folder of files that is whole or not there, and that knows what it is a record of.
 
-Its table of contents is the last file written: the schema, the fingerprint of what it belongs to, size and SHA-256 of
-every other file, and a SHA-256 of itself. So a copy that was cut short, a flipped bit, a file of another cell or one of
-an older version is recognised.
+Its table of contents is the last file written. It holds the schema, the fingerprint of the cell or pre-training that
+the record belongs to, the size and SHA-256 of every other file, and a SHA-256 of itself. So a copy that was cut short,
+a flipped bit, a file of another cell and a file of another version are recognised.
 
-- Who reads a file has its hash checked on the bytes that are used (`read_file`).
-- Who asks whether a record is whole (`read_record`), as for skipping a finished cell, has every file's hash checked but
-  those of weights and predictions, the only large ones, which are judged by their size unless asked for.
-- Records that were written before there were hashes are as good as their sizes.
+- `read_file` checks the hash of the bytes that it returns.
+- `read_record` says whether a record is whole, for instance to skip a finished cell. It checks the hash of every file
+  except weights and predictions, the only large ones, whose sizes it checks unless it is asked for more.
+
+A hash says that a file is what somebody wrote, not that this package did. So every file is read within limits: the
+sizes that the table of contents gives, names of files in the record's own folder, values of the expected types and
+ranges. Nothing in a file is interpolated, imported or run.
 """
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from types import UnionType
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .claims import Claim
-from .files import UNFINISHED, whole_folder
+from .files import UNFINISHED, DamagedRecordError, read_bytes, whole_folder
 
-SCHEMA_VERSION = 2
-"""Of the files' layout."""
+SCHEMA_VERSION = 3
+"""Of the layout of files."""
 SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
 LARGE = (WEIGHTS, PREDICTIONS)
+MOST_JSON = 100_000_000
+"""Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
+LARGEST = 2**53
+"""Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
+DEEPEST = 10
+"""Levels of nested fields."""
 
 T = TypeVar("T")
 Fields = Mapping[str, type | UnionType]
-"""Names of fields, and what their values are."""
-
-
-class DamagedRecordError(Exception):
-    """A record cannot be used; the message says why."""
+"""Names of fields and the types of their values."""
 
 
 def sealed(content: Mapping[str, Any]) -> str:
@@ -44,21 +50,21 @@ def sealed(content: Mapping[str, Any]) -> str:
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """What `sealed` was given, or the content of a file of before there were hashes.
+    """The fields that `sealed` was given.
 
     Raises:
-        DamagedRecordError: it is torn, or not what was written.
+        DamagedRecordError: the file is torn, or is not as it was written.
         FileNotFoundError: there is no such file.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except ValueError as error:
+        content = json.loads(read_bytes(path, MOST_JSON))
+        is_sealed = isinstance(content, dict) and content.pop(SEAL, None) == _seal(content)
+    except (ValueError, RecursionError) as error:
         raise DamagedRecordError(f"{path.name} is torn") from error
     if not isinstance(content, dict):
         raise DamagedRecordError("it has no schema")
-    seal = content.pop(SEAL, None)
-    of_this_schema = content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION  # another may be sealed otherwise
-    if of_this_schema and seal not in (None, _seal(content)):
+    # A file of another schema may be sealed in another way; its reader says which schema it has.
+    if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
         raise DamagedRecordError(f"{path.name} is damaged")
     return content
 
@@ -67,11 +73,11 @@ def read_sealed(path: Path) -> dict[str, Any]:
 def new_record(
     folder: Path, contents: str, fingerprint: str, values: dict[str, Any], claim: Claim | None = None
 ) -> Iterator[Path]:
-    """A folder to write a record's files into; leaving it writes the table of contents and gives it its name.
+    """A folder to write a record's files into; at the end it gets a table of contents and its name.
 
     Args:
         folder: the record's place.
-        contents: name of its table of contents.
+        contents: name of the table of contents.
         fingerprint: of what the record belongs to.
         values: kept in the table of contents; NaN is not allowed.
         claim: checked last, before the record appears.
@@ -86,7 +92,7 @@ def new_record(
 
 
 def table_of(files: Iterable[Path], fingerprint: str) -> dict[str, Any]:
-    """What a table of contents says of files, and of what they belong to."""
+    """A table of contents: schema and fingerprint, and sizes and hashes of these files."""
     found = {path.name: path.read_bytes() for path in sorted(files)}
     return {
         "schema": SCHEMA_VERSION,
@@ -101,9 +107,9 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
 
     Args:
         folder: the record's place.
-        contents: name of its table of contents.
-        fingerprint: of what it must belong to.
-        weights: whether the hashes of weights and predictions are checked, too.
+        contents: name of the table of contents.
+        fingerprint: of what the record must belong to.
+        weights: check the hashes of weights and predictions too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
@@ -114,7 +120,7 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
     except FileNotFoundError:
         if not folder.exists():
             raise
-        if not (folder / contents).exists():  # else another process published it meanwhile
+        if not (folder / contents).exists():  # else another process has just published it
             raise DamagedRecordError(f"{contents} is missing") from None
         table = read_sealed(folder / contents)
     check_contents(table, fingerprint)
@@ -133,10 +139,10 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
         folder: the record's place.
         table: its table of contents, see `read_record`.
         name: of the file.
-        parse: reads the bytes.
+        parse: reads the bytes, and may raise anything.
 
     Raises:
-        DamagedRecordError: they are not those that were written, or cannot be read.
+        DamagedRecordError: the record has no such file, its bytes are not those that were written, or cannot be read.
     """
     content = _content(folder, table, name)
     try:
@@ -146,36 +152,112 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
 
 
 def check_contents(table: dict[str, Any], fingerprint: str) -> None:
-    """Make sure of the schema and of what something is a record of.
+    """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files.
 
     Raises:
-        DamagedRecordError: one is another.
+        DamagedRecordError: one is wrong.
     """
     if "schema" not in table:
         raise DamagedRecordError("it has no schema")
     if table["schema"] != SCHEMA_VERSION:
-        raise DamagedRecordError(f"it has schema {table['schema']}, and this version reads {SCHEMA_VERSION}")
+        raise DamagedRecordError(f"it has schema {table['schema']!r:.20}, and this version reads {SCHEMA_VERSION}")
     if table.get("fingerprint") != fingerprint:
-        raise DamagedRecordError(f"it belongs to {table.get('fingerprint')}")
-    table.setdefault("files", {})
-    table.setdefault("hashes", {})
+        raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})
+    for name, size in table["files"].items():
+        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+            raise DamagedRecordError(f"it names {name!r:.80}, which is not a file of its folder")
+        if not isinstance(size, int) or size < 0 or not isinstance(table["hashes"].get(name), str):
+            raise DamagedRecordError(f"it has no size or hash of {name}")
 
 
 def check_fields(content: Any, kinds: Fields) -> None:
-    """Make sure that these fields are there, and what they are: what carries no hash may lack any.
+    """Check that these fields are there, and the types of their values. True and False are not whole numbers here.
 
     Raises:
-        DamagedRecordError: one is not.
+        DamagedRecordError: one is missing, of another type, too large a number, or nested too deep.
     """
+    if not isinstance(content, dict):
+        raise DamagedRecordError(f"it has no {next(iter(kinds))}")
     for name, kind in kinds.items():
-        if not isinstance(content, dict) or name not in content or not isinstance(content[name], kind):
+        if name not in content:
             raise DamagedRecordError(f"it has no {name}")
+        value = content[name]
+        is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind)))
+        if is_wrong or not is_usable(value):
+            raise DamagedRecordError(f"it has no {name}")
+
+
+def is_usable(value: Any, depth: int = DEEPEST) -> bool:
+    """Whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    if kind is int:
+        return bool(abs(value) < LARGEST)
+    if kind is dict:
+        return depth > 0 and all(is_usable(each, depth - 1) for pair in value.items() for each in pair)
+    if kind is list:
+        return depth > 0 and all(is_usable(each, depth - 1) for each in value)
+    return True
+
+
+def parsed(kind: Any, value: Any, place: str) -> Any:
+    """A value from JSON as this type. What a file says is checked here, for anybody may have written the file.
+
+    Args:
+        kind: ``bool``, ``int``, ``float``, ``str``, ``None``, ``Any``, a ``Literal``, a union, ``list[K]``,
+            ``tuple[K, ...]``, ``dict[str, K]``, or a dataclass, which checks its own fields when it is made.
+        value: what `json.loads` gave.
+        place: the field's name, for the message.
+
+    Raises:
+        DamagedRecordError: the value is of another type, is too large, or has missing or unknown fields.
+    """
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin in (Union, UnionType):
+        return parsed(next((each for each in inner if _is_of(each, value)), inner[0]), value, place)
+    if not _is_of(kind, value):
+        raise DamagedRecordError(f"{place} cannot be {json.dumps(value)[:40]}")
+    if dataclasses.is_dataclass(kind):
+        return _parsed_fields(kind, value, place)
+    if origin in (list, tuple) and inner:
+        return origin(parsed(inner[0], each, place) for each in value)
+    if origin is dict and inner:
+        return {name: parsed(inner[1], each, f"{place}.{name[:40]}") for name, each in value.items()}
+    return value
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    """Whether a value from JSON is of a type, apart from the types of what it holds."""
+    origin = get_origin(kind) or kind
+    if origin is Literal:
+        return any(value == each and type(value) is type(each) for each in get_args(kind))
+    if kind in (int, float):
+        is_number = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+        return is_number and abs(value) < LARGEST
+    if origin in (list, tuple):
+        return isinstance(value, list)
+    return kind is Any or isinstance(value, dict if dataclasses.is_dataclass(kind) else origin or NoneType)
+
+
+def _parsed_fields(kind: Any, value: dict[str, Any], place: str) -> Any:
+    hints, fields = get_type_hints(kind), {field.name: field for field in dataclasses.fields(kind)}
+    absent = (dataclasses.MISSING, dataclasses.MISSING)
+    for name in {*fields, *value}:
+        if name not in fields:
+            raise DamagedRecordError(f"{place} has an unknown field {json.dumps(name)[:40]}")
+        if name not in value and (fields[name].default, fields[name].default_factory) == absent:
+            raise DamagedRecordError(f"{place} has no {name}")
+    try:
+        return kind(**{name: parsed(hints[name], each, f"{place}.{name}") for name, each in value.items()})
+    except ValueError as error:
+        raise DamagedRecordError(f"{place}.{error}") from error
 
 
 def record_folders(parent: Path) -> list[Path]:
     """The records in a folder, by name, whole or damaged."""
-    if not parent.exists():
+    if not parent.is_dir():
         return []
     return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(UNFINISHED))
 
@@ -185,23 +267,23 @@ def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
         size = (folder / name).stat().st_size
     except FileNotFoundError:
         raise DamagedRecordError(f"{name} is missing") from None
-    if size != table["files"].get(name, size):
+    except OSError as error:
+        raise DamagedRecordError(f"{name} cannot be read: {error.strerror}") from error
+    if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
 
 
 def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
+    if name not in table["files"]:
+        raise DamagedRecordError(f"it has no {name}")
     _check_size(folder, table, name)
-    content = (folder / name).read_bytes()
-    if table["hashes"].get(name, digest := sha256(content).hexdigest()) != digest:
+    content = read_bytes(folder / name, table["files"][name])
+    if table["hashes"][name] != sha256(content).hexdigest():
         raise DamagedRecordError(f"{name} is damaged")
     return content
 
 
 def _seal(content: Mapping[str, Any]) -> str:
-    """Of what the text means: its layout is free."""
+    """A hash of the values; the layout of the text is free. Raises ValueError for NaN and infinity."""
     rest = {name: value for name, value in content.items() if name != SEAL}
-    return sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
+    return sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()

@@ -1,25 +1,33 @@
-"""A cell that is asked for, and where it is in the store."""
+"""A cell of a run: what it is, where it is in the store, and how far it is."""
 
 import sys
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..config import Config
-from ..config.combinations import is_pretrained, on_data
-from ..config.naming import group_of, told_apart
 from ..data.sources import Source, open_source
+from ..options import COLUMNS, Config
+from ..options.combinations import is_pretrained, method_of, on_data
+from ..options.naming import group_of, told_apart
 from ..results import (
     CellStore,
+    Failure,
     KnownData,
     PretrainingStore,
-    axis_columns,
+    columns,
     fingerprint,
+    folder_time,
     identity,
+    is_claimed,
     known_data,
     pretraining_identity,
+    read_cell,
+    read_failure,
 )
 
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
@@ -30,11 +38,11 @@ class Cell:
     """One cell of a run.
 
     Attributes:
-        overrides: what asks for it.
+        overrides: the command-line arguments that make it.
         config: its checked configuration.
-        is_alone: whether nothing else is trained.
-        name: what it is called among the run's cells.
-        group: what these are called together.
+        is_alone: whether it is the only cell of the run.
+        name: tells it from the other cells of the run.
+        group: the name of all cells of the run together.
     """
 
     overrides: tuple[str, ...]
@@ -50,7 +58,7 @@ class Cell:
 
     @property
     def called(self) -> str:
-        """What it is called among the run's cells; alone, by all that is asked of it."""
+        """Its name among the cells of the run; all its overrides where it has none."""
         return self.name or self.label
 
     @property
@@ -63,27 +71,27 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Equal for equal cells, before their data are known."""
+        """Equal for equal cells. It needs no data, unlike the fingerprint."""
         return fingerprint(identity(self.config, self.source.key))
 
     @cached_property
     def pretraining_key(self) -> str | None:
-        """Equal for cells that start from the same pre-training; None for those without."""
+        """Equal for cells that start from the same pre-training; None without one."""
         if not is_pretrained(self.config):
             return None
         return fingerprint(pretraining_identity(self.config, self.source.key))
 
     def data(self) -> KnownData | None:
-        """What is known of the data without loading them."""
+        """What the results folder knows of the data, which are not loaded."""
         return known_data(self.results, self.source)
 
     def store(self) -> CellStore | None:
-        """Where the results are; None while the data's hash is not known, and so nothing is finished."""
+        """Where its results are; None while the hash of its data is not known, which means that nothing is finished."""
         data = self.data()
         return None if data is None else CellStore(self.results, identity(self._on(data), data.hash))
 
     def pretraining(self) -> PretrainingStore | None:
-        """Where its pre-training is; None for a cell without, and while the data's hash is not known."""
+        """Where its pre-training is; None without one, or while the hash of its data is not known."""
         data = self.data()
         if data is None or not is_pretrained(self.config):
             return None
@@ -91,17 +99,21 @@ class Cell:
         return PretrainingStore(self.results, fields, self.config.cache.max_gb)
 
     def _on(self, data: KnownData) -> Config:
-        """The configuration that the cell amounts to on its data; while their encoded width is not known, its own."""
+        """Its configuration without a corruption that selects no feature of its data."""
         return on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
 
+    def settings(self) -> list[str]:
+        """The names of its options that differ from their defaults, beside its choices on the axes."""
+        return [name for name in identity(self.config, "") if name not in (*COLUMNS, "science", "data", "plugins")]
+
     def axes(self) -> dict[str, Any]:
-        """The cell as columns: its dataset's name, and what it uses of each axis."""
+        """The cell as columns: the name of its dataset, and every option that it uses."""
         dataset = self.config.dataset.name or self.source.label
-        return {"dataset": dataset} | axis_columns(identity(self.config, ""))
+        return {"dataset": dataset} | columns(self.config)
 
 
-def distinct(cells: list[Cell]) -> list[Cell]:
-    """Equal cells count once, with the largest number of trials that is asked of them."""
+def distinct(cells: Iterable[Cell]) -> list[Cell]:
+    """Equal cells once, with the largest number of trials that is wanted of them."""
     found: dict[tuple[Path, str], Cell] = {}
     for cell in cells:
         place = (cell.results, cell.key)
@@ -110,10 +122,81 @@ def distinct(cells: list[Cell]) -> list[Cell]:
     return list(found.values())
 
 
-def named(cells: list[Cell]) -> list[Cell]:
-    """The cells of a run, which know what they are called."""
+def named(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells of a run with their names and that of their group."""
     asked = [cell.overrides for cell in cells]
     sweep = cells[0].config.sweeps
     group = Path(sweep).stem if sweep else group_of(asked, date.today())
-    names = told_apart(asked)
-    return [replace(cell, name=name, group=group) for cell, name in zip(cells, names, strict=True)]
+    names, is_alone = told_apart(asked), len(cells) == 1
+    return [replace(cell, name=name, group=group, is_alone=is_alone) for cell, name in zip(cells, names, strict=True)]
+
+
+class State(StrEnum):
+    """How far a cell is. A cell that a living process trains is running, even if it failed before."""
+
+    FINISHED = "finished"
+    RUNNING = "running"
+    FAILED = "failed"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class SurveyedCell:
+    """A cell, its state, and the rows of its finished trials.
+
+    Attributes:
+        cell: the cell.
+        state: how far it is.
+        rows: of its finished trials, as far as they are wanted.
+        failure: why it failed when it was last tried.
+        folder: where it is in the store, if the hash of its data is known.
+        lacks_weights: whether it is to keep its networks, and has finished trials without them.
+    """
+
+    cell: Cell
+    state: State
+    rows: list[dict[str, Any]]
+    failure: Failure | None = None
+    folder: Path | None = None
+    lacks_weights: bool = False
+
+    @property
+    def n_missing(self) -> int:
+        return self.cell.config.trials - len(self.rows)
+
+    @cached_property
+    def axes(self) -> dict[str, Any]:
+        return self.cell.axes()
+
+
+def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
+    """Look at every cell in the store once."""
+    clocks = {results: _time(results) for results in {cell.results for cell in cells}}
+    return [_look(cell, clocks[cell.results]) for cell in cells]
+
+
+def _look(cell: Cell, now: float) -> SurveyedCell:
+    store, rows, folder, lacks_weights = cell.store(), [], None, False
+    if store is not None:
+        folder = store.folder
+        stored = read_cell(folder, weights=cell.config.keep_weights)
+        rows = [stored.rows[trial] for trial in range(cell.config.trials) if trial in stored.rows]
+        if cell.config.keep_weights and "finetune" in method_of(cell.config).uses:
+            lacks_weights = bool(stored.without_weights(range(cell.config.trials)))
+        if len(rows) == cell.config.trials and stored.description is not None and not stored.damaged:
+            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights)
+        if is_claimed(folder, now):
+            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights)
+    failure = read_failure(cell.results, cell.key)
+    return SurveyedCell(cell, State.FAILED if failure else State.WAITING, rows, failure, folder, lacks_weights)
+
+
+def _time(results: Path) -> float:
+    """The time by the clock of the results folder, by which the age of claims is judged.
+
+    A folder that cannot be written to is judged by this machine's clock. Where there is no folder, there is no claim.
+    """
+    try:
+        return folder_time(results) if results.exists() else 0.0
+    except OSError:
+        return time.time()

@@ -1,33 +1,33 @@
-"""Chunks: the cells that one Hydra job trains, one after the other."""
+"""Chunks: the cells that one Hydra job trains one after the other, and how jobs are started."""
 
 import json
 import math
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from uuid import uuid4
 
-from omegaconf import OmegaConf
+from hydra.core.override_parser.types import Quote, QuotedString
+from hydra.core.utils import JobStatus
+from hydra.plugins.launcher import Launcher
 
-from ..config import read
-from ..config.schema import ChunkSettings
 from ..errors import UsageError
-from ..results import folder_time
+from ..options import read
+from ..options.settings import ChunkSettings
+from ..results import folder_time, give_back
 from ..results.files import HOUR, remove_older, remove_unfinished, write_whole
 from .cell import Cell
-from .cost import CostModel
-from .phases import pretraining, supervised
-from .survey import SurveyedCell
+from .plan import Group
 
 FOLDER = "chunks"
 MINUTES = {"basic": math.inf, "submitit_slurm": 20.0}
-"""A job's expected time at least, by launcher, where it is more than nothing: all of it in this process, where Hydra
-would compose a configuration for each job; worth its place in a queue."""
+"""The least time that a job is expected to take, by launcher. The basic launcher works in this process, so one job does
+all: Hydra would compose a configuration for each. A job on a cluster must be worth its place in the queue."""
 MAX_JOBS = {"submitit_slurm": 1000, "submitit_local": os.cpu_count() or 1}
-"""The usual limit of a Slurm job array; and `submitit_local` starts all jobs at once."""
+"""Slurm usually limits an array to 1,000 jobs; ``submitit_local`` starts all of its jobs at once."""
 KEPT_DAYS = 30
 
 
@@ -39,58 +39,72 @@ class Chunk:
     seconds: float
 
 
-def make_chunks(
-    waiting: Sequence[SurveyedCell], settings: ChunkSettings, model: CostModel, launcher: str
-) -> list[Chunk]:
-    """Deal cells out to jobs, those first that take longest.
+Launch = Callable[[Sequence[Chunk]], None]
+"""Trains the cells of each chunk and returns when all jobs have ended. Results are in the store."""
 
-    Cells that share a pre-training stay together, in the order they were asked for. With ``minutes`` such groups, those
-    of one dataset side by side, are joined until a chunk is expected to take that long; ``max_jobs`` bounds the number
-    of chunks. Where these are None, the launcher of this name decides.
+
+def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str) -> list[Chunk]:
+    """Deal groups of cells out to jobs, the longest first.
+
+    Groups are never divided, since their cells share a pre-training. Small ones are joined, those of one dataset side
+    by side, so that it is loaded once.
+
+    Args:
+        groups: of a plan.
+        settings: the least minutes and the largest number of jobs; where they are None, the launcher decides.
+        launcher: its name.
     """
     minutes = MINUTES.get(launcher, 0.0) if settings.minutes is None else settings.minutes
     max_jobs = MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
+    datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
     chunks: list[Chunk] = []
-    for group in _groups(waiting, model):
-        if chunks and chunks[-1].seconds < minutes * 60:
-            chunks[-1] = Chunk(chunks[-1].cells + group.cells, chunks[-1].seconds + group.seconds)
-        else:
-            chunks.append(group)
-    return sorted(_at_most(max_jobs, chunks), key=lambda chunk: -chunk.seconds)
+    for group in sorted(groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)):
+        if not chunks or chunks[-1].seconds >= minutes * 60:
+            chunks.append(Chunk([], 0.0))
+        chunks[-1].cells += [each.cell for each in group.cells]
+        chunks[-1].seconds += group.seconds
+    chunks.sort(key=lambda chunk: -chunk.seconds)
+    if max_jobs is not None and len(chunks) > max_jobs:
+        joined = [Chunk([], 0.0) for _ in range(max_jobs)]
+        for chunk in chunks:  # the longest that is left to the job with the least
+            least = min(joined, key=lambda each: each.seconds)
+            least.cells += chunk.cells
+            least.seconds += chunk.seconds
+        chunks = sorted(joined, key=lambda chunk: -chunk.seconds)
+    return chunks
 
 
-def _groups(waiting: Sequence[SurveyedCell], model: CostModel) -> list[Chunk]:
-    """Cells by the pre-training that they share, by dataset; a cell without one is a group of its own."""
-    groups: dict[tuple[str, str], Chunk] = {}
-    for each in waiting:
-        cell, trials = each.cell, each.n_missing
-        shared = cell.pretraining_key
-        key = (cell.source.key, shared or cell.key)
-        phase = pretraining(cell)
-        group = groups.setdefault(key, Chunk([], model.seconds(phase) * trials if phase else 0.0))
-        group.cells.append(cell)
-        group.seconds += model.seconds(supervised(cell)) * trials
-    datasets = list(dict.fromkeys(dataset for dataset, _ in groups))
-    return [groups[key] for dataset in datasets for key in groups if key[0] == dataset]
+def by(launcher: Launcher) -> Launch:
+    """Launch a job a chunk by a launcher of Hydra's. It raises the error of a job that was killed or never started."""
+    return lambda chunks: _launch(chunks, launcher)
 
 
-def _at_most(max_jobs: int | None, chunks: list[Chunk]) -> list[Chunk]:
-    """Chunks joined, the longest with the shortest, so that there are no more than ``max_jobs``."""
-    if max_jobs is None or len(chunks) <= max_jobs:
-        return chunks
-    joined = [Chunk([], 0.0) for _ in range(max_jobs)]
-    for chunk in sorted(chunks, key=lambda chunk: -chunk.seconds):
-        shortest = min(joined, key=lambda each: each.seconds)
-        shortest.cells += chunk.cells
-        shortest.seconds += chunk.seconds
-    return joined
+def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
+    with written(chunks, chunks[0].cells[0].results) as files:
+        asked = []
+        for chunk, file in zip(chunks, files, strict=True):
+            first, *others = (cell.overrides for cell in chunk.cells)
+            shared = [override for override in first if all(override in each for each in others)]
+            asked.append([*shared, f"chunk.file={QuotedString(str(file), Quote.single).with_quotes()}"])
+        try:
+            jobs = launcher.launch(asked, initial_job_idx=0)
+        except BaseException:  # also Ctrl-C, at which joblib kills its processes
+            for cell in (cell for chunk in chunks for cell in chunk.cells):
+                for store in (cell.store(), cell.pretraining()):
+                    if store is not None:
+                        give_back(store.folder)  # the claims of killed processes; those of living ones stay
+            raise
+    for job in jobs:
+        if job.status != JobStatus.COMPLETED:  # cells fail without this, so the job itself went wrong
+            error = job._return_value  # the property `return_value` prints a line before it raises
+            raise error if isinstance(error, Exception) else RuntimeError("a job did not finish")
 
 
 @contextmanager
 def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
-    """A file a chunk, in the results folder, which every machine that trains can read; removed at the end.
+    """Write a file a chunk into the results folder, which every machine that trains can read; remove them at the end.
 
-    Jobs may outlive a sweeper that is killed, so its files stay for a month.
+    Jobs may outlive a sweeper that is killed, so the files that it leaves stay for a month.
     """
     results.mkdir(parents=True, exist_ok=True)
     now = folder_time(results)
@@ -102,20 +116,11 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
         paths = []
         for number, chunk in enumerate(chunks):
             paths.append((folder / f"{number:05d}.json").absolute())
-            content = [
-                {
-                    "overrides": cell.overrides,
-                    "config": asdict(cell.config),
-                    "is_alone": cell.is_alone,
-                    "name": cell.name,
-                    "group": cell.group,
-                }
-                for cell in chunk.cells
-            ]
-            write_whole(paths[-1], json.dumps(content, indent=1) + "\n")
+            content = [{field.name: getattr(cell, field.name) for field in fields(cell)} for cell in chunk.cells]
+            write_whole(paths[-1], json.dumps(content, indent=1, default=asdict) + "\n")
         yield paths
     finally:
-        with suppress(FileNotFoundError):  # writing failed
+        with suppress(FileNotFoundError):  # nothing was written
             shutil.rmtree(folder)
         with suppress(OSError):  # another sweep has chunks here
             folder.parent.rmdir()
@@ -125,12 +130,9 @@ def read_chunk(file: str | None) -> list[Cell]:
     """The cells of a chunk.
 
     Raises:
-        UsageError: no file is named: a job is started by the sweeper alone.
+        UsageError: no file is given; only the sweeper starts jobs.
     """
     if file is None:
         raise UsageError("a job needs chunk.file, which our sweeper sets; leave hydra/sweeper and hydra.mode alone.")
     content = json.loads(Path(file).read_text(encoding="utf-8"))
-    return [
-        Cell(**each | {"overrides": tuple(each["overrides"]), "config": read(OmegaConf.create(each["config"]))})
-        for each in content
-    ]
+    return [Cell(**each | {"overrides": tuple(each["overrides"]), "config": read(each["config"])}) for each in content]

@@ -1,154 +1,231 @@
-"""The plan of a sweep: what there is to do, and what it is expected to cost."""
+"""The plan of a run: what is left to train, and about how long that takes.
 
-from collections import Counter
-from collections.abc import Sequence
+The expected seconds of a trial are rows x epochs x a constant that was measured once for each kind of fit. Where cells
+of the run are finished, the constant is corrected by the time that they took.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .cell import Cell
-from .cost import CostModel
-from .phases import pretraining, size, supervised
-from .survey import State, SurveyedCell
+from ..options import Config, unused_options
+from ..options.combinations import is_pretrained
+from ..options.settings import FitSettings
+from .cell import Cell, State, SurveyedCell
 
-HOUR = 3600.0
+PRETRAIN, FINETUNE, RIVAL = 5e-5, 2e-5, 4e-5
+"""Seconds a row and an epoch on one core: of the default network on 30 columns in each phase, and of boosted trees, one
+fit of which counts as one epoch."""
+OVERHEAD = 0.05
+"""Seconds of a trial's phase, however small the data are."""
+START_UP = 5.0
+"""Seconds until torch and Lightning are imported."""
+EPOCHS = {"pretrain": 21.0, "finetune": 11.0}
+"""The mean number of epochs over 33 datasets with the default patience of 3. It grows in proportion to the patience."""
+TYPICAL_PATIENCE = 3
+TRAINED_SHARE = 0.7
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+
+
+class Size(NamedTuple):
+    """Of a table."""
+
+    n_rows: int
+    n_columns: int
+
+
+TYPICAL_SIZE = Size(1000, 20)
+"""Assumed of data that were never loaded."""
+
+Phases = dict[str, float]
+"""Seconds by phase, ``pretrain`` and ``finetune``."""
 
 
 @dataclass(frozen=True)
-class Pretrainings:
-    """The pre-trainings of a sweep: how many there are, how many cells start from them, and trials by what is known."""
+class Group:
+    """Unfinished cells that start from the same pre-training, or one cell that shares none.
 
-    n: int
-    n_cells: int
-    n_trials_kept: int
-    n_trials_to_train: int
-    seconds_to_train: float
+    Attributes:
+        cells: in the order of the command line.
+        supervised: the expected seconds of each cell's supervised phase, for all trials that it lacks.
+        pretraining: the expected seconds of their pre-training, for all trials that must be trained.
+        n_kept: trials of the pre-training that the cells need and the cache has.
+        n_to_train: trials of it that must be trained.
+    """
+
+    cells: list[SurveyedCell]
+    supervised: list[float]
+    pretraining: float = 0.0
+    n_kept: int = 0
+    n_to_train: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.pretraining + sum(self.supervised)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What there is to do."""
+    """What is left to train.
+
+    Attributes:
+        surveyed: all cells.
+        groups: the unfinished ones.
+        sizes: of the data, by the key of their source, where they are known.
+    """
 
     surveyed: Sequence[SurveyedCell]
-    states: Counter[State]
-    n_trials_to_train: int
-    pretrainings: Pretrainings
-    supervised_seconds: float
-    model: CostModel
+    groups: list[Group]
+    sizes: Mapping[str, Size]
 
     @property
-    def hours(self) -> float:
-        """Expected core hours."""
-        return (self.pretrainings.seconds_to_train + self.supervised_seconds) / HOUR
+    def unfinished(self) -> list[SurveyedCell]:
+        return [each for each in self.surveyed if each.state is not State.FINISHED]
+
+    @property
+    def seconds(self) -> float:
+        """Expected on one core, without the start of the process."""
+        return sum(group.seconds for group in self.groups)
+
+    def of_cells(self) -> dict[str, float]:
+        """Expected seconds by the key of the cell. Cells that share a pre-training have equal parts of it."""
+        return {
+            each.cell.key: seconds + group.pretraining / len(group.cells)
+            for group in self.groups
+            for each, seconds in zip(group.cells, group.supervised, strict=True)
+        }
 
 
-def make_plan(surveyed: Sequence[SurveyedCell]) -> Plan:
-    """Count what there is to do, and estimate it from what has been recorded; nothing is trained."""
-    model = CostModel(surveyed)
-    to_train = [each for each in surveyed if each.state is not State.FINISHED]
-    return Plan(
-        surveyed,
-        Counter(each.state for each in surveyed),
-        sum(each.n_missing for each in to_train),
-        _pretrainings(surveyed, model),
-        sum(each.n_missing * model.seconds(supervised(each.cell)) for each in to_train),
-        model,
-    )
+def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
+    """Find out what is left to train, and how long it takes. Nothing is trained or loaded.
+
+    Args:
+        surveyed: the cells.
+        sizes: of tables that have been loaded, by the key of their source; the store knows those of earlier runs.
+    """
+    known = dict(sizes or {})
+    for each in surveyed:
+        if each.cell.source.key not in known and (data := each.cell.data()) is not None:
+            known[each.cell.source.key] = Size(data.n_rows, data.n_columns)
+    expected = [_seconds(each.cell, known) for each in surveyed]
+    pace = _pace(surveyed, expected)
+    sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
+    for place, (each, phases) in enumerate(zip(surveyed, expected, strict=True)):
+        if each.state is not State.FINISHED:
+            network = each.cell.config.network.name
+            paced = {phase: seconds * pace.get((phase, network), 1.0) for phase, seconds in phases.items()}
+            is_shared = each.cell.pretraining_key is not None and each.cell.config.cache.max_gb > 0
+            sharing.setdefault(each.cell.pretraining_key if is_shared else place, []).append((each, paced))
+    return Plan(surveyed, [_group(together) for together in sharing.values()], known)
 
 
-def core_hours(surveyed: Sequence[SurveyedCell]) -> list[float]:
-    """What each cell is expected to take; a pre-training that several start from counts in the first of them."""
-    model = CostModel(surveyed)
-    seconds = [
-        0.0 if each.state is State.FINISHED else each.n_missing * model.seconds(supervised(each.cell))
-        for each in surveyed
-    ]
-    places = {id(each): place for place, each in enumerate(surveyed)}
-    for cells in _sharing(surveyed):
-        seconds[places[id(cells[0])]] += _to_train(cells)[1] * _seconds_of_pretraining(cells, model)
-    return [each / HOUR for each in seconds]
+def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
+    cells = [each for each, _ in together]
+    supervised = [each.n_missing * phases["finetune"] for each, phases in together]
+    if cells[0].cell.pretraining_key is None:
+        return Group(cells, supervised)
+    needed = set[int]()
+    for each in cells:
+        needed |= set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
+    store = cells[0].cell.pretraining()
+    missing = len(needed) if store is None else len(store.missing(sorted(needed)))
+    seconds = missing * max(phases["pretrain"] for _, phases in together)
+    return Group(cells, supervised, seconds, len(needed) - missing, missing)
 
 
-def _pretrainings(surveyed: Sequence[SurveyedCell], model: CostModel) -> Pretrainings:
-    sharing = _sharing(surveyed)
-    kept, to_train, seconds = 0, 0, 0.0
-    for cells in sharing:
-        needed, missing = _to_train(cells)
-        kept += needed - missing
-        to_train += missing
-        seconds += missing * _seconds_of_pretraining(cells, model)
-    return Pretrainings(len(sharing), sum(len(cells) for cells in sharing), kept, to_train, seconds)
+def _seconds(cell: Cell, sizes: Mapping[str, Size]) -> Phases:
+    """Expected of one trial."""
+    config, unused = cell.config, unused_options(cell.config)
+    n_rows, tries = sizes.get(cell.source.key, TYPICAL_SIZE).n_rows, max(1, config.tune)
+    found = {}
+    if is_pretrained(config):
+        found["pretrain"] = tries * (OVERHEAD + PRETRAIN * n_rows * _epochs(config.pretrain, "pretrain", n_rows))
+    labelled = n_rows * _labelled_share(config, n_rows)
+    if "network" in unused:
+        found["finetune"] = tries * (OVERHEAD + RIVAL * labelled)
+    else:
+        found["finetune"] = tries * (OVERHEAD + FINETUNE * labelled * _epochs(config.finetune, "finetune", labelled))
+    return found
 
 
-def _sharing(surveyed: Sequence[SurveyedCell]) -> list[list[SurveyedCell]]:
-    """The cells that are pre-trained, those that start from the same pre-training together; without a cache, alone."""
-    sharing: dict[tuple[str, int | None], list[SurveyedCell]] = {}
-    for place, each in enumerate(surveyed):
-        if key := each.cell.pretraining_key:
-            is_kept = each.cell.config.cache.max_gb > 0
-            sharing.setdefault((key, None if is_kept else place), []).append(each)
-    return list(sharing.values())
+def _epochs(settings: FitSettings, phase: str, n_rows: float) -> float:
+    """How many epochs a phase is expected to train."""
+    epochs = float(settings.max_epochs)
+    if settings.patience is not None:
+        waits = (settings.patience + 1) / (TYPICAL_PATIENCE + 1) * settings.validate_every
+        epochs = min(epochs, EPOCHS[phase] * waits)
+    steps_an_epoch = max(1.0, TRAINED_SHARE * n_rows / settings.batch_size)
+    return max(epochs, settings.min_steps / steps_an_epoch)
 
 
-def _to_train(cells: Sequence[SurveyedCell]) -> tuple[int, int]:
-    """Of a pre-training: the trials that these cells still need, and how many of them are not in the cache."""
-    needed = {trial for each in cells if each.state is not State.FINISHED for trial in _missing(each)}
-    return len(needed), _not_cached(cells[0].cell, sorted(needed))
+def _labelled_share(config: Config, n_rows: int) -> float:
+    """The share of the training rows that the regime leaves a label: it sets a share, or a number."""
+    asked = float(config.regime.get("labelled") or config.regime.get("labels") or 1.0)
+    return min(1.0, asked if asked <= 1 else asked / (TRAINED_SHARE * n_rows))
 
 
-def _seconds_of_pretraining(cells: Sequence[SurveyedCell], model: CostModel) -> float:
-    """Of one trial."""
-    phase = pretraining(cells[0].cell)
-    assert phase is not None
-    return model.seconds(phase)
-
-
-def _missing(each: SurveyedCell) -> set[int]:
-    return set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
-
-
-def _not_cached(cell: Cell, trials: Sequence[int]) -> int:
-    store = cell.pretraining() if trials else None
-    return len(trials) if store is None else len(store.missing(trials))
+def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[tuple[str, str], float]:
+    """How many times as long as expected the finished trials took, by phase and network."""
+    recorded, ruled = defaultdict[tuple[str, str], float](float), defaultdict[tuple[str, str], float](float)
+    for each, phases in zip(surveyed, expected, strict=True):
+        for phase, seconds in phases.items() if each.state is State.FINISHED else ():
+            kind = (phase, each.cell.config.network.name)
+            took = [row[f"{phase}_seconds"] for row in each.rows if row.get(f"{phase}_seconds") is not None]
+            recorded[kind] += sum(took)
+            ruled[kind] += len(took) * seconds
+    return {kind: seconds / ruled[kind] for kind, seconds in recorded.items() if seconds and ruled[kind]}
 
 
 def sentences(plan: Plan) -> list[str]:
     """The plan in words, a sentence a line."""
-    states, pre = plan.states, plan.pretrainings
-    counts = ", ".join(f"{states[state]:,} {state}" for state in (State.FINISHED, State.RUNNING, State.FAILED))
-    lines = [
-        f"{len(plan.surveyed):,} cells: {counts}, {states[State.WAITING]:,} waiting; "
-        f"{plan.n_trials_to_train:,} trials are to be trained."
-    ]
-    if pre.n:
+    states = Counter(each.state for each in plan.surveyed)
+    counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
+    n_trials = sum(each.n_missing for each in plan.unfinished)
+    left = f"{_counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
+    lines = [f"{_counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
+    shared = [group for group in plan.groups if group.cells[0].cell.pretraining_key is not None]
+    if shared:
+        n_cells = sum(len(group.cells) for group in shared)
+        kept, to_train = sum(group.n_kept for group in shared), sum(group.n_to_train for group in shared)
+        serve = "serves" if len(shared) == 1 else "serve"
         lines.append(
-            f"{pre.n:,} pre-training{'s serve' if pre.n > 1 else ' serves'} {pre.n_cells:,} "
-            f"cell{'s' if pre.n_cells > 1 else ''}; of the trials still needed {pre.n_trials_kept:,} "
-            f"are in the cache and {pre.n_trials_to_train:,} are to be trained."
+            f"{_counted(len(shared), 'pre-training')} {serve} {_counted(n_cells, 'cell')}: {kept:,} of the trials "
+            f"are in the cache, {to_train:,} to train."
         )
-    unit, seconds = ("hours", HOUR) if plan.hours >= 0.1 else ("minutes", HOUR / 60)
-    expected, of_pretraining = plan.hours * HOUR / seconds, pre.seconds_to_train / seconds
-    lines.append(f"Expected: {expected:.2f} core {unit}, {of_pretraining:.2f} of them pre-training.{_basis(plan)}")
+    if plan.groups:
+        pretraining = sum(group.pretraining for group in plan.groups)
+        of_it = f", {about(pretraining)} of it pre-training" if pretraining >= MINUTE else ""
+        lines.append(f"Expected: about {about(plan.seconds + START_UP)} on one core{of_it}.")
+    unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
+    if unknown:
+        lines.append(
+            f"The size of {_counted(len(unknown), 'dataset')} is not known before it is loaded; "
+            f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
+        )
     return lines
 
 
-def _basis(plan: Plan) -> str:
-    if not len(plan.model.errors):
-        return " No cell is finished, so this is a rule of thumb."
-    median, most, worst = map(plan.model.error_factor, (0.5, 0.9, 1.0))
-    n = plan.states[State.FINISHED]
-    on = "finished cell" if n == 1 else f"{n:,} finished cells"
-    errors = f"{median:.2f} (median), {most:.2f} (90 %), {worst:.2f} (worst)"
-    return f" On the {on} the estimate is off by a factor of {errors}."
+def about(seconds: float) -> str:
+    """A time as people say it: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
+    if seconds < 1.5 * MINUTE:
+        return f"{max(10, 10 * round(seconds / 10))} s"
+    if seconds < 1.5 * HOUR:
+        return f"{round(seconds / MINUTE)} min"
+    return f"{round(seconds / HOUR)} h" if seconds < 2 * DAY else f"{round(seconds / DAY)} days"
 
 
-def largest(plan: Plan, n: int) -> list[tuple[str, int, int, float]]:
-    """The datasets that are expected to take longest: name, rows, columns, core hours of the supervised phases."""
-    hours: dict[str, float] = {}
-    sizes: dict[str, tuple[int, int]] = {}
-    for each in plan.surveyed:
-        if each.state is not State.FINISHED:
-            name = str(each.cell.config.dataset.name or each.cell.source.label)
-            sizes[name] = size(each.cell)[:2]
-            seconds = each.n_missing * plan.model.seconds(supervised(each.cell))
-            hours[name] = hours.get(name, 0.0) + seconds / HOUR
-    first = sorted(hours, key=lambda name: -hours[name])[:n]
-    return [(name, *sizes[name], hours[name]) for name in first]
+def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
+    """The datasets that take longest: name, size if it is known, and expected seconds."""
+    seconds, sizes = defaultdict[str, float](float), dict[str, Size | None]()
+    of_cells = plan.of_cells()
+    for each in plan.unfinished:
+        name = str(each.cell.config.dataset.name or each.cell.source.label)
+        sizes[name] = plan.sizes.get(each.cell.source.key)
+        seconds[name] += of_cells[each.cell.key]
+    longest = sorted(seconds, key=lambda name: -seconds[name])[:n]
+    return [(name, sizes[name], seconds[name]) for name in longest]
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -1,134 +1,141 @@
-"""Run the cells that are not finished, and show all of them."""
+"""Run cells: plan them, launch those that are not finished, and show all of them."""
 
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from rich.table import Table
-
-from ..config.plugins import load_plugins
-from ..console.reading import reading_report
-from ..console.screen import doing, screen
-from ..console.tables import (
-    Row,
-    cell_table,
-    describe,
-    full_table,
-    shared_axes,
-    shared_trials,
-    summary_table,
-    sweep_table,
-)
 from ..errors import UnfinishedError, UsageError
-from ..results import check_folder, clear_dead, with_unsaid, write_whole
-from ..results.steps import on_few_steps
-from .cell import Cell, distinct, named
-from .chunks import Chunk, make_chunks
-from .cost import CostModel
+from ..options.plugins import load_plugins
+from ..results import check_folder, clear_dead, forget_failure
+from .cell import Cell, State, SurveyedCell, distinct, named, survey
+from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
-from .launching import Launch
-from .plan import largest, make_plan, sentences
-from .progress import SweepProgress
-from .survey import State, SurveyedCell, survey
+from .plan import Plan, Size, make_plan
 
-LONGEST_TABLE = 200
-"""Cells that are shown a line each; of more, a line for each setting, over the datasets."""
-TABLES = "tables"
-"""The folder, in that of the results, of the tables that runs end with."""
-Conclude = Callable[[ExpandedSweep, Sequence[SurveyedCell]], Sequence[str]]
+if TYPE_CHECKING:
+    from ..data.table import Table
+
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
-"""How often a cell is launched: more than once where another process had it and let go of it unfinished."""
+"""How often a cell is launched: more than once where another process let go of it unfinished."""
 
 
-def run(
-    request: ExpandedSweep, launch: Launch, launcher: str = "basic", conclude: Conclude | None = None
-) -> list[SurveyedCell]:
-    """Train what is not finished, print what came out, and return how far each cell is.
+class Show(Protocol):
+    """What a run tells the user: `scarf_lightning.cli.show.Terminal` prints it."""
+
+    def say(self, sentence: str) -> None: ...
+    def doing(self, what: str) -> AbstractContextManager[object]: ...
+    def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, Table]") -> None: ...
+    def watching(self, plan: Plan) -> AbstractContextManager[None]: ...
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
+
+
+def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "basic") -> list[SurveyedCell]:
+    """Train the cells that are not finished, show what came out, and return how far each cell is.
 
     Args:
         request: the cells.
-        launch: what starts jobs.
-        launcher: its name.
-        conclude: what several cells amount to, in sentences.
+        launch: starts jobs.
+        show: tells the user.
+        launcher: the name of what starts jobs.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
         UnfinishedError: cells failed, or a job did.
     """
     for reason in request.left_out:
-        screen(stderr=True).print(f"Left out: {reason}", soft_wrap=True, markup=False)
+        show.say(f"Left out: {reason}")
     cells = named(distinct(request.cells))
-    if len(cells) == 1:
-        cells = [replace(cells[0], is_alone=True)]
     options = cells[0].config
     load_plugins(options.plugins)  # their metrics are shown
     for results in {cell.results for cell in cells}:
         check_folder(results, writable=options.force)
     if options.plan:
-        _show_plan(surveyed := survey(cells), request)
-        return surveyed
+        tables = read_files(cells)
+        plan = make_plan(survey(cells), sizes_of(tables))
+        show.plan(plan, request, tables)
+        return list(plan.surveyed)
     if options.force:
         for sentence in _clear(cells):
-            screen(stderr=True).print(sentence, soft_wrap=True, markup=False)
-    before = survey(cells)
-    waiting = [each for each in before if each.state is not State.FINISHED]
-    problems: list[str] = []
-    if waiting:
-        n_done = len(cells) - len(waiting)
-        with doing(f"{len(waiting)} of {len(cells)} cells to train, {n_done} finished; importing torch and Lightning"):
-            _check_parts([each.cell for each in waiting])
-        for results in {each.cell.results for each in waiting}:
+            show.say(sentence)
+
+    plan = make_plan(survey(cells))
+    without = [each.cell.label for each in plan.surveyed if each.lacks_weights]
+    if without:
+        raise UsageError(
+            "\n".join(
+                f"{label} has finished trials without weights; force=true trains them again." for label in without
+            )
+        )
+    after, problems = list(plan.surveyed), list[str]()
+    n_skipped = len(cells) - len(plan.unfinished)
+    if plan.unfinished:
+        what = f"{len(plan.unfinished)} of {len(cells)} cells to train, {n_skipped} finished"
+        with show.doing(f"{what}; importing torch and Lightning"):
+            _check_parts([each.cell for each in plan.unfinished])
+        for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
-        model = CostModel(before)
-        deal = partial(make_chunks, settings=options.chunk, model=model, launcher=launcher)
-        progress = SweepProgress(before, model, screen(stderr=True))
-        with nullcontext() if cells[0].is_alone else progress.shown():
-            problems = _train([each.cell for each in waiting], launch, deal)
-    after = survey(cells) if waiting else before
+        for each in plan.unfinished:
+            if each.state is State.FAILED:
+                forget_failure(each.cell.results, each.cell.key)  # only failures of this run are counted
+        with show.watching(plan):
+            problems = _train(plan, launch, launcher)
+        after = survey(cells)
     for each in after:
         if each.state is State.FINISHED and each.folder is not None:
-            clear_dead(each.folder)  # of a process killed between its last record and letting go
-    _show(after, request, conclude, n_skipped=len(cells) - len(waiting))
-    unfinished = [each for each in after if each.state is not State.FINISHED]
-    problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in unfinished] + problems
+            clear_dead(each.folder)  # the claim of a process that was killed after its last record
+    show.results(after, request, n_skipped)
+
+    failed = [each for each in after if each.state is not State.FINISHED]
+    problems = [str(each.failure or f"{each.cell.label} did not finish.") for each in failed] + problems
     if problems:
         raise UnfinishedError("\n".join(problems))
     return after
 
 
-def _train(cells: Sequence[Cell], launch: Launch, deal: Callable[[Sequence[SurveyedCell]], list[Chunk]]) -> list[str]:
-    """Launch until every cell is finished or has failed; what went wrong beside that.
+def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
+    """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
+    sources = {cell.source.key: cell.source for cell in cells if cell.source.is_found_out}
+    return {key: source.load() for key, source in sources.items()}
 
-    A cell that another process trains is waited for, and launched here where that process dies.
+
+def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:
+    """Their sizes, as a plan takes them."""
+    return {key: Size(table.n_rows, len(table.columns)) for key, table in tables.items()}
+
+
+def _train(plan: Plan, launch: Launch, launcher: str) -> list[str]:
+    """Launch until every cell is finished or has failed, and return what else went wrong.
+
+    A cell that another process trains is waited for. It is launched here if that process dies.
     """
-    tries, problems = Counter[str](), []
+    tries, problems, unfinished = Counter[str](), list[str](), plan.unfinished
     while True:
-        surveyed = survey(cells)
-        cells = [each.cell for each in surveyed if each.state is not State.FINISHED]
-        todo = [each for each in surveyed if tries[each.cell.key] < TRIES[each.state]]
+        todo = [each for each in unfinished if tries[each.cell.key] < TRIES[each.state]]
         if todo:
             tries.update(each.cell.key for each in todo)
+            chunks = make_chunks(make_plan(todo, plan.sizes).groups, todo[0].cell.config.chunk, launcher)
             try:
-                launch(deal(todo))
+                launch(chunks)
             except Exception as error:  # a process was killed, or the launcher is not set up
                 last = "".join(traceback.format_exception_only(error)).rstrip()
                 problems.append(f"A job ended early; the same command goes on where it did. {last}")
                 tries.update({each.cell.key: max(TRIES.values()) for each in todo})
-        elif any(each.state is State.RUNNING for each in surveyed):
+        elif any(each.state is State.RUNNING for each in unfinished):
             time.sleep(LOOK_EVERY)
         else:
             return problems
+        surveyed = survey([each.cell for each in unfinished])
+        unfinished = [each for each in surveyed if each.state is not State.FINISHED]
 
 
 def _clear(cells: Sequence[Cell]) -> list[str]:
-    """Set aside what cells and their pre-trainings have; a sentence on each cell that had something."""
+    """Set aside the results and pre-trainings of cells; a sentence on each cell that had some."""
     reason, said, cleared = "force=true trains it again", [], set()
     for cell in cells:
         store, pretraining = cell.store(), cell.pretraining()
@@ -148,84 +155,21 @@ def _clear(cells: Sequence[Cell]) -> list[str]:
 
 
 def _check_parts(cells: Sequence[Cell]) -> None:
-    """Construct what each cell names, and look at its data from outside, before the first one trains."""
-    from ..config import build_parts
+    """Look at the data from outside and construct every part of each cell, before the first one trains."""
+    from ..options import build_parts
 
-    problems = []
-    for cell in cells:
-        try:
-            cell.source.check()
-        except UsageError as error:
-            problems.append(str(error))
-    for cell in cells if not problems else ():  # torch is not imported to say that a file is missing
-        try:
-            build_parts(cell.config)
-        except UsageError as error:
-            problems.append(str(error))
+    problems = _refusals(cell.source.check for cell in cells)
+    if not problems:  # torch is not imported to say that a file is missing
+        problems = _refusals(partial(build_parts, cell.config) for cell in cells)
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
 
 
-def _show_plan(surveyed: Sequence[SurveyedCell], request: ExpandedSweep) -> None:
-    console, plan = screen(), make_plan(surveyed)
-    if request.sweep is not None:
-        paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
-        console.print(f"{request.sweep.title}{paper}")
-    for sentence in sentences(plan):
-        console.print(sentence, soft_wrap=True, markup=False)
-    for source in {each.cell.source.key: each.cell.source for each in surveyed}.values():
-        if source.is_found_out:
-            for line in reading_report(source.load()):
-                console.print(line, soft_wrap=isinstance(line, str))
-    rows = largest(plan, n=10)
-    if len(rows) > 1:
-        table = Table("longest first", box=None)
-        for heading in ("rows", "columns", "supervised core hours"):
-            table.add_column(heading, justify="right")
-        for name, n_rows, n_columns, hours in rows:
-            table.add_row(name, f"{n_rows:,}", f"{n_columns:,}", f"{hours:.2f}")
-        console.print(table)
-    for each in surveyed:
-        if each.failure is not None:
-            console.print(f"Failed when last tried: {str(each.failure).splitlines()[0]}", soft_wrap=True, markup=False)
-
-
-def _show(
-    surveyed: Sequence[SurveyedCell], request: ExpandedSweep, conclude: Conclude | None, *, n_skipped: int
-) -> None:
-    console = screen()
-    axes = with_unsaid([each.axes for each in surveyed])
-    shown = [(columns, each.rows) for columns, each in zip(axes, surveyed, strict=True)]
-    if len(shown) > 1:
-        trials = shared_trials(shown)
-        each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
-        console.print(f"{len(shown)} cells of {describe(shared_axes(axes))}{each_has}")
-        console.print(sweep_table(shown, console.width) if len(shown) <= LONGEST_TABLE else summary_table(shown))
-        for sentence in conclude(request, surveyed) if conclude else ():
-            console.print(sentence, soft_wrap=True)
-        if n_skipped:
-            console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
-        console.print(_keep_table(shown, surveyed[0].cell), soft_wrap=True)
-    else:
-        (each,) = surveyed
-        store = each.cell.store()
-        ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
-        console.print(f"{describe(each.axes)}{ending}")
-        if each.rows:
-            console.print(cell_table(each.rows))
-    for sentence in on_few_steps([each.rows for each in surveyed]):
-        console.print(sentence, soft_wrap=True, markup=False)
-    results = surveyed[0].cell.results
-    if results.exists():
-        console.print(f"Results are in {results.absolute()}", soft_wrap=True, markup=False)
-
-
-def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:
-    """Write the table with all its columns beside the results, and say where."""
-    name = Path(cell.config.sweeps).stem if cell.config.sweeps else "last_run"
-    file = cell.results.absolute() / TABLES / f"{name}.csv"
-    try:
-        write_whole(file, full_table(shown))
-    except OSError as error:
-        return f"The full table could not be written: {error}."
-    return f"The full table, with every metric, is {file}"
+def _refusals(checks: Iterable[Callable[[], object]]) -> list[str]:
+    problems = []
+    for check in checks:
+        try:
+            check()
+        except UsageError as error:
+            problems.append(str(error))
+    return problems

@@ -9,7 +9,7 @@ import yaml
 from ..errors import UsageError, did_you_mean
 
 ALL = "all"
-"""In the place of a name: the cells of all files that are of the paper."""
+"""Names the cells of all files that have an entry ``paper``."""
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class SweepFile:
     """One file in ``sweeps/``.
 
     Args:
-        name: the file's, without its ending.
+        name: the name of the file, without its ending.
         title: what the figure or table shows.
-        paper: where it is in the paper.
-        cells: blocks, each a product of axes: an override's name, and a value or a list of them.
-        trials: of each cell, where the command line does not say.
-        report: what is drawn, see `scarf_lightning.report`.
+        cells: blocks; each is a product of axes, with one value or a list of values for each.
+        paper: the figure or table of the paper.
+        trials: of each cell, unless the command line sets them.
+        report: the drawings of its report, see `scarf_lightning.report`.
     """
 
     name: str
@@ -39,7 +39,7 @@ class SweepFile:
 
 
 def read_sweep(name: str, folder: Path) -> SweepFile:
-    """The sweep of this name in ``folder``, or in the file that ``name`` is a path of; ``all``: those of the paper.
+    """Read the sweep of this name in ``folder``, or the file at this path; ``all`` reads those of the paper.
 
     Raises:
         UsageError: there is no such file, or it is not a sweep.
@@ -48,7 +48,7 @@ def read_sweep(name: str, folder: Path) -> SweepFile:
 
 
 def _of_the_paper(folder: Path) -> SweepFile:
-    """What every figure and table of the paper is made of, as one sweep without a drawing of its own."""
+    """The cells of every figure and table of the paper as one sweep, without drawings."""
     files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
     cells = [
         block if file.trials is None else {"trials": file.trials} | block
@@ -66,8 +66,9 @@ def _read(name: str, folder: Path) -> SweepFile:
     path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
     if not path.is_file():
         known = sorted(file.stem for file in folder.glob("*.yaml"))
-        said = f"sweeps={name}: there is no file {path}; the sweeps are: {', '.join([*known, ALL])}."
-        raise UsageError(said + did_you_mean(name, known))
+        listed = ", ".join([*known, ALL])
+        hint = did_you_mean(name, known)
+        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
@@ -82,7 +83,7 @@ def _read(name: str, folder: Path) -> SweepFile:
 
 
 def _swept(values: Any) -> str:
-    """An axis in Hydra's notation: a list is swept, a list in it is one value."""
+    """The values of an axis in Hydra's notation. A list is swept; a list in a list is one value."""
     return ",".join(_value(value) for value in values) if isinstance(values, list) else _value(values)
 
 

@@ -1,6 +1,6 @@
-"""From a configuration to what the store keeps: one stack of trials of one cell."""
+"""One object carries a cell from its data to its record."""
 
-from .phases import make_stack
-from .stack import train_stack
+from .cell_training import CellTraining
+from .trained_stack import TrainedStack
 
-__all__ = ["make_stack", "train_stack"]
+__all__ = ["CellTraining", "TrainedStack"]

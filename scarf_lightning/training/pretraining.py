@@ -1,4 +1,4 @@
-"""The pre-training of a stack: from the cache what is there, trained what is not."""
+"""The pre-training of a stack: trials in the cache are loaded, all others are trained."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,19 +13,20 @@ Train = Callable[[Sequence[int]], Fit]
 
 
 def pretrain(
-    trials: Sequence[int], store: PretrainingStore, train: Train, *, steps_per_epoch: int, together: bool = False
+    trials: Sequence[int], store: PretrainingStore | None, train: Train, *, steps_per_epoch: int, together: bool = False
 ) -> Fit:
-    """The pre-training of ``trials``, in their order, each trained once for all cells that start from it.
+    """Pre-train trials, each once for all cells that start from it.
 
     Args:
-        trials: numbers of trials.
-        store: where they are kept; a process that finds another at work on them waits for it. A trial that diverged is
-            not kept.
-        train: trains what is missing.
-        steps_per_epoch: of the optimiser.
-        together: train all of them where one is missing, as company; what was kept is taken nevertheless.
+        trials: numbers of trials; the fit holds them in this order.
+        store: the cache, or None. A process that finds another one training these trials waits for it. Trials that
+            diverged are not kept.
+        train: trains missing trials.
+        steps_per_epoch: optimiser steps in an epoch.
+        together: if a trial is missing, train all of them, because numbers depend on the stack; trials in the cache
+            are still taken from it.
     """
-    if not store.keeps:
+    if store is None:
         return train(trials)
     kept = store.load(trials)
     diverged: set[int] = set()

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..config import Config
-from ..config.search_space import Range, options_of, search_space, with_options
 from ..metrics import Metric, metric_named
+from ..options import Config
+from ..options.search_space import Range, options_of, search_space, with_options
 
 if TYPE_CHECKING:
     from optuna.trial import Trial
@@ -17,42 +17,44 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DEFAULT_METRIC = "accuracy"
-"""What decides where ``finetune.metric`` names none. Of equal tries the first counts: the cell's own options are it."""
+"""The metric that ranks tries if ``finetune.metric`` is not set. Ties go to the first try, which uses the cell's own
+options."""
 
 
 @dataclass(frozen=True)
 class Try(Generic[T]):
-    """One try of a trial: its options, what it scored on the validation rows (NaN where it diverged), what came."""
+    """One try of a trial: its options, its score on the validation rows (NaN if it diverged), and what it returned."""
 
     options: Mapping[str, Any]
     score: float
-    came: T
+    result: T
 
 
-def tuning_metric(config: Config) -> Metric:
-    """What the tries are judged by."""
-    return metric_named(config.finetune.metric or DEFAULT_METRIC)
+def tuning_metric(config: Config) -> str:
+    """The metric that ranks the tries."""
+    return config.finetune.metric or DEFAULT_METRIC
 
 
 def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) -> tuple[list[Try[T]], int]:
-    """Try ``config.tune`` settings: the configuration's own, then what Optuna's tree-structured Parzen estimator asks.
+    """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
+    suggests.
 
     Args:
-        config: the cell's.
+        config: the cell's configuration.
         seed: of the search in this trial.
-        train: trains a configuration; returns what comes of it and its score by `tuning_metric`.
+        train: trains a configuration; returns a result and its score by `tuning_metric`.
 
     Returns:
-        The tries in their order, and which is the best one.
+        The tries in their order, and the position of the best one.
     """
     import optuna
     from optuna.trial import TrialState
 
-    optuna.logging.set_verbosity(logging.WARNING)  # a line a try is no use
-    # Optuna 2.10 warns of what later versions have settled.
+    optuna.logging.set_verbosity(logging.WARNING)  # else it prints a line for each try
+    # Optuna 2.10 warns of features that later versions have made stable.
     warnings.filterwarnings("ignore", module="optuna")
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    metric, space = tuning_metric(config), search_space(config)
+    metric, space = metric_named(tuning_metric(config)), search_space(config)
     study = optuna.create_study(
         direction="maximize" if metric.higher_is_better else "minimize", sampler=optuna.samplers.TPESampler(seed=seed)
     )
@@ -64,8 +66,8 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
             study.tell(asked, score)
 
     own = options_of(config, space)
-    came, score = train(config)
-    tries = [Try(own, score, came)]
+    result, score = train(config)
+    tries = [Try(own, score, result)]
     if all(_lies_in(value, space[name]) for name, value in own.items()):
         study.enqueue_trial(own)
         first = study.ask()
@@ -75,20 +77,20 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
     while len(tries) < config.tune:
         asked = study.ask()
         options = {name: _suggest(asked, name, of_option) for name, of_option in space.items()}
-        came, score = train(with_options(config, options))
+        result, score = train(with_options(config, options))
         tell(asked, score)
-        tries.append(Try(options, score, came))
+        tries.append(Try(options, score, result))
     return tries, _best([each.score for each in tries], metric)
 
 
 def _best(scores: list[float], metric: Metric) -> int:
-    """The first of the best scores; the first try, where all have diverged."""
+    """The position of the first best score; 0 if all tries diverged."""
     signed = [-math.inf if math.isnan(score) else metric.sign * score for score in scores]
     return signed.index(max(signed))
 
 
 def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:
-    """What the search asks of an option, in words that every version of Optuna since 2.10 understands."""
+    """The value that the search suggests for an option. Every version of Optuna since 2.10 understands these calls."""
     kind, *values = of_option
     if kind == "one_of":
         return trial.suggest_categorical(name, values)

@@ -45,22 +45,23 @@ def import_seconds(turns: int) -> float:
 
 def cell_seconds(turns: int) -> dict[str, float]:
     """Medians of a warm cell's parts, and of the ``whole``."""
+    from scarf_lightning.cli import api
     from scarf_lightning.data.sources import LastTable
     from scarf_lightning.engine.stack import Stack
     from scarf_lightning.results import CellStore, PretrainingStore
-    from scarf_lightning.running import cells, in_process
-    from scarf_lightning.training import phases, stack
+    from scarf_lightning.training import cell_training, trained_stack
+    from scarf_lightning.training.loop import CellLoop
 
     timed = {
-        "data": [(LastTable, "load"), (phases, "prepare_trials")],
+        "data": [(LastTable, "load"), (cell_training, "prepare_trials")],
         "pre-training": [(Stack, "pretrain")],
         "fine-tuning": [(Stack, "finetune")],
-        "evaluation": [(Stack, "predict"), (stack, "classification_metrics")],
+        "evaluation": [(Stack, "predict"), (trained_stack, "classification_metrics")],
         "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend"), (PretrainingStore, "add")],
     }
     turned: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), timing(timed) as seconds:
-        before, train_cell = time.perf_counter(), cells.train_cell
+        before, train_cell = time.perf_counter(), CellLoop.train_cell
 
         def timed_cell(*args: Any) -> Any:
             nonlocal before
@@ -71,9 +72,9 @@ def cell_seconds(turns: int) -> dict[str, float]:
             return came
 
         seeds = ",".join(map(str, range(turns + 1)))
-        silence, ours = io.StringIO(), patch.object(cells, "train_cell", timed_cell)
+        silence, ours = io.StringIO(), patch.object(CellLoop, "train_cell", timed_cell)
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), ours:
-            in_process.run([f"seed={seeds}", f"trials={TRIALS}"])
+            api.run([f"seed={seeds}", f"trials={TRIALS}"])
     return {part: statistics.median(turn[part] for turn in turned[1:]) for part in (*PARTS, "whole")}
 
 

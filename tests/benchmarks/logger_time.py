@@ -13,17 +13,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from rich.console import Console
-
-from scarf_lightning.data.sources import LastTable
-from scarf_lightning.running.cells import show_cell, train_cell
+from scarf_lightning.screen import Screen
 from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.training.loop import CellLoop, show_cell
 from tests.composing import config_of, names
 
 SMALL = ("network.encoder.width=16", "network.encoder.depth=2", "network.pretrain_head.width=16")
 
 
-def seconds(logger: str, seed: int, results: Path, trials: int, epochs: int, last: LastTable) -> tuple[float, float]:
+def seconds(logger: str, seed: int, results: Path, trials: int, epochs: int, loop: CellLoop) -> tuple[float, float]:
     """Wall time of a cell with its views, and of the views alone."""
     overrides = (
         f"logger={logger}",
@@ -37,11 +35,11 @@ def seconds(logger: str, seed: int, results: Path, trials: int, epochs: int, las
         f"finetune.max_epochs={epochs}",
         *SMALL,
     )
-    cell, console = Cell(overrides, config_of(*overrides)), Console(quiet=True)
+    cell = Cell(overrides, config_of(*overrides))
     started = time.perf_counter()
-    train_cell(cell, last, console)
+    loop.train_cell(cell)
     trained = time.perf_counter()
-    show_cell(cell, console)
+    show_cell(cell, Screen(quiet=True))
     ended = time.perf_counter()
     return ended - started, ended - trained
 
@@ -52,10 +50,10 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=30, help="of each phase (default 30)")
     given = parser.parse_args()
-    loggers, last = ["none", *(name for name in names("logger") if name != "none")], LastTable()
+    loggers, loop = ["none", *(name for name in names("logger") if name != "none")], CellLoop(shown=Screen(quiet=True))
     with tempfile.TemporaryDirectory() as folder:
         turns = [
-            {name: seconds(name, seed, Path(folder), given.trials, given.epochs, last) for name in loggers}
+            {name: seconds(name, seed, Path(folder), given.trials, given.epochs, loop) for name in loggers}
             for seed in range(given.pairs + 1)
         ]
     first, later = turns[0], turns[1:]

@@ -19,10 +19,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from scarf_lightning.config.registry import options
 from scarf_lightning.engine.hardware import prepare_process
 from scarf_lightning.engine.lifting import lift
 from scarf_lightning.networks import Columns
+from scarf_lightning.options.axes import parts as options
 
 BATCH = 128
 

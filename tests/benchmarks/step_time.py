@@ -24,7 +24,6 @@ import pytorch_lightning as pl
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from scarf_lightning.config.registry import options
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
@@ -32,8 +31,9 @@ from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.networks import Columns, Network
+from scarf_lightning.options.axes import parts as options
+from scarf_lightning.options.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.randomness import Streams
-from scarf_lightning.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
 from tests.benchmarks.other_packages import ts3l_step
 from tests.reference import ReferenceTrial
 from tests.stacks import task

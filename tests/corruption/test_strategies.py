@@ -8,24 +8,25 @@ import torch
 from torch import Tensor, nn
 
 from scarf_lightning.corruption import Corruption, Selection, SelectiveCorruption, TrainingSource
-from scarf_lightning.corruption.gaussian import Gaussian
-from scarf_lightning.corruption.joint import Joint
-from scarf_lightning.corruption.marginal import Marginal
-from scarf_lightning.corruption.mean import Mean
-from scarf_lightning.corruption.missing import Missing
-from scarf_lightning.corruption.none import NoCorruption
 from scarf_lightning.corruption.selection import Bernoulli, Exact, Shared, n_selected
-from scarf_lightning.corruption.single_row import SingleRow
-from scarf_lightning.corruption.zero import Zero
+from scarf_lightning.corruption.strategies import (
+    Gaussian,
+    Joint,
+    Marginal,
+    Mean,
+    Missing,
+    NoCorruption,
+    SingleRow,
+    Zero,
+)
 from scarf_lightning.data.device_table import DeviceTable, TrainingRows
 from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder
-from scarf_lightning.engine.rows import CorruptionSource
+from scarf_lightning.engine.pretext_task import CorruptionSource
 from scarf_lightning.networks import Columns, OneHot
-from scarf_lightning.randomness import StackedGenerator
-from scarf_lightning.roster import Roster
+from scarf_lightning.randomness import Roster, StackedGenerator
 
 N_ROWS = 60
 COLOURS = 2  # position of the categorical column
@@ -138,19 +139,6 @@ class TestMarginal:
                 observed = (drawn[:, None] == values[None]).sum(axis=0)
                 result = scipy.stats.chisquare(observed, expected / expected.sum() * observed.sum())
                 assert result.pvalue > 1e-3
-
-    def test_every_distinct_value_of_the_training_column_has_the_same_chance_where_that_is_asked_for(
-        self, batch: Tensor, source: TrainingSource, training: np.ndarray
-    ) -> None:
-        view, mask = corrupt(Marginal(0.6, values="distinct"), batch, source)
-        assert torch.equal(view[~mask], batch[~mask])
-        for t in range(2):
-            for m in range(5):
-                drawn = view[t, :, m][mask[t, :, m]].numpy().round(9)
-                values = np.unique(training[t, :, m].round(9))
-                observed = (drawn[:, None] == values[None]).sum(axis=0)
-                assert observed.sum() == len(drawn)
-                assert len(values) == 1 or scipy.stats.chisquare(observed).pvalue > 1e-3
 
     def test_features_are_drawn_independently(self, batch: Tensor, source: TrainingSource) -> None:
         """Two features that were one in the training rows have nothing to do with each other in a view."""
@@ -275,19 +263,6 @@ class TestSingleRow:
         random = StackedGenerator([1, 2])
         views = [SingleRow(1.0)(batch, source, random, Exact())[0][0, 0] for _ in range(20)]
         assert len({tuple(view.tolist()) for view in views}) > 10
-
-
-@pytest.mark.parametrize("rate", [0.0, -0.1, 1.01, float("nan")])
-@pytest.mark.parametrize("strategy", SelectiveCorruption.__subclasses__())
-def test_rates_outside_their_range_are_refused(strategy: type[SelectiveCorruption], rate: float) -> None:
-    with pytest.raises(ValueError, match="rate must lie in"):
-        strategy(rate)
-
-
-@pytest.mark.parametrize("sigma", [0.0, -1.0, float("inf"), float("nan")])
-def test_noise_without_a_width_is_refused(sigma: float) -> None:
-    with pytest.raises(ValueError, match="sigma must be greater than 0"):
-        Gaussian(sigma)
 
 
 @pytest.mark.parametrize("selection", [Exact(), Bernoulli(), Shared()])

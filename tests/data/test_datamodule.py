@@ -15,8 +15,7 @@ from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
-from scarf_lightning.randomness import Purpose, Streams
-from scarf_lightning.roster import Roster
+from scarf_lightning.randomness import Purpose, Roster, Streams
 
 
 class TestBatchBounds:
@@ -29,14 +28,6 @@ class TestBatchBounds:
         assert lengths[-1] <= size + 1
         assert min(lengths) > 1 or n == 1
         assert len(bounds) == max(1, -(-n // size) - (n % size == 1 and n > size))
-
-    @given(n=st.integers(1, 400), size=st.integers(2, 130))
-    def test_an_incomplete_last_batch_can_be_dropped(self, n: int, size: int) -> None:
-        bounds = batch_bounds(n, size, drop_last=True)
-        if n < size:
-            assert bounds == [(0, n)]
-        else:
-            assert bounds == [(i * size, (i + 1) * size) for i in range(n // size)]
 
     @pytest.mark.parametrize(
         ("n", "bounds"),
@@ -125,7 +116,6 @@ def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> 
 def test_batches_have_the_asked_size(make: Make) -> None:
     for options, expected in (
         ({}, [(4, 8)] * 5 + [(4, 2)]),
-        ({"drop_last": True}, [(4, 8)] * 5),
         ({"batch_size": 41}, [(4, 42)]),
     ):
         datamodule = make(**options).datamodule
@@ -164,15 +154,6 @@ def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Ma
     for _ in range(2):
         drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
         assert torch.equal(served.epoch(), served.train.rows.gather(1, drawn))
-
-
-def test_rows_shuffled_once_come_in_the_order_of_the_first_epoch_ever_after(make: Make) -> None:
-    usual, once = make(), make(shuffle="once")
-    first = usual.epoch()
-    assert torch.equal(once.epoch(), first)
-    once.roster.keep([1, 3])
-    for _ in range(2):
-        assert torch.equal(once.epoch(), first[[1, 3]])
 
 
 def test_epochs_and_trials_have_orders_of_their_own(make: Make) -> None:

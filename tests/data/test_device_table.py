@@ -13,10 +13,9 @@ from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScor
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.engine.encoder import Encoder
-from scarf_lightning.engine.rows import CorruptionSource
+from scarf_lightning.engine.pretext_task import CorruptionSource
 from scarf_lightning.networks import Columns
-from scarf_lightning.randomness import Streams
-from scarf_lightning.roster import Roster
+from scarf_lightning.randomness import Roster, Streams
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
@@ -225,31 +224,6 @@ class TestTrainingRows:
             assert set(np.unique(found[t] // 3)) == set(data.train[t])
 
     @every_fit
-    def test_distinct_values_are_those_of_that_trials_training_rows_in_their_order(
-        self, mixed_table: Table, fit_on: str
-    ) -> None:
-        data = prepare(mixed_table, range(3), fit_on)
-        rows = self.training_rows(mixed_table, data)
-        seen = applied(mixed_table, data)
-        for t in range(3):
-            for m in range(8):
-                values = np.unique(seen[t, data.train[t], m].round(12))
-                steps = (torch.arange(len(values)).double() + 0.5) / len(values)
-                found = rows.distinct(steps[None, :, None].expand(3, -1, 8))[t, :, m].numpy()
-                np.testing.assert_allclose(found, values, rtol=1e-11, atol=1e-11)
-
-    @pytest.mark.parametrize("n", [40, 4096, 5001])
-    def test_the_largest_share_that_is_drawn_is_the_largest_value(self, n: int) -> None:
-        frame = pd.DataFrame({"a": np.arange(float(n)), "b": 1.0})
-        target = pd.Series(np.arange(n) % 2, name="y")
-        table = Table.from_frame(frame, target, categorical=[False] * 2, name="t", source="test:t")
-        data = prepare(table, range(2), "all", NoScaling())
-        almost = torch.full((2, 1, 2), 1 - 2**-24)
-        found = self.training_rows(table, data).distinct(almost)
-        assert found[:, 0, 0].tolist() == [table.values[data.train[t], 0].max() for t in range(2)]
-        assert (found[..., 1] == 1).all()
-
-    @every_fit
     def test_the_mean_is_that_of_the_encoded_training_rows(self, large: Table, fit_on: str) -> None:
         data = prepare(large, range(3), fit_on)
         found = self.training_rows(large, data).mean()
@@ -284,8 +258,6 @@ class TestTrainingRows:
         whole = self.training_rows(large, data, torch.float32)
         positions = torch.from_numpy(np.random.default_rng(1).integers(1120, size=(4, 50, 3)))
         cells, mean = whole.cells(positions), whole.mean()
-        shares = torch.from_numpy(np.random.default_rng(2).uniform(size=(4, 50, 3)))
-        distinct = whole.distinct(shares)
         rows, encoded = whole.rows(positions[..., 0]), whole.encoded_rows(positions[..., 0])
         roster = Roster(4)
         left = self.training_rows(large, data, torch.float32, roster)
@@ -293,7 +265,6 @@ class TestTrainingRows:
             left.mean()
         roster.keep([3, 1])
         assert torch.equal(left.cells(positions[[3, 1]]), cells[[3, 1]])
-        assert torch.equal(left.distinct(shares[[3, 1]]), distinct[[3, 1]])
         assert torch.equal(left.rows(positions[[3, 1], :, 0]), rows[[3, 1]])
         assert torch.equal(left.encoded_rows(positions[[3, 1], :, 0]), encoded[[3, 1]])
         assert torch.equal(left.mean(), mean[[3, 1]])

@@ -15,7 +15,7 @@ from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.roster import Roster
+from scarf_lightning.randomness import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
@@ -62,20 +62,6 @@ def test_of_two_modes_the_first_in_natural_order_is_taken() -> None:
     table = table_of({"c": [10, 10, 9, 9, 30, None, None, 30, 2, None]}, ("c",))
     assert table.columns[0].categories == ("2", "9", "10", "30")
     assert Preprocessing.fit(table, [None], ZScore()).fill[0, 0] == 1
-
-
-def test_imputation_and_scaling_may_be_fitted_on_rows_of_their_own(mixed_table: Table) -> None:
-    numeric = ~mixed_table.is_categorical
-    values = mixed_table.values[:, numeric]
-    for rows, impute in ((ROWS, None), (None, ROWS)):
-        fitted = Preprocessing.fit(mixed_table, [rows], ZScore(), [impute])
-        imputer = SimpleImputer().fit(values if impute is None else values[impute])
-        scaler = StandardScaler().fit(imputer.transform(values if rows is None else values[rows]))
-        expected = scaler.transform(imputer.transform(values))
-        np.testing.assert_allclose(fitted.apply(mixed_table.values, 0)[:, numeric], expected, rtol=1e-12, atol=1e-12)
-        alone = Preprocessing.fit(mixed_table, [impute], ZScore())
-        np.testing.assert_array_equal(fitted.fill, alone.fill, "the mode of a categorical column, too")
-        assert not fitted.is_shared
 
 
 @every_scaling

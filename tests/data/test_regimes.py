@@ -57,36 +57,6 @@ def test_noise30_changes_at_most_three_labels_in_ten(n: int, n_classes: int, tri
     assert (labels == before).all()
 
 
-@given(n=st.integers(1, 200), trial=st.integers(0, 20))
-def test_validation_labels_are_redrawn_as_training_labels_are_where_they_are_to_be_noisy(n: int, trial: int) -> None:
-    labels = labels_of(n, 5)
-    before = labels.copy()
-    for regime in (Full(), Semi25(), Few(), Noise30()):
-        positions, judged = regime.judge(labels, 5, STREAMS, trial)
-        assert (positions == np.arange(n)).all()
-        assert (judged == labels).all()
-    positions, judged = Noise30(0.4, "others", "noisy").judge(labels, 5, STREAMS, trial)
-    assert (positions == np.arange(n)).all()
-    assert (judged != labels).sum() == round(0.4 * n)
-    assert ((judged >= 0) & (judged < 5)).all()
-    assert (labels == before).all()
-
-
-@given(n=st.integers(1, 200), trial=st.integers(0, 20))
-def test_a_share_of_the_validation_labels_is_shown_where_that_is_asked_for(n: int, trial: int) -> None:
-    labels = labels_of(n, 5)
-    positions, judged = Semi25(0.9, 0.4).judge(labels, 5, STREAMS, trial)
-    assert len(set(positions)) == len(judged) == max(1, round(0.4 * n))
-    assert (judged == labels[positions]).all()
-
-
-@pytest.mark.parametrize("regime", [Noise30(0.5, "others", "noisy"), Semi25(0.5, 0.5)], ids=lambda r: r.name)
-def test_training_and_validation_labels_are_drawn_from_streams_of_their_own(regime: Regime) -> None:
-    labels = labels_of(100, 5)
-    trained, judged = regime.apply(labels, 5, STREAMS, 0), regime.judge(labels, 5, STREAMS, 0)
-    assert any((one != other).any() for one, other in zip(trained, judged, strict=True))
-
-
 def test_noise30_redraws_exactly_three_labels_in_ten() -> None:
     """With very many classes hardly any label is redrawn to itself, so those that changed are those redrawn."""
     n, n_classes = 1000, 10**9
@@ -109,18 +79,6 @@ def test_noise30_makes_fewer_labels_wrong_for_the_true_class_is_drawn_too(n_clas
     _, seen = Noise30().apply(labels, n_classes, STREAMS, 0)
     wrong = int((seen != labels).sum())
     assert stats.binomtest(wrong, round(0.3 * n), 1 - 1 / n_classes).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("n_classes", [2, 5])
-def test_noise_over_the_others_makes_every_label_wrong_that_is_redrawn(n_classes: int) -> None:
-    labels = labels_of(100_000, n_classes)
-    _, seen = Noise30(over="others").apply(labels, n_classes, STREAMS, 0)
-    wrong = seen != labels
-    assert wrong.sum() == 30_000
-    steps = np.bincount((seen[wrong] - labels[wrong]) % n_classes, minlength=n_classes)[1:]
-    assert n_classes == 2 or stats.chisquare(steps).pvalue > 1e-4
-    with pytest.raises(ValueError, match="over must be one of all, others, not none"):
-        Noise30(over="none")
 
 
 def test_noise30_redraws_uniformly_over_classes_and_rows() -> None:

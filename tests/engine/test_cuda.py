@@ -7,15 +7,13 @@ import pytest
 import torch
 
 from scarf_lightning.corruption import Corruption
-from scarf_lightning.corruption.marginal import Marginal
-from scarf_lightning.corruption.mean import Mean
+from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.base import StackModule
-from scarf_lightning.engine.pretrain import PretrainModule
+from scarf_lightning.engine.modules import PretrainModule, StackModule
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.control import Control
-from scarf_lightning.settings import FitSettings, PretrainSettings
+from scarf_lightning.methods.fine_tuning import Control
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 
 pytestmark = pytest.mark.gpu
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.gpu
 
 def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack) -> None:
     """Initial weights and batch order are drawn on the CPU whatever the device is."""
-    settings = FitSettings(max_epochs=10, batch_size=46)
+    settings = FinetuneSettings(max_epochs=10, batch_size=46)
     cpu, cuda = (
         Control().run(make_stack(patients, range(5), precision="64-true", device=device), SupervisedPhase(settings))
         for device in ("cpu", "cuda")
@@ -41,7 +39,7 @@ def test_pre_training_runs_and_trials_leave(
     fit = stack.pretrain(PretrainSettings(batch_size=46), task(corruption))
     assert len(set(fit.epochs)) > 1
     assert all(weight.is_cuda and torch.isfinite(weight).all() for weight in fit.weights.values())
-    outcome = Control().run(stack, SupervisedPhase(FitSettings(), fit.part("encoder")))
+    outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(), fit.part("encoder")))
     np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)
 
 

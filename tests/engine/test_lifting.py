@@ -4,11 +4,25 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from scarf_lightning.engine.lifting import Vmapped, acts_on_last_axis, let_leave, lift, load_state, per_trial, state
-from scarf_lightning.engine.linear import StackedLinear
-from scarf_lightning.networks import ReLUNetwork
+from scarf_lightning.engine.lifting import (
+    StackedLinear,
+    Vmapped,
+    VmappedLayerNorm,
+    VmappedLinear,
+    acts_on_last_axis,
+    give_streams,
+    let_leave,
+    lift,
+    load_state,
+    state,
+)
+from scarf_lightning.networks import BatchNorm, Dropout, ReLUNetwork
+from scarf_lightning.randomness import StackedGenerator
+from tests.promises import assert_same_numbers
 
 T, N = 3, 7
 
@@ -110,10 +124,226 @@ def test_trials_that_leave_take_their_parameters_buffers_and_moments(kind: str) 
     assert lifted(x[[2, 0, 2, 0]]).shape == (4, N, 6)
 
 
-def test_a_function_of_one_trial_is_given_each_trials_tensors() -> None:
-    x, y = rows(), rows() + 1
-    found = per_trial(lambda a, b, weights, nested: (a * b).sum() + nested[0].sum(), x, y, None, (y,))
-    expected = torch.stack([(a * b).sum() + b.sum() for a, b in zip(x, y, strict=True)])
-    torch.testing.assert_close(found, expected)
-    alone = per_trial(lambda a: a.logsumexp(dim=-1).mean(), x[[1]])
-    assert torch.equal(alone[0], per_trial(lambda a: a.logsumexp(dim=-1).mean(), x)[1])
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def layers(n_trials: int, n_in: int, n_out: int) -> list[nn.Linear]:
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        return [nn.Linear(n_in, n_out) for _ in range(n_trials)]
+
+
+def stacked(n_trials: int, n_in: int, n_out: int) -> StackedLinear:
+    return StackedLinear(layers(n_trials, n_in, n_out))
+
+
+def plain(layer: StackedLinear, trial: int) -> nn.Linear:
+    """A layer of torch's own with the weights of one trial."""
+    linear = nn.Linear(*layer.weight.shape[1:]).to(layer.weight.dtype)
+    with torch.no_grad():
+        linear.weight.copy_(layer.weight[trial].T)
+        linear.bias.copy_(layer.bias[trial, 0])
+    return linear
+
+
+@given(n_trials=st.integers(1, 4), n_rows=st.integers(1, 6), n_in=st.integers(1, 5), n_out=st.integers(1, 5))
+def test_each_trial_is_a_linear_layer_of_its_own(n_trials: int, n_rows: int, n_in: int, n_out: int) -> None:
+    layer = stacked(n_trials, n_in, n_out).double()
+    assert layer.weight.shape == (n_trials, n_in, n_out)
+    assert layer.bias.shape == (n_trials, 1, n_out)
+    x = normal(n_trials, n_rows, n_in).requires_grad_()
+    out = layer(x)
+    assert out.shape == (n_trials, n_rows, n_out)
+    probe = normal(*out.shape, seed=1)
+    (out * probe).sum().backward()
+    for t in range(n_trials):
+        single, own_x = plain(layer, t), x[t].detach().clone().requires_grad_()
+        own = single(own_x)
+        (own * probe[t]).sum().backward()
+        for got, expected in (
+            (out[t], own),
+            (x.grad[t], own_x.grad),
+            (layer.weight.grad[t], single.weight.grad.T),
+            (layer.bias.grad[t, 0], single.bias.grad),
+        ):
+            torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_rows", "n_in", "n_out"), [(128, 30, 256), (128, 256, 256), (40, 256, 3), (2, 5, 3)])
+def test_a_trial_computes_the_same_bits_alone_and_in_a_stack(n_rows: int, n_in: int, n_out: int) -> None:
+    layer = stacked(10, n_in, n_out)
+    x, probe = normal(10, n_rows, n_in, dtype=torch.float32), normal(10, n_rows, n_out, seed=1, dtype=torch.float32)
+    x.requires_grad_()
+    out = layer(x)
+    (out * probe).sum().backward()
+    for kept in ([4], [7, 2, 3]):
+        some = stacked(10, n_in, n_out)
+        for parameter in some.parameters():
+            parameter.data = parameter.data[kept]
+        own_x = x.detach()[kept].requires_grad_()
+        own = some(own_x)
+        (own * probe[kept]).sum().backward()
+        assert_same_numbers(own, out[kept])
+        assert_same_numbers(own_x.grad, x.grad[kept])
+        assert_same_numbers(some.weight.grad, layer.weight.grad[kept])
+        assert_same_numbers(some.bias.grad, layer.bias.grad[kept])
+
+
+def test_weight_and_bias_are_those_of_the_layers() -> None:
+    singles = layers(2, 4, 3)
+    layer = StackedLinear(singles)
+    assert torch.equal(layer.weight, torch.stack([single.weight.T for single in singles]))
+    assert torch.equal(layer.bias, torch.stack([single.bias[None] for single in singles]))
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+
+
+def test_layers_without_a_bias_stay_without() -> None:
+    single = nn.Linear(4, 3, bias=False)
+    layer = StackedLinear([single])
+    x = normal(1, 5, 4, dtype=torch.float32)
+    torch.testing.assert_close(layer(x)[0], single(x[0]))
+    assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
+
+
+@pytest.mark.parametrize(("n_in", "n_out"), [(1, 256), (256, 1), (1, 1), (1, 3), (5, 1)])
+def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_out: int) -> None:
+    random = torch.Generator().manual_seed(0)
+    x, probe = torch.randn(6, 128, n_in, generator=random), torch.randn(6, 128, n_out, generator=random)
+    found = []
+    for kept in ([4], list(range(6))):
+        every = layers(6, n_in, n_out)
+        layer = StackedLinear([every[trial] for trial in kept])
+        own = x[kept].requires_grad_()
+        out = layer(own)
+        (out * probe[kept]).sum().backward()
+        t = kept.index(4)
+        found.append([out[t], own.grad[t], layer.weight.grad[t], layer.bias.grad[t]])
+    for alone, among in zip(*found, strict=True):
+        assert_same_numbers(alone, among)
+
+
+LAYER_NORM_T = 3
+
+
+def norms(*, affine: bool = True, bias: bool = True) -> list[nn.LayerNorm]:
+    random = torch.Generator().manual_seed(0)
+    made = [nn.LayerNorm((4, 5), eps=1e-3, elementwise_affine=affine, bias=bias) for _ in range(LAYER_NORM_T)]
+    with torch.no_grad():
+        for norm in made:
+            for parameter in norm.parameters():
+                parameter.copy_(torch.randn(parameter.shape, generator=random))
+    return made
+
+
+def layer_norm_rows() -> Tensor:
+    return torch.randn(LAYER_NORM_T, 7, 4, 5, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("options", [{}, {"bias": False}, {"affine": False}], ids=str)
+def test_outputs_and_gradients_are_those_of_each_trial_alone(options: dict[str, bool]) -> None:
+    singles = norms(**options)
+    stacked, x = Vmapped([nn.Sequential(norm) for norm in singles]), layer_norm_rows().requires_grad_()
+    assert isinstance(stacked.network[0], VmappedLayerNorm)  # type: ignore[index]
+
+    out = stacked(x)
+    out.square().sum().backward()
+
+    assert x.grad is not None
+    for trial, norm in enumerate(singles):
+        own = layer_norm_rows()[trial].requires_grad_()
+        expected = norm(own)
+        expected.square().sum().backward()
+        assert torch.equal(out[trial], expected)
+        assert own.grad is not None
+        assert torch.equal(x.grad[trial], own.grad)
+        for stacked_parameter, parameter in zip(stacked.parameters(), norm.parameters(), strict=True):
+            assert stacked_parameter.grad is not None
+            assert parameter.grad is not None
+            assert torch.equal(stacked_parameter.grad[trial], parameter.grad)
+
+
+def test_rows_that_are_the_same_in_all_trials_are_normalised_for_each() -> None:
+    class OnConstant(nn.Module):
+        def __init__(self, norm: nn.LayerNorm) -> None:
+            super().__init__()
+            self.norm = norm
+
+        def forward(self, x: Tensor) -> Tensor:
+            out: Tensor = x + self.norm(torch.arange(20.0).reshape(1, 4, 5))
+            return out
+
+    singles = norms()
+    out = Vmapped([OnConstant(norm) for norm in singles])(layer_norm_rows())
+    for trial, norm in enumerate(singles):
+        assert torch.equal(out[trial], OnConstant(norm)(layer_norm_rows()[trial]))
+
+
+class Tokens(nn.Module):
+    """A linear layer on tokens ``(N, S, n_in)``, which the rows are cut into."""
+
+    def __init__(self, n_in: int, n_out: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.n_in, self.layer = n_in, nn.Linear(n_in, n_out, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x.unflatten(1, (-1, self.n_in)))
+
+
+def tokens(trials: list[int], n_in: int, n_out: int, *, bias: bool = True) -> list[Tokens]:
+    modules = []
+    for trial in trials:
+        torch.manual_seed(trial)
+        modules.append(Tokens(n_in, n_out, bias=bias))
+    return modules
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("n_in", "n_out"), [(1, 1), (1, 5), (5, 1), (5, 7), (16, 32)])
+def test_a_linear_layer_on_tokens(n_in: int, n_out: int, bias: bool) -> None:
+    """It is the layer of each trial, and the same bits alone and among six, whatever its widths."""
+    x, probe = torch.randn(6, 9, 3 * n_in), torch.randn(6, 9, 3, n_out)
+    found = []
+    for trials in (list(range(6)), [4]):
+        stacked = lift(tokens(trials, n_in, n_out, bias=bias))
+        assert isinstance(stacked, Vmapped)
+        own = x[trials].clone().requires_grad_()
+        out = stacked(own)
+        (out * probe[trials]).sum().backward()
+        position = trials.index(4)
+        gradients = [parameter.grad[position] for parameter in stacked.parameters()]
+        found.append([out[position], own.grad[position], *gradients])
+    assert all(torch.equal(among, alone) for among, alone in zip(*found, strict=True))
+
+    (plain,) = tokens([4], n_in, n_out, bias=bias)
+    own = x[4].clone().requires_grad_()
+    out = plain(own)
+    (out * probe[4]).sum().backward()
+    expected = [out, own.grad, *(parameter.grad for parameter in plain.parameters())]
+    assert len(expected) == len(found[0])
+    for got, right in zip(found[0], expected, strict=True):
+        torch.testing.assert_close(got, right, rtol=1e-4, atol=1e-5)
+
+
+def test_the_state_keeps_its_names_and_holds_buffers() -> None:
+    alone = nn.Sequential(nn.Linear(3, 4), BatchNorm(4))
+    stacked = lift([alone, nn.Sequential(nn.Linear(3, 4), BatchNorm(4))])
+    assert isinstance(stacked.network[0], VmappedLinear)
+    assert list(state(stacked)) == [f"network.{name}" for name in alone.state_dict()]
+    for name, value in alone.state_dict().items():
+        assert state(stacked)[f"network.{name}"].shape == (2, *value.shape)
+        assert torch.equal(state(stacked)[f"network.{name}"][0], value)
+    assert type(alone[0]) is nn.Linear, "the network that was given stays as it is"
+
+
+def test_dropout_inside_is_drawn_from_the_stream_of_each_trial() -> None:
+    def kept(seeds: list[int]) -> Tensor:
+        stacked = lift([nn.Sequential(BatchNorm(50), Dropout(0.5)) for _ in seeds]).eval()
+        stacked.network[1].train()
+        give_streams(stacked, StackedGenerator(seeds))
+        return stacked(torch.ones(len(seeds), 8, 50)) > 0
+
+    among = kept([5, 6, 7])
+    assert not torch.equal(among[0], among[1])
+    assert among.float().mean() == pytest.approx(0.5, abs=0.1)
+    assert torch.equal(kept([6])[0], among[1])

@@ -1,6 +1,6 @@
 """Stack size changes nothing: a trial is the same alone, among ten, after others have left, and in a plain loop.
 
-Bit for bit where the processor's kernels are exact, see `scarf_lightning.engine.exactness`.
+Bit for bit where the processor's kernels are exact, see `scarf_lightning.engine.hardware`.
 """
 
 from dataclasses import dataclass, replace
@@ -11,16 +11,15 @@ import pytest
 import torch
 
 from scarf_lightning.corruption import Corruption
-from scarf_lightning.corruption.marginal import Marginal
-from scarf_lightning.corruption.mean import Mean
+from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.regimes import Noise30, Regime, Semi25
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.control import Control
-from scarf_lightning.settings import FitSettings, PretrainSettings
+from scarf_lightning.methods.fine_tuning import Control
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_start, is_exact
 from tests.reference import ReferenceTrial
 from tests.stacks import MakeStack, task
@@ -51,7 +50,7 @@ def train(
     pretraining = stack.pretrain(
         PretrainSettings(max_epochs=max_epochs, batch_size=batch_size, monitor=monitor, **options), task(corruption)
     )
-    settings = FitSettings(max_epochs=max_epochs, batch_size=batch_size, **options)
+    settings = FinetuneSettings(max_epochs=max_epochs, batch_size=batch_size, **options)
     outcome = Control().run(stack, SupervisedPhase(settings, pretraining.part("encoder")))
     return Trained(stack, pretraining, outcome.fit, outcome.probabilities)
 
@@ -123,8 +122,6 @@ def test_also_with_clipped_gradients_decaying_weights_and_a_schedule(patients: T
         "gradient_clip": 0.05,
         "weight_decay": 0.01,
         "schedule": "cosine",
-        "min_improvement": 1e-3,
-        "shuffle": "once",
     }
     whole = train(make_stack(patients, range(10)), Marginal(), max_epochs=12, **options)
     assert_same(train(make_stack(patients, [4]), Marginal(), max_epochs=12, **options), whole)

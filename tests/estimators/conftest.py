@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,15 @@ from tests.storing import stored, write_csv
 
 @dataclass(frozen=True)
 class OfACell:
-    """The model of a cell, the rows it was trained on, and what asks for the cell."""
+    """A trained cell: its folder, the rows of its table, and the overrides that ask for it."""
 
-    model: Model
     folder: Path
     rows: pd.DataFrame
     overrides: tuple[str, ...]
+
+    @cached_property
+    def model(self) -> Model:
+        return load_model(self.folder / "model")
 
 
 TrainOn = Callable[..., OfACell]
@@ -53,7 +57,7 @@ def train_on(rows: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Tr
         data = write_csv(folder, rows, target)
         asked = (*data, "dataset.categorical=[grade]", "trials=2", "keep_weights=true", *overrides)
         store = stored(folder / "results", *asked)
-        return OfACell(load_model(store.folder / "model"), store.folder, rows, asked)
+        return OfACell(store.folder, rows, asked)
 
     return run
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from scarf_lightning import ScarfClassifier, ScarfTransformer, load_model
-from scarf_lightning.config import build_parts
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.tables import WithoutTest
+from scarf_lightning.options import build_parts
 from scarf_lightning.results import load_cell
-from scarf_lightning.training import make_stack
+from scarf_lightning.training import CellTraining
 from tests.composing import config_of
 from tests.estimators.conftest import TrainOn
 from tests.processes import TINY
@@ -28,7 +28,6 @@ OPTIONS: dict[str, Any] = {
     "network.encoder.depth": 2,
     "network.pretrain_head.width": 16,
     "network.head.width": 16,
-    "trainer.accelerator": "cpu",
 }
 """Those of `TINY`."""
 OF_ENCODERS = {name: value for name, value in OPTIONS.items() if "finetune" not in name and ".head" not in name}
@@ -42,7 +41,7 @@ def tiny(**parameters: Any) -> ScarfClassifier:
     options = OPTIONS | parameters.pop("options", {})
     if parameters.get("pretrain") == "none":
         options = {name: value for name, value in options.items() if "pretrain" not in name}
-    return ScarfClassifier(options=options, **{"n_trials": 1} | parameters)
+    return ScarfClassifier(options=options, **{"n_trials": 1, "device": "cpu"} | parameters)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ class TestTheCell:
             ((), {}),
             (
                 ("corruption=mean", "corruption.rate=0.4", "scaling=minmax", "fit_on=train", "regime=semi25", "seed=3"),
-                {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "seed": 3}
+                {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "random_state": 3}
                 | {"options": {"corruption.rate": 0.4}},
             ),
             (
@@ -77,8 +76,8 @@ class TestTheCell:
                 marks=pytest.mark.slow,
             ),
             pytest.param(
-                ("encoding=ordinal", "impute_on=train"),
-                {"options": {"encoding": "ordinal", "impute_on": "train"}},
+                ("encoding=ordinal",),
+                {"options": {"encoding": "ordinal"}},
                 marks=pytest.mark.slow,
             ),
         ],
@@ -178,7 +177,7 @@ class TestLabels:
 
 class TestRows:
     def test_a_frame_is_read_and_what_is_left_out_is_said(self, X: pd.DataFrame, y: Any) -> None:
-        with pytest.warns(UserWarning, match="Column 'key' has a value of its own in every row and is left out"):
+        with pytest.warns(UserWarning, match="Column 'key' has a different value in every row and is left out"):
             fitted = tiny().fit(X.assign(key=[f"k{i}" for i in range(60)], price="1,5", c=["1,5", "2"] * 30), y)
 
         assert fitted.reading_.set_index("column")["kind"].to_dict() == {
@@ -214,7 +213,7 @@ class TestRows:
         [
             (lambda X: pd.concat([X, X[["a"]]], axis=1), "X has more than one column 'a'"),
             (lambda X: X.assign(a=[1.0, np.inf, 2.0] * 20), "column 'a' of X holds an infinite value"),
-            (lambda X: X.assign(a=1, b="x"), "X has no column with values to learn from"),
+            (lambda X: X.assign(a=1, b="x"), "X has no column with a value in it to learn from"),
         ],
     )
     def test_rows_that_cannot_be_learned_from_are_refused(self, rows: Any, sentence: str, X: pd.DataFrame) -> None:
@@ -227,15 +226,21 @@ class TestParameters:
         ("parameters", "sentence"),
         [
             ({"pretrain": "scarff"}, "pretrain=scarff is not an option; the options of pretrain are: "),
-            ({"pretrain": None}, "pretrain must be the name of an option, not None; without one it is 'none'"),
-            ({"pretrain": "none", "corruption": "mean"}, "corruption is set, but has no part in training"),
+            ({"pretrain": None}, "pretrain must be the name of an option, not None; for none it is 'none'"),
+            ({"pretrain": "none", "corruption": "mean"}, "corruption is set, but has no effect on training"),
             (
                 {"options": {"corruption.rat": 0.3}},
                 r"corruption\.rat is not an option; the options of cor",
             ),
             ({"options": {"corruption.rate": 3}}, r"corruption\.rate must"),
             ({"options": {"trials": 3}}, "trials is a parameter of its own; set n_trials"),
-            ({"options": {"paths.results": "x"}}, r"paths\.results is one of train\.py's alone"),
+            (
+                {"options": {"trainer.accelerator": "cpu"}},
+                r"trainer\.accelerator is a parameter of its own; set device",
+            ),
+            ({"class_weight": "fair"}, r"finetune\.class_weight must be one of none, balanced, not fair"),
+            ({"device": "tpu"}, r"trainer\.accelerator must be one of auto, cpu, cuda, not tpu"),
+            ({"options": {"paths.results": "x"}}, r"paths\.results belongs to train\.py"),
             ({"method": "xgboost", "pretrain": "none"}, "method=xgboost"),
             ({"method": "self_train"}, "method=self_train needs unlabelled rows"),
             ({"n_trials": 0}, "trials must be at least 1, not 0"),
@@ -261,18 +266,20 @@ class TestParameters:
 
 
 class TestTransformer:
-    @pytest.mark.parametrize("options", [{}, {"encoding": "ordinal", "impute_on": "train"}], ids=["defaults", "codes"])
+    @pytest.mark.parametrize("options", [{}, {"encoding": "ordinal"}], ids=["defaults", "codes"])
     def test_it_is_the_pre_training_of_the_engine(self, options: dict[str, str], X: pd.DataFrame) -> None:
         X = X.assign(a=X["a"].where(X.index % 7 != 0), b=pd.Categorical(X["b"], categories=["v", "u"]))
-        fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS | options).fit(X)
+        fitted = ScarfTransformer(device="cpu", n_trials=2, options=OF_ENCODERS | options).fit(X)
 
-        config = config_of(*TINY, "trials=2", *(f"{name}={value}" for name, value in options.items()))
+        config = config_of(
+            *TINY, "recipe=practical", "trials=2", *(f"{name}={value}" for name, value in options.items())
+        )
         halves = Table.from_frame(X, pd.Series([0, 1] * 30), categorical=[False, True], name="X", source="X")
         table = replace(halves, labels=np.zeros(60, dtype=np.int64), classes=("",))
         parts = build_parts(config)
         assert parts.pretext is not None
         hardware = Hardware(torch.device("cpu"), "32-true")
-        stack = make_stack(config, parts, table, (0, 1), hardware, splitting=WithoutTest())
+        stack = CellTraining.prepare(config, table, hardware, splitting=WithoutTest()).stack((0, 1))  # noqa: PD013
         weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
         with torch.no_grad():
             expected = stack.networks.encoder((0, 1), weights)(stack.raw(np.tile(np.arange(60), (2, 1)))).numpy()
@@ -288,20 +295,22 @@ class TestTransformer:
         assert sorted([*split.train, *split.validation]) == list(range(60))
 
     def test_the_labels_are_not_looked_at(self, X: pd.DataFrame, y: Any) -> None:
-        plain, with_labels = (ScarfTransformer(options=OF_ENCODERS).fit(X, labels) for labels in (None, y))
+        plain, with_labels = (
+            ScarfTransformer(device="cpu", options=OF_ENCODERS).fit(X, labels) for labels in (None, y)
+        )
 
         np.testing.assert_array_equal(plain.transform(X), with_labels.transform(X))
 
     def test_it_can_be_carried_away_and_knows_no_classes(self, X: pd.DataFrame, tmp_path: Path) -> None:
-        fitted = ScarfTransformer(options=OF_ENCODERS).fit(X)
+        fitted = ScarfTransformer(device="cpu", options=OF_ENCODERS).fit(X)
         fitted.save(tmp_path / "m")
 
         carried = load_model(tmp_path / "m")
 
         np.testing.assert_array_equal(carried.transform(X), fitted.transform(X))
-        with pytest.raises(UsageError, match="of encoders alone, which know no classes; use transform"):
+        with pytest.raises(UsageError, match="has encoders alone, which know no classes; use transform"):
             carried.predict(X)
 
     def test_without_a_pre_training_there_is_nothing_to_learn(self, X: pd.DataFrame) -> None:
         with pytest.raises(UsageError, match=r"ScarfTransformer pre-trains; choose a pretrain other than none\."):
-            ScarfTransformer(pretrain="none").fit(X)
+            ScarfTransformer(device="cpu", pretrain="none").fit(X)

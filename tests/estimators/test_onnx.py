@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from scarf_lightning import ScarfTransformer
-from scarf_lightning.data.reading import Reader
 from scarf_lightning.data.table import Column
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import Model
@@ -72,7 +71,7 @@ def test_it_gives_our_probabilities(chosen: str, train_on: TrainOn, new: pd.Data
 @pytest.mark.slow
 def test_encoders_alone_give_our_embeddings(rows: pd.DataFrame, tmp_path: Path) -> None:
     X = rows[["height", "colour"]]
-    fitted = ScarfTransformer(n_trials=2, options=OF_ENCODERS).fit(X)
+    fitted = ScarfTransformer(device="cpu", n_trials=2, options=OF_ENCODERS).fit(X)
 
     (embeddings,) = run_elsewhere(fitted.model_, X, tmp_path / "elsewhere")
 
@@ -97,8 +96,8 @@ def test_what_is_no_category_counts_as_missing_in_the_file_too(scarf: OfACell, t
 
 
 def test_columns_of_one_name_are_told_apart(scarf: OfACell) -> None:
-    reader = Reader.plain([Column("a"), Column("a"), Column("a 2")])
-    model = Model(replace(scarf.model.description, reader=reader), scarf.model.preprocessing, scarf.model.weights)
+    described = replace(scarf.model.description, columns=(Column("a"), Column("a"), Column("a 2")))
+    model = Model(described, scarf.model.preprocessing, scarf.model.weights)
 
     from scarf_lightning.estimators.onnx import _names
 

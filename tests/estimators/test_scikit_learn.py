@@ -20,7 +20,6 @@ SMALL: dict[str, Any] = {
     "network.encoder.depth": 2,
     "network.pretrain_head.width": 16,
     "pretrain.max_epochs": 2,
-    "trainer.accelerator": "cpu",
     "trainer.precision": "64-true",  # the checks compare predictions of one row and of many to the seventh digit
 }
 OF_CLASSES = SMALL | {
@@ -32,11 +31,12 @@ OF_CLASSES = SMALL | {
 }
 EXPECTED = {
     "check_classifier_data_not_an_array": "six rows: fewer than ten cannot be split into train, validation and test",
+    "check_class_weight_classifiers": "class_weight takes None or 'balanced', and no weight for each class",
 }
-"""The check that fails, and why it may."""
+"""The checks that fail, and why they may."""
 
 
-@parametrize_with_checks([ScarfTransformer(options=SMALL)])
+@parametrize_with_checks([ScarfTransformer(device="cpu", options=SMALL)])
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.slow
 def test_scikit_learns_own_checks_of_a_transformer(estimator: Any, check: Any) -> None:
@@ -44,7 +44,9 @@ def test_scikit_learns_own_checks_of_a_transformer(estimator: Any, check: Any) -
 
 
 @parametrize_with_checks(
-    [ScarfClassifier(n_trials=1, options=OF_CLASSES)], expected_failed_checks=lambda _: EXPECTED, xfail_strict=True
+    [ScarfClassifier(device="cpu", n_trials=1, options=OF_CLASSES)],
+    expected_failed_checks=lambda _: EXPECTED,
+    xfail_strict=True,
 )
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.slow
@@ -67,7 +69,7 @@ def y(X: pd.DataFrame) -> "pd.Series[Any]":
 
 @pytest.fixture(scope="module")
 def classifier() -> ScarfClassifier:
-    return ScarfClassifier(n_trials=2, options=OF_CLASSES)
+    return ScarfClassifier(device="cpu", n_trials=2, options=OF_CLASSES)
 
 
 @pytest.mark.slow
@@ -85,7 +87,7 @@ def test_it_is_searched_over_and_cross_validated(
 
 
 def test_embeddings_feed_a_pipeline_and_have_names(X: pd.DataFrame, y: "pd.Series[Any]") -> None:
-    transformer = ScarfTransformer(n_trials=2, options=SMALL)
+    transformer = ScarfTransformer(device="cpu", n_trials=2, options=SMALL)
     pipeline = make_pipeline(transformer, StandardScaler(), LogisticRegression())
 
     assert pipeline.fit(X, y).score(X, y) > 0.7
@@ -100,4 +102,4 @@ def test_pickles_and_clones_are_as_good(classifier: ScarfClassifier, X: pd.DataF
 
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), expected)
     np.testing.assert_array_equal(clone(fitted).fit(X, y).predict_proba(X), expected)
-    assert (clone(fitted).set_params(seed=1).fit(X, y).predict_proba(X) != expected).any()
+    assert (clone(fitted).set_params(random_state=1).fit(X, y).predict_proba(X) != expected).any()

@@ -74,7 +74,7 @@ class Cell:
         with self.store.claim() as claim:
             assert claim is not None
             self.store.mend()
-            self.store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="", **OF_WDBC)
+            self.store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
             missing = self.store.missing(TRIALS)
             for start in range(0, len(missing), STACK):
                 stack = missing[start : start + STACK]

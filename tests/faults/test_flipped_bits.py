@@ -20,8 +20,7 @@ import pytest
 from scarf_lightning.data.sources import LastTable, open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
-from scarf_lightning.inspection import load_encoder
-from scarf_lightning.report.reading import cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.report.loading import cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, keep_failure, known_data, load, load_cell, load_predictions, read_failure
 from tests.storing import stored
 
@@ -31,7 +30,7 @@ N_FLIPS = int(os.environ.get("FLIPS", "130"))
 FAILED = "0123456789abcdef"
 WDBC = open_source("wdbc", id=None, name=None, openml_cache=None)
 KINDS = {
-    "[0-9a-f]*/cell.json", "[0-9a-f]*/config.yaml", "[0-9a-f]*/stacks/*/trials.json",
+    "[0-9a-f]*/cell.json", "[0-9a-f]*/stacks/*/trials.json",
     "[0-9a-f]*/stacks/*/curves.parquet", "[0-9a-f]*/stacks/*/preprocessing.safetensors",
     "[0-9a-f]*/stacks/*/weights.safetensors", "[0-9a-f]*/stacks/*/environment.json", "[0-9a-f]*/stacks/*/tries.parquet",
     "[0-9a-f]*/stacks/*/predictions.parquet",
@@ -68,7 +67,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
     results, values, said = cell.results, {}, []
 
     def embed(trial: int, phase: Any) -> bytes:
-        return load_encoder(cell.fingerprint, trial, phase, results).transform(rows).tobytes()
+        return load_model(cell.folder, trial=trial, phase=phase).transform(rows).tobytes()
 
     def note(name: str, reader: Callable[[], Any]) -> Any:
         try:
@@ -85,7 +84,7 @@ def read(cell: CellStore, rows: pd.DataFrame) -> Read:
         found = note("cell", lambda: load_cell(cell.fingerprint, results))
         if found is not None:
             values["cell"] = (found.config, found.description, found.trials.to_csv(), found.curves.to_csv())
-        for trial, phase in product((0, 1), ("pretrained", "finetuned")):
+        for trial, phase in product((0, 1), ("pretrain", "finetune")):
             note(f"encoder {trial} {phase}", partial(embed, trial, phase))
         note("predictions", lambda: [load_predictions(each, results).to_csv() for each in (cell.fingerprint, tuned)])
         note("tries", lambda: load_cell(tuned, results).tries.to_csv())
@@ -107,7 +106,7 @@ def record_of(path: Path, results: Path) -> str:
     inside = path.relative_to(results)
     if {"stacks", "trials", "model"} & set(inside.parts):
         return str(inside.parent)
-    return str(inside.parent / "cell.json") if inside.name == "config.yaml" else str(inside)
+    return str(inside)
 
 
 def test_every_flipped_bit_is_named_or_changes_no_number(cell: CellStore) -> None:

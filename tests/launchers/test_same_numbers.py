@@ -90,7 +90,7 @@ def test_planning_starts_no_job_and_needs_no_scheduler(launcher: str, tmp_path: 
     ran = train(*NARROWED, "plan=true", f"hydra/launcher={launcher}", cwd=tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert f"{N_CELLS} cells: 0 finished, 0 running, 0 failed, {N_CELLS} waiting;" in ran.stdout
+    assert f"{N_CELLS} cells: {N_CELLS} waiting;" in ran.stdout
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,7 +3,7 @@ import math
 import pandas as pd
 import pytest
 
-from scarf_lightning.loggers.curves import mean_curves
+from scarf_lightning.loggers.view import mean_curves
 
 CURVES = pd.DataFrame(
     [

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.config.schema import LoggerSettings, WandbSettings
-from scarf_lightning.loggers import live as module
-from scarf_lightning.loggers.live import live_curves
+from scarf_lightning.loggers import live_curves
+from scarf_lightning.loggers import wandb_runs as module
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
 
 ONLINE = LoggerSettings(name="wandb", wandb=WandbSettings(mode="online"))
 

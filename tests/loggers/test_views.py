@@ -14,11 +14,10 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from tensorboard.util.tensor_util import make_ndarray
 
-from scarf_lightning.config.schema import LoggerSettings, WandbSettings
 from scarf_lightning.loggers import CellView, cell_view, upload_sweep, write_views
-from scarf_lightning.loggers.curves import mean_curves
-from scarf_lightning.loggers.view import run_name
+from scarf_lightning.loggers.view import mean_curves, run_name
 from scarf_lightning.loggers.wandb_runs import open_run
+from scarf_lightning.options.settings import LoggerSettings, PretrainSettings, WandbSettings
 from scarf_lightning.results import load_cell
 from tests.cells import finish, results_in, some_cell, some_record
 from tests.loggers.wandb_files import runs, table
@@ -43,15 +42,36 @@ def test_a_view_says_what_the_cell_is(view: CellView, fingerprint: str) -> None:
     assert {"dataset=wdbc", "regime=semi25", "pretrain=scarf", "corruption=marginal", "method=control"} <= set(
         view.tags
     )
-    assert not any(tag.startswith(("network", "finetune", "cotrain")) for tag in view.tags)
+    assert not any(tag.startswith(("finetune", "cotrain")) for tag in view.tags)
 
 
-def test_a_name_tells_what_was_asked_but_not_how_or_where_to_train() -> None:
-    asked = ["dataset=csv", "dataset.path=a.csv", "sweeps=quick", "regime=full", "corruption.rate=0.3", "trials=5"]
+def test_a_control_is_not_named_after_a_corruption(results: Path) -> None:
+    control = PretrainSettings(name="none")
+    store = finish(some_cell("pretrain=none", pretrain=control, paths=results_in(results.parent)))
 
-    assert (
-        run_name("mine", [*asked, "logger=wandb", "paths.results=elsewhere"]) == "mine regime=full corruption.rate=0.3"
-    )
+    view = cell_view(store.fingerprint, results, group="quick", name="pretrain=none corruption=mean")
+
+    assert view.name == "wdbc pretrain=none"
+    assert not any(tag.startswith("corruption") for tag in view.tags)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        (["dataset=csv", "dataset.path=a.csv", "sweeps=quick", "trials=5", "paths.results=elsewhere"], "mine defaults"),
+        (["regime=full", "corruption.rate=0.3", "logger=wandb"], "mine regime=full corruption.rate=0.3"),
+        (["pretrain=none", "corruption=mean", "loss.temperature=2", "seed=3"], "mine pretrain=none seed=3"),
+        (["method=cotrain", "cotrain=scarf", "pretrain=none"], "mine method=cotrain cotrain=scarf pretrain=none"),
+    ],
+)
+def test_a_name_has_what_was_asked_and_is_used(asked: list[str], name: str) -> None:
+    options = ["regime", "pretrain", "seed", "method"]
+    if "pretrain=none" not in asked:
+        options += ["corruption", "corruption.rate"]
+    if "method=cotrain" in asked:
+        options += ["cotrain.task"]
+
+    assert run_name("mine", asked, options) == name
 
 
 def test_the_summary_is_the_mean_over_trials_and_leaves_out_what_is_not_defined(results: Path) -> None:

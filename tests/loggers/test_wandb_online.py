@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import wandb
 
-from scarf_lightning.loggers import live, wandb_runs
+from scarf_lightning.cli import commands
+from scarf_lightning.loggers import wandb_runs
 from scarf_lightning.results import load, load_cell
-from scarf_lightning.running import commands
-from tests.loggers.wandb_files import Run
+from tests.loggers.wandb_files import Run, said
 from tests.loggers.wandb_server import WandbServer, wandb_server
 from tests.processes import TINY, Process, here
 from tests.storing import one_overflows
@@ -63,16 +63,16 @@ def axes(run: Run) -> dict[str, str]:
 def test_a_cell_is_one_run_whose_curves_come_while_it_trains(
     server: WandbServer, train: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell, came = live.LiveCurves.tell, []
+    tell, came = wandb_runs.LiveCurves.tell, []
 
-    def tell_and_wait(curves: live.LiveCurves, *epoch: Any) -> None:
+    def tell_and_wait(curves: wandb_runs.LiveCurves, *epoch: Any) -> None:
         tell(curves, *epoch)
         came.append(epoch)
         server.wait_for(lambda: bool(server.runs) and len(only(server).history) == len(came))
         assert only(server).exit_code is None
 
-    monkeypatch.setattr(live, "SECONDS_BETWEEN", 0.0)
-    monkeypatch.setattr(live.LiveCurves, "tell", tell_and_wait)
+    monkeypatch.setattr(wandb_runs, "SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr(wandb_runs.LiveCurves, "tell", tell_and_wait)
 
     ran = train("trials=2", "corruption=mean")
 
@@ -109,7 +109,7 @@ def test_more_trials_of_a_cell_go_on_in_its_run(
 
     ran = train("trials=3")
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, said(ran)) == (0, [])
     run, rows = only(server), load(tmp_path / "results")
     assert server.opened == [run.id] * 4  # while it trains and when it has ended, twice
     assert run.history[: len(before)] == before
@@ -172,10 +172,10 @@ def test_training_is_kept_and_one_sentence_said_where_the_server(
     ran = train("trials=1")
 
     assert ran.returncode == 0
-    assert ran.stderr.startswith(f"wdbc {' '.join(TINY[:-1])} (")
+    assert said(ran)[0].startswith(f"wdbc {' '.join(TINY[:-1])} (")
     assert " is not in W&B: its server does not answer, or refuses the key (Failed to authenticate with " in ran.stderr
     assert ran.stderr.endswith("). Nothing is lost: `python report.py results=results upload=wandb` makes it.\n")
-    assert len(ran.stderr.splitlines()) == 1
+    assert len(said(ran)) == 1
     assert (len(load(tmp_path / "results")), server.runs) == (1, {})
 
 

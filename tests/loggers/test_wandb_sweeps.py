@@ -8,7 +8,7 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 from scarf_lightning.results import load
 from tests.composing import SWEEPS, cells_of, yaml
-from tests.loggers.wandb_files import runs
+from tests.loggers.wandb_files import runs, said
 from tests.processes import TINY, train
 
 FILES = sorted((SWEEPS / "wandb").glob("*.yaml"))
@@ -68,7 +68,7 @@ def test_what_an_agent_starts_reports_to_the_agents_run(
         *(o.replace("mode=online", "mode=offline").replace("trials=5", "trials=2") for o in overrides), cwd=tmp_path
     )
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, said(ran)) == (0, [])
     results = tmp_path / "results" / "search_corruption"
     (run,) = runs(results)
     assert run.id == "chosen-by-the-agent"

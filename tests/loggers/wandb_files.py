@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.processes import Process
+
 Row = dict[str, Any]
 
 
@@ -26,6 +28,11 @@ class Run:
 
     def curve(self, key: str) -> list[Any]:
         return [step[key] for step in self.history if key in step]
+
+
+def said(ran: Process) -> list[str]:
+    """The lines on standard error after the first one of every command."""
+    return ran.stderr.splitlines()
 
 
 def runs(results: Path) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Random inputs of losses, and a lifted function that is asked one trial at a time."""
+"""Random inputs of losses, and what they give for one trial at a time."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,6 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from scarf_lightning.engine.lifting import per_trial
 from tests.promises import assert_same_numbers
 
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))
@@ -32,29 +31,26 @@ def rotation(width: int) -> Tensor:
 
 
 def gradients(loss: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
-    """Of the lifted loss of a stack by all its inputs, one after the other on the last axis."""
+    """Of the loss of a stack by all its inputs, one after the other on the last axis."""
     inputs = [z.clone().requires_grad_() for z in stacked]
-    return torch.cat(torch.autograd.grad(per_trial(loss, *inputs).sum(), inputs), dim=-1)
+    return torch.cat(torch.autograd.grad(loss(*inputs).sum(), inputs), dim=-1)
 
 
-def one_trial_at_a_time(lifted: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
+def one_trial_at_a_time(function: Callable[..., Tensor], *stacked: Tensor) -> Tensor:
     """What a function of stacks gives for stacks of one, one after the other."""
     alone = [[z[t : t + 1].clone() for z in stacked] for t in range(len(stacked[0]))]
-    return torch.cat([lifted(*trial) for trial in alone])
+    return torch.cat([function(*trial) for trial in alone])
 
 
 def assert_a_stack_is_a_loop_over_trials(loss: Callable[..., Tensor], *stacked: Tensor) -> None:
     """Each trial and its gradient are the same, bit for bit where the kernels are exact; and what a trial gets is the
     plain loss of its own rows."""
 
-    def values(*inputs: Tensor) -> Tensor:
-        return per_trial(loss, *inputs)
-
     def slopes(*inputs: Tensor) -> Tensor:
         return gradients(loss, *inputs)
 
-    together = values(*stacked)
-    assert_same_numbers(together, one_trial_at_a_time(values, *stacked))
+    together = loss(*stacked)
+    assert_same_numbers(together, one_trial_at_a_time(loss, *stacked))
     assert_same_numbers(slopes(*stacked), one_trial_at_a_time(slopes, *stacked))
     plain = torch.stack([loss(*trial) for trial in zip(*stacked, strict=True)])
     exact = together.dtype == torch.float64

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from scarf_lightning.config.registry import options
-from scarf_lightning.engine.lifting import per_trial
-from scarf_lightning.losses.discrimination import Discrimination
+from scarf_lightning.losses.loss import Discrimination
+from scarf_lightning.options.axes import parts as options
 from tests.losses.random_views import assert_a_stack_is_a_loop_over_trials, one_trial_at_a_time, views
 from tests.promises import assert_same_numbers
 
@@ -50,12 +49,12 @@ def test_gives_one_number_in_the_precision_of_its_inputs(loss: Any, dtype: torch
 @in_both_precisions
 def test_gives_each_trial_of_a_stack_one_of_its_own(loss: Any, dtype: torch.dtype) -> None:
     inputs = inputs_of(loss, 4, 6, 3, dtype=dtype)
-    result = per_trial(loss, *inputs)
+    result = loss(*inputs)
     assert result.shape == (4,)
     assert result.dtype == dtype
     assert result.unique().numel() == 4
     if loss.has_error:
-        assert per_trial(loss.error, *inputs).shape == (4,)
+        assert loss.error(*inputs).shape == (4,)
 
 
 def test_is_a_pure_function(loss: Any) -> None:
@@ -84,7 +83,7 @@ def test_order_of_rows_does_not_matter(loss: Any) -> None:
 def test_gradient(loss: Any) -> None:
     inputs = tuple(z.clone().requires_grad_() for z in inputs_of(loss, 5, 3, dtype=torch.float64))
     assert torch.autograd.gradcheck(loss, inputs)
-    assert torch.autograd.gradcheck(lambda *stacked: per_trial(loss, *stacked), [z[None] for z in inputs])
+    assert torch.autograd.gradcheck(lambda *stacked: loss(*stacked), [z[None] for z in inputs])
 
 
 @in_both_precisions
@@ -111,5 +110,5 @@ def test_a_stack_is_a_loop_over_trials(loss: Any, n_rows: int, width: int, dtype
     inputs = inputs_of(loss, 5, n_rows, width, dtype=dtype)
     assert_a_stack_is_a_loop_over_trials(loss, *inputs)
     if loss.has_error:
-        alone = one_trial_at_a_time(lambda *trial: per_trial(loss.error, *trial), *inputs)
-        assert_same_numbers(per_trial(loss.error, *inputs), alone)
+        alone = one_trial_at_a_time(lambda *trial: loss.error(*trial), *inputs)
+        assert_same_numbers(loss.error(*inputs), alone)

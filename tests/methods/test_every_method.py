@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scarf_lightning.config.registry import options
-from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Method, MethodResult, SupervisedPhase
-from scarf_lightning.settings import FitSettings, PretrainSettings
+from scarf_lightning.options.axes import parts as options
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.composing import RIVALS
 from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
@@ -42,7 +42,7 @@ def run(name: str, stack: Stack) -> MethodResult:
     pretrained = None
     if METHODS[name].pretrainable:
         pretrained = stack.pretrain(PretrainSettings(max_epochs=2, batch_size=46), task()).part("encoder")
-    return made(name).run(stack, SupervisedPhase(FitSettings(max_epochs=3, batch_size=16), pretrained))
+    return made(name).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=3, batch_size=16), pretrained))
 
 
 def test_those_that_are_never_pretrained() -> None:

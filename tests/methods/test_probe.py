@@ -11,10 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.methods import SupervisedPhase
-from scarf_lightning.methods.control import Control
-from scarf_lightning.methods.dropout import Dropout
+from scarf_lightning.methods.fine_tuning import Control, Dropout
 from scarf_lightning.methods.probe import Probe
-from scarf_lightning.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
@@ -50,19 +49,6 @@ def test_a_single_class_is_certain(patients: Table, make_stack: MakeStack) -> No
     alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
     outcome = Probe().run(alike, SupervisedPhase(SETTINGS))
     assert (outcome.probabilities == [0, 0, 1]).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"classifier": "svm"}, "classifier must be one of logistic, knn"),
-        ({"C": 0}, "C must be greater"),
-        ({"k": 0}, "k must"),
-    ],
-)
-def test_options_are_checked(options: dict[str, object], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        Probe(**options)
 
 
 @pytest.mark.parametrize("method", [Control(), Dropout(0.3)])

@@ -8,6 +8,7 @@ project itself. Every test process is forked from one that has imported the libr
 """
 
 import argparse
+import importlib
 import math
 import os
 import random
@@ -27,7 +28,6 @@ from typing import NoReturn
 
 import pytest
 
-from scarf_lightning.rounding import round_alike_in_any_batch
 from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
 from tests.mutants.operators import Mutant, mutants_of
 
@@ -99,7 +99,7 @@ def _of(module: str, seed: int, lines: int) -> list[Mutant]:
 def _import_libraries() -> None:
     """What is slow to import, once, so that every test process has it; what a fork could not share stays out."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    round_alike_in_any_batch()
+    importlib.import_module("scarf_lightning")  # sets MKL_CBWR before anything computes
     for name in ("pytorch_lightning", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.metrics", "hydra", "rich"):
         __import__(name)
 

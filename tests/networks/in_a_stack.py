@@ -7,8 +7,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from scarf_lightning.corruption.marginal import Marginal
 from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
@@ -17,11 +17,11 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.lifting import lift
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.infonce import InfoNCE
+from scarf_lightning.losses.contrastive import InfoNCE
 from scarf_lightning.networks import Columns, Network
+from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.pretexts.scarf import Scarf
 from scarf_lightning.randomness import Streams
-from scarf_lightning.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
 from tests.promises import assert_same_start, is_exact
 
 KINDS_OF_TABLES = {
@@ -69,7 +69,7 @@ def train(network: Network, table: Table, trials: list[int], precision: str = "3
     stack = Stack.make(table, data, streams, network, settings, Hardware(torch.device("cpu"), precision))
     short = {"max_epochs": 8, "batch_size": 46, "patience": 0}
     pretraining = stack.pretrain(PretrainSettings(**short), Scarf(Marginal(), Exact(), InfoNCE()))
-    finetuning, classifier = stack.finetune(FitSettings(**short), stack.labelled(), pretraining.part("encoder"))
+    finetuning, classifier = stack.finetune(FinetuneSettings(**short), stack.labelled(), pretraining.part("encoder"))
     return Trained(trials, pretraining, finetuning, stack.predict(classifier, stack.data.test))
 
 

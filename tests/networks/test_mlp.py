@@ -1,34 +1,52 @@
+"""The paper's network, with and without embeddings of numbers, against the equations and the authors' packages."""
+
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from scarf_lightning.networks import Columns, Dropout, ReLUNetwork
-from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.networks.mlp import (
+    MLP,
+    MLPPLE,
+    MLPPLR,
+    LinearReLUPerFeature,
+    Periodic,
+    PiecewiseLinear,
+    WithNumericEmbeddings,
+)
+from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_lifted_is_a_loop, assert_same, make_table, train
 
 
 def normal(*shape: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
 
-def plain(network: ReLUNetwork, *, final_relu: bool) -> nn.Sequential:
+def plain(network: ReLUNetwork, *, is_encoder: bool) -> nn.Sequential:
     parts: list[nn.Module] = []
     for layer in network.layers:
         parts += [layer, nn.ReLU()]
-    return nn.Sequential(*parts if final_relu else parts[:-1])
+    return nn.Sequential(*parts if is_encoder else parts[:-1])
 
 
-@pytest.mark.parametrize("final_relu", [False, True])
+@pytest.mark.parametrize("is_encoder", [False, True])
 @pytest.mark.parametrize("widths", [[3, 2], [5, 8, 8, 4], [6, 9, 7, 3]])
-def test_linear_layers_with_a_relu_between_them(widths: list[int], final_relu: bool) -> None:
-    network = ReLUNetwork(widths, final_relu=final_relu)
+def test_linear_layers_with_a_relu_between_them(widths: list[int], is_encoder: bool) -> None:
+    network = ReLUNetwork(widths, is_encoder=is_encoder)
     x = normal(9, widths[0])
-    assert torch.equal(network(x), plain(network, final_relu=final_relu)(x))
+    assert torch.equal(network(x), plain(network, is_encoder=is_encoder)(x))
 
 
-@pytest.mark.parametrize("final_relu", [False, True])
-def test_gradients_are_those_of_layers_that_overwrite_nothing(final_relu: bool) -> None:
-    network = ReLUNetwork([5, 8, 7, 3], final_relu=final_relu).double()
-    expected = plain(network, final_relu=final_relu)
+@pytest.mark.parametrize("is_encoder", [False, True])
+def test_gradients_are_those_of_layers_that_overwrite_nothing(is_encoder: bool) -> None:
+    network = ReLUNetwork([5, 8, 7, 3], is_encoder=is_encoder).double()
+    expected = plain(network, is_encoder=is_encoder)
     x, parameters = normal(6, 5).double().requires_grad_(), list(network.parameters())
     found = torch.autograd.grad(network(x).square().sum(), [x, *parameters])
     for one, other in zip(found, torch.autograd.grad(expected(x).square().sum(), [x, *parameters]), strict=True):
@@ -39,28 +57,203 @@ def test_gradients_are_those_of_layers_that_overwrite_nothing(final_relu: bool) 
 def test_the_papers_encoder_has_its_layers() -> None:
     network = MLP().build(Columns((0, 3, 0, 1, 5)), None)
     assert [(layer.in_features, layer.out_features) for layer in network.layers] == [(11, 256), *[(256, 256)] * 3]
-    assert network.final_relu
-    assert MLP(width=4, depth=1, final_relu=False).build(Columns((0,)), None)(normal(3, 1)).shape == (3, 4)
+    assert network.is_encoder
+    assert MLP(width=4, depth=1).build(Columns((0,)), None)(normal(3, 1)).shape == (3, 4)
 
 
-@pytest.mark.parametrize(("final_dropout", "places"), [(False, 2), (True, 3)])
+@pytest.mark.parametrize(("is_encoder", "places"), [(False, 2), (True, 3)])
 def test_dropout_follows_every_layer_but_the_last_unless_told(
-    final_dropout: bool, places: int, monkeypatch: pytest.MonkeyPatch
+    is_encoder: bool, places: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
     monkeypatch.setattr(Dropout, "forward", lambda self, x: seen.append(x.shape) or x)
-    ReLUNetwork([5, 8, 7, 3], dropout=0.5, final_dropout=final_dropout)(normal(4, 5))
+    ReLUNetwork([5, 8, 7, 3], dropout=0.5, is_encoder=is_encoder)(normal(4, 5))
     assert seen == [(4, 8), (4, 7), (4, 3)][:places]
 
 
-@pytest.mark.parametrize(("option", "value"), [("width", 0), ("depth", 0)])
-def test_sizes_are_checked(option: str, value: int) -> None:
-    with pytest.raises(ValueError, match=f"{option} must be at least 1, not 0"):
-        MLP(**{option: value})
+N_FEATURES, N_IN, N_OUT = 60, 25, 50
 
 
-@pytest.mark.parametrize(("option", "most"), [("width", 100_000), ("depth", 1000)])
-def test_sizes_that_nobody_means_are_refused(option: str, most: int) -> None:
-    assert getattr(MLP(**{option: most}), option) == most
-    with pytest.raises(ValueError, match=f"{option} must be at most {most}, not {most + 1}"):
-        MLP(**{option: most + 1})
+def test_every_feature_starts_as_a_linear_layer_of_torchs() -> None:
+    """Uniform within 1 / sqrt(inputs), weights and biases."""
+    torch.manual_seed(0)
+    layer, plain = LinearReLUPerFeature(N_FEATURES, N_IN, N_OUT), nn.Linear(N_IN, 60 * N_OUT)
+    for ours, theirs in ((layer.weight, plain.weight), (layer.bias, plain.bias)):
+        assert ours.abs().max() <= 0.2 * (1 + 1e-6)
+        assert ours.min() < -0.199
+        assert ours.max() > 0.199
+        # The sample variance of n uniform draws has a relative deviation of sqrt(0.8 / n).
+        for drawn in (ours, theirs):
+            assert drawn.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / drawn.numel()))
+
+
+def test_each_feature_has_a_layer_of_its_own() -> None:
+    torch.manual_seed(0)
+    layer, x = LinearReLUPerFeature(3, 2, 4), torch.randn(7, 3, 2)
+    for feature in range(3):
+        alone = nn.functional.linear(x[:, feature], layer.weight[feature].T, layer.bias[feature]).relu()
+        torch.testing.assert_close(layer(x)[:, feature], alone)
+
+
+COLUMNS = Columns((3, 0, 1, 0))
+SMALL = {"width": 9, "depth": 2, "frequency_scale": 0.3}
+
+
+@pytest.mark.parametrize("kind", ["every kind of column", "one number", "categories"])
+@pytest.mark.parametrize("sizes", [{"frequencies": 5, "embedding": 3}, {"frequencies": 1, "embedding": 2}])
+def test_a_trial_alone_is_that_trial_among_four(kind: str, sizes: dict[str, int]) -> None:
+    network, table = MLPPLR(**SMALL, **sizes), make_table(KINDS_OF_TABLES[kind])
+    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TABLES)
+def test_it_is_a_loop_over_single_networks(kind: str) -> None:
+    assert_lifted_is_a_loop(MLPPLR(**SMALL, frequencies=4, embedding=3), Columns(KINDS_OF_TABLES[kind]))
+
+
+def test_it_is_the_papers_equations() -> None:
+    """Section 3.3, one number after the other; categories pass as they are, behind the numbers."""
+    module = MLPPLR(**SMALL, frequencies=4, embedding=3).build(COLUMNS, None).double()
+    assert isinstance(module, WithNumericEmbeddings)
+    periodic, linear = module.embedding
+    x = torch.randn(5, COLUMNS.n_encoded, dtype=torch.float64)
+    rows = []
+    for row in x:
+        parts = []
+        for feature, column in enumerate((3, 5)):
+            angles = [2 * math.pi * c.item() * row[column].item() for c in periodic.frequency[feature]]
+            encoded = torch.tensor([*map(math.cos, angles), *map(math.sin, angles)], dtype=torch.float64)
+            parts.append((encoded @ linear.weight[feature] + linear.bias[feature]).clamp_min(0))
+        rows.append(torch.cat([*parts, row[[0, 1, 2, 4]]]))
+    torch.testing.assert_close(module(x), module.network(torch.stack(rows)), rtol=1e-12, atol=1e-12)
+
+
+def test_it_is_the_authors_package() -> None:
+    authors = pytest.importorskip("rtdl_num_embeddings")
+    theirs = authors.PeriodicEmbeddings(2, 3, n_frequencies=4, frequency_init_scale=0.3, lite=False)
+    ours = MLPPLR(**SMALL, frequencies=4, embedding=3).build(COLUMNS, None).embedding
+    with torch.no_grad():
+        theirs.periodic.weight.copy_(ours[0].frequency)
+        theirs.linear.weight.copy_(ours[1].weight)
+        theirs.linear.bias.copy_(ours[1].bias)
+    x = torch.randn(8, 2)
+    torch.testing.assert_close(ours(x), theirs(x))
+
+
+def test_its_defaults_are_those_of_the_authors_package() -> None:
+    authors = pytest.importorskip("rtdl_num_embeddings")
+    theirs = inspect.signature(authors.PeriodicEmbeddings).parameters
+    ours = MLPPLR()
+    assert (ours.frequencies, ours.frequency_scale, ours.embedding) == (
+        theirs["n_frequencies"].default,
+        theirs["frequency_init_scale"].default,
+        theirs["d_embedding"].default,
+    )
+
+
+def test_frequencies_start_normal_and_within_three_deviations() -> None:
+    torch.manual_seed(0)
+    frequency = Periodic(50, 200, 0.2).frequency.detach()
+    assert frequency.abs().max() <= 0.6
+    assert frequency.std() == pytest.approx(0.2, rel=0.05)
+
+
+def test_the_mlp_is_the_papers_and_takes_the_method_dropout() -> None:
+    module = MLPPLR().build(COLUMNS, 0.4)
+    assert isinstance(module.network, ReLUNetwork)
+    widths = [(layer.in_features, layer.out_features) for layer in module.network.layers]
+    assert widths == [(2 * 24 + 4, 256), (256, 256), (256, 256), (256, 256)]
+    assert [part.rate for part in module.modules() if isinstance(part, Dropout)] == [0.4]
+
+
+PLE_COLUMNS = Columns((3, 0, 1, 0))
+PLE_SMALL = {"width": 9, "depth": 2}
+
+
+@pytest.mark.parametrize("kind", ["every kind of column", "one number", "categories"])
+@pytest.mark.parametrize("sizes", [{"bins": 5, "embedding": 3}, {"bins": 2, "embedding": 2}])
+def test_a_trial_alone_is_that_trial_among_four_of_ple(kind: str, sizes: dict[str, int]) -> None:
+    network, table = MLPPLE(**PLE_SMALL, **sizes), make_table(KINDS_OF_TABLES[kind])
+    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TABLES)
+def test_it_is_a_loop_over_single_networks_of_ple(kind: str) -> None:
+    assert_lifted_is_a_loop(MLPPLE(**PLE_SMALL, bins=4, embedding=3), Columns(KINDS_OF_TABLES[kind]))
+
+
+def encode(x: float, edges: np.ndarray, n_bins: int) -> list[float]:
+    """Equation 1 of the paper for one number."""
+    out = [0.0] * n_bins
+    last = len(edges) - 1
+    for t in range(1, last + 1):
+        if x < edges[t - 1] and t > 1:
+            out[t - 1] = 0.0
+        elif x >= edges[t] and t < last:
+            out[t - 1] = 1.0
+        else:
+            out[t - 1] = (x - edges[t - 1]) / (edges[t] - edges[t - 1])
+    return out
+
+
+def quantile(ordered: list[float], share: Fraction) -> float:
+    """By linear interpolation between the two rows around it."""
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + float(place - below) * (ordered[above] - ordered[below])
+
+
+@given(
+    values=st.lists(st.integers(-3, 3), min_size=2, max_size=30),
+    asked=st.lists(st.floats(-6, 6), min_size=1, max_size=5),
+    bins=st.integers(1, 6),
+)
+def test_it_is_the_papers_equation(values: list[int], asked: list[float], bins: int) -> None:
+    """With ties, with fewer distinct quantiles than bins, and with numbers beyond the edges."""
+    encoding = PiecewiseLinear(2, bins).double()
+    other = [value * 1.5 for value in values]
+    encoding.fit(torch.tensor([values, other], dtype=torch.float64).T)
+    got = encoding(torch.tensor([asked, asked], dtype=torch.float64).T)
+    for feature, column in enumerate((values, other)):
+        edges = np.unique(np.quantile(column, np.linspace(0, 1, bins + 1)))
+        expected = [encode(x, edges, bins) for x in asked]
+        np.testing.assert_allclose(got[:, feature], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_it_is_the_authors_package_of_ple() -> None:
+    authors = pytest.importorskip("rtdl_num_embeddings")
+    random = torch.Generator().manual_seed(0)
+    rows, x = torch.randn(60, 3, generator=random), torch.randn(9, 3, generator=random) * 2
+    rows[:, 1] = rows[:, 1].round()
+    theirs = authors.PiecewiseLinearEncoding(authors.compute_bins(rows, n_bins=8))
+    ours = PiecewiseLinear(3, 8)
+    ours.fit(rows)
+    got = ours(x).flatten(1)
+    torch.testing.assert_close(got[:, got.abs().sum(dim=0) > 0], without_zeros(theirs(x)))
+
+
+def without_zeros(encoded: Tensor) -> Tensor:
+    return encoded[:, encoded.abs().sum(dim=0) > 0]
+
+
+def test_bins_are_those_of_the_trials_training_rows_and_travel_with_the_weights() -> None:
+    network, table = MLPPLE(**PLE_SMALL, bins=4, embedding=3), make_table((0, 0, 3))
+    trained = train(network, table, [0, 1])
+    starts = {phase: fit.weights for phase, fit in (("pre", trained.pretraining), ("fine", trained.finetuning))}
+    pretrained = starts["pre"]["encoder.body.network.embedding.0.start"]
+    assert pretrained.shape == (2, 2, 4)
+    assert not torch.equal(pretrained[0], pretrained[1])
+    assert torch.equal(starts["fine"]["classifier.encoder.body.network.embedding.0.start"], pretrained)
+
+
+def test_a_constant_column_tells_nothing() -> None:
+    encoding = PiecewiseLinear(1, 4)
+    encoding.fit(torch.zeros(9, 1))
+    assert torch.equal(encoding(torch.tensor([[0.0], [5.0], [-5.0]])), torch.zeros(3, 1, 4))
+
+
+def test_the_mlp_takes_the_method_dropout() -> None:
+    module = MLPPLE().build(PLE_COLUMNS, 0.4)
+    assert [part.rate for part in module.modules() if isinstance(part, Dropout)] == [0.4]
+    assert module.network.layers[0].in_features == 2 * 24 + 4

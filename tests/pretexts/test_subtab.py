@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from scarf_lightning.corruption.none import NoCorruption
 from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.corruption.strategies import NoCorruption
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.losses.contrastive import nt_xent
 from scarf_lightning.networks import Columns
-from scarf_lightning.pretexts.subtab import SubTab, nt_xent, subsets
-from scarf_lightning.settings import LayerSettings, PretrainSettings
+from scarf_lightning.options.settings import LayerSettings, PretrainSettings
+from scarf_lightning.pretexts.subtab import SubTab, subsets
 from tests.stacks import MakeStack
 
 
@@ -111,18 +112,3 @@ def test_both_parts_of_its_head_are_as_deep_as_any_head(depth: int) -> None:
     weights = [(weight.shape[1], weight.shape[0]) for weight in head.parameters() if weight.dim() == 2]
     projection, decoder = [8, *[16] * depth], [8, *[16] * (depth - 1), 4]
     assert weights == [*pairwise(projection), *pairwise(decoder)]
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"n_subsets": 1}, "n_subsets must be at least 2, not 1"),
-        ({"overlap": 1.1}, r"overlap must lie in \[0, 1\], not 1.1"),
-        ({"temperature": 0}, "temperature must be greater than 0, not 0"),
-        ({"contrast": -1}, "contrast must be at least 0, not -1"),
-        ({"distance": float("inf")}, "distance must be at least 0, not inf"),
-    ],
-)
-def test_options_are_checked(options: dict[str, float], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        SubTab(NoCorruption(), Exact(), **options)

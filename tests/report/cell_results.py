@@ -6,8 +6,14 @@ from typing import Any
 import pandas as pd
 
 from scarf_lightning.metrics import metrics
-from scarf_lightning.report.reading import CellResults
+from scarf_lightning.report.loading import CellResults
 
+LABELS = {
+    "scarf": "SCARF", "scarf_ae": "SCARF AE", "no_noise_ae": "no-noise AE", "add_noise_ae": "additive-noise AE",
+    "scarf_disc": "discriminative SCARF", "full": "all labels", "noise30": "30 % of labels redrawn",
+    "semi25": "25 % labelled", "distill": "distillation", "xgboost": "XGBoost",
+}  # fmt: skip
+"""What people call some parts."""
 USUAL = {"dataset_id": None, "fingerprint": "0" * 16, "failure": None, "overrides": ()}
 
 
@@ -39,9 +45,12 @@ def results_of(
         {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
     )
     trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
-    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test"]
+    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test", "n_labelled"]
     return CellResults(
-        frame, trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]), usual=dict(usual or {})
+        frame,
+        trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]),
+        usual=dict(usual or {}),
+        labels=dict.fromkeys(("regime", "pretrain", "method"), LABELS),
     )
 
 

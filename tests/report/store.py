@@ -3,18 +3,28 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from scarf_lightning.report.paper import UNSCALED_IN_PAPER, published_accuracy, published_epochs
-from scarf_lightning.results import CellStore, Predictions, StackRecord, identity
+from paper.published import UNSCALED_IN_PAPER, published_accuracy, published_epochs
+from scarf_lightning.options import Config
+from scarf_lightning.results import CellStore, Predictions, StackRecord, columns, identity
 from tests.cells import OF_WDBC, some_record
 from tests.composing import config_of
+from tests.report.cell_results import LABELS
 
 PRETRAINS = ("none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc")
 SPREAD = 0.01
 """Standard deviation of a trial's accuracy around the published mean."""
+
+
+def described(config: Config, **more: Any) -> dict[str, Any]:
+    """What `CellStore.describe` takes besides the data."""
+    options = columns(config)
+    labels = {axis: LABELS[value] for axis, value in options.items() if value in LABELS}
+    return OF_WDBC | {"options": options, "labels": labels} | more
 
 
 def fill_store(
@@ -54,7 +64,7 @@ def fill_store(
                 mean = accuracy[regime, id, pretrain, "control"]
                 values = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
                 name = (names or {}).get(id, f"dataset-{id}")
-                store.describe(dataset=name, dataset_id=id, source="made up", config="seed: 0\n", **OF_WDBC)
+                store.describe(dataset=name, dataset_id=id, source="made up", **described(config))
                 record = _record(values, pretrain != "none", epochs[id, pretrain])
                 store.add(record if keeps_predictions else replace(record, predictions=()))
                 rows += [(id, regime, pretrain, trial, value) for trial, value in enumerate(values)]

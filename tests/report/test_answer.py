@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS, Metric
+from scarf_lightning.report.advice import by_cells, by_sweep
 from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Paragraph, Picture
-from scarf_lightning.report.commands import by_cells, by_sweep
+from scarf_lightning.report.blocks import Command, Paragraph, Picture
 from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
 from scarf_lightning.report.effects import effects_figure
-from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import CellResults
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.sentences import in_one_line
 from scarf_lightning.report.style import as_inline, save
 from scarf_lightning.report.tables import Table
 from tests.report.cell_results import HOSTILE, compared, results_of
@@ -24,13 +25,14 @@ SHARED = {"dataset": "iris", "regime": "full", "method": "control"}
 USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption": "marginal", "corruption.rate": 0.6}
 
 
-def said(results: CellResults, options: Options | None = None) -> list[str]:
-    blocks = answer_section(results, options or Options(), by_sweep(["sweeps=mine", "trials=4"])).blocks
-    return [block.text for block in blocks if isinstance(block, Paragraph)]
+def said(results: CellResults, options: ReportOptions | None = None) -> list[str]:
+    blocks = answer_section(results, options or ReportOptions(), by_sweep(["sweeps=mine", "trials=4"])).blocks
+    shown = [block for block in blocks if isinstance(block, Paragraph | Command)]
+    return [in_one_line((b.purpose, b.command)) if isinstance(b, Command) else b.text for b in shown]
 
 
-def table_of(results: CellResults, options: Options | None = None) -> Table:
-    blocks = answer_section(results, options or Options(), by_sweep([])).blocks
+def table_of(results: CellResults, options: ReportOptions | None = None) -> Table:
+    blocks = answer_section(results, options or ReportOptions(), by_sweep([])).blocks
     (found,) = [block for block in blocks if isinstance(block, Table)]
     return found
 
@@ -55,10 +57,10 @@ def test_one_comparison_is_answered_in_one_sentence() -> None:
 def test_what_cannot_be_told_says_what_would_settle_it() -> None:
     headline, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
 
-    assert headline.startswith("It cannot be told yet whether SCARF helps on iris: −1.40 points of accuracy (−")
+    assert headline.startswith("It is open whether SCARF helps on iris: −1.40 points of accuracy (−")
     assert "better in 2 of 5 trials" in headline
     assert (
-        settle == "SCARF: more trials would hardly settle it, for splits of one dataset overlap; other datasets would."
+        settle == "SCARF: more trials will not settle this, because splits of one dataset overlap; try more datasets."
     )
 
 
@@ -66,7 +68,7 @@ def test_too_few_trials_ask_for_more_with_the_command() -> None:
     headline, settle = said(compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}))
 
     assert headline == (
-        "It cannot be told yet whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
+        "It is open whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
         "better in 2 of 2 trials."
     )
     assert settle == "SCARF: too few to say; go on to 10 trials: python train.py sweeps=mine trials=10"
@@ -77,10 +79,7 @@ def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
 
     headline, *_ = said(results)
 
-    assert (
-        headline
-        == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); 1 cannot be told yet."
-    )
+    assert headline == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); 1 is open."
     assert [row[0] for row in entries(table_of(results))] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
@@ -114,7 +113,8 @@ def test_few_datasets_ask_for_more_of_them() -> None:
     _, settle = said(compared(values))
 
     assert settle == (
-        "SCARF: an answer needs 6 datasets or more: python train.py sweeps=mine trials=4 'dataset=glob(cc18-*)'"
+        "SCARF: an answer needs 6 datasets or more: python train.py sweeps=mine trials=4 "
+        "dataset=cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"
     )
 
 
@@ -137,7 +137,7 @@ def test_two_axes_are_named_by_what_is_unusual() -> None:
         for r in (0.3, 0.6)
     ]
 
-    comparisons = compare_all(results_of(cells, usual=USUAL), Options())
+    comparisons = compare_all(results_of(cells, usual=USUAL), ReportOptions())
 
     assert {each.reference for each in comparisons} == {"marginal corruption, rate 0.6"}
     assert sorted(each.label for each in comparisons) == ["mean corruption", "mean corruption, rate 0.3", "rate 0.3"]
@@ -147,10 +147,10 @@ def test_a_cell_alone_shows_every_metric() -> None:
     results = results_of([(SHARED | {"pretrain": "scarf"}, HIGH)])
 
     assert said(results) == [
-        "SCARF, control on iris: accuracy 80.00 % (78.70 to 81.30) in 4 trials. There is nothing to compare it with; "
+        "SCARF, control on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
         "train a reference on the same data, such as pretrain=none."
     ]
-    assert entries(table_of(results))[0][1:] == ["accuracy, %", "80.00", "78.70 to 81.30", "4"]
+    assert entries(table_of(results))[0][1:] == ["accuracy, %", "80.00", "78.10 to 81.90", "4"]
 
 
 def test_a_pretraining_is_paired_with_what_lacks_it_alone() -> None:
@@ -179,7 +179,7 @@ def test_scalings_are_paired_with_themselves() -> None:
         for pretrain in ("none", "scarf")
     ]
 
-    comparisons = compare_all(results_of(cells), Options())
+    comparisons = compare_all(results_of(cells), ReportOptions())
 
     assert [each.verdict.difference for each in comparisons] == [0, 0]
     assert {each.context for each in comparisons} == {
@@ -193,7 +193,7 @@ def test_every_metric_is_answered_in_its_own_direction(metric: Metric) -> None:
     better, worse = (HIGH, LOW)[:: metric.sign]
     cells = [(SHARED | {"pretrain": p}, v) for p, v in (("none", worse), ("scarf", better))]
 
-    results, options = results_of(cells, metric=metric.name), Options(metric=metric.name)
+    results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
 
     assert said(results, options)[0].startswith("SCARF helps on iris: +")
     first, second = entries(table_of(results, options))
@@ -208,14 +208,14 @@ def test_trials_without_the_metric_do_not_count() -> None:
     results = compared({"iris": {"none": LOW, "scarf": HIGH}})
     results.trials.loc[results.trials["trial"] == 3, "accuracy"] = math.nan
 
-    (only,) = compare_all(results, Options())
+    (only,) = compare_all(results, ReportOptions())
 
     assert only.verdict.trials == 3
 
 
 def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
     results = compared({HOSTILE: {"none": LOW, "scarf": HIGH}})
-    comparisons = compare_all(results, Options())
+    comparisons = compare_all(results, ReportOptions())
     save(effects_figure(comparisons, METRICS[0], 0.01), tmp_path, "effects")
 
     inline = as_inline((tmp_path / "effects.svg").read_text())
@@ -223,12 +223,12 @@ def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> N
     assert inline.startswith("<svg")
     assert inline.count("<title>SCARF: +29.75 points of accuracy (") == 2
     assert ' id="axes_1"' not in inline
-    (picture,) = [b for b in answer_section(results, Options(), by_sweep([])).blocks if isinstance(b, Picture)]
+    (picture,) = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
     assert "+29.75" in picture.alt
 
 
 def test_on_a_phone_names_and_answers_stand_above_the_lines() -> None:
-    comparisons = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), Options())
+    comparisons = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), ReportOptions())
 
     wide, narrow = (effects_figure(comparisons, METRICS[0], 0.01, is_narrow=is_narrow) for is_narrow in (False, True))
 
@@ -242,7 +242,7 @@ def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:
     results = compared({"iris": {"none": LOW, "scarf": HIGH}})
     asked = ["dataset=csv", "dataset.path=my data.csv", "trials=4", "paths.results=elsewhere"]
     results.cells["overrides"] = [(*asked, "pretrain=none"), tuple(asked)]
-    (only,) = compare_all(results, Options())
+    (only,) = compare_all(results, ReportOptions())
 
     assert by_cells(results, Path("elsewhere"))(only, "trials=20") == (
         "python train.py dataset=csv 'dataset.path=my data.csv' pretrain=scarf,none trials=20 paths.results=elsewhere"

@@ -5,8 +5,8 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.competitors import competing, distinguishing, grid_over_reference, labels, select
-from scarf_lightning.report.words import in_words
+from scarf_lightning.report.competitors import competing, grid_over_reference, select
+from scarf_lightning.report.naming import Words, distinguishing, in_words, named_by
 from tests.report.cell_results import results_of
 
 RATE = "corruption.rate"
@@ -61,14 +61,14 @@ def test_where_that_chooses_nothing_says_so(where: dict[str, Any], sentence: str
 
 
 def test_cells_are_called_in_words_by_what_they_use() -> None:
-    assert list(labels(RESULTS.cells, ["pretrain", RATE])) == [
+    assert list(named_by(RESULTS.cells, ["pretrain", RATE], Words(labels=RESULTS.labels))) == [
         "no pre-training",
         "SCARF, rate 0.3",
         "SCARF, rate 0.6",
         "SCARF AE, rate 0.6",
         "no pre-training",
     ]
-    assert list(labels(RESULTS.cells, [RATE])) == [
+    assert list(named_by(RESULTS.cells, [RATE], Words(labels=RESULTS.labels))) == [
         "corruption rate not used",
         "0.3",
         "0.6",
@@ -80,10 +80,10 @@ def test_cells_are_called_in_words_by_what_they_use() -> None:
 def test_what_is_usual_goes_without_saying() -> None:
     usual = {"pretrain": "scarf", "method": "control", RATE: 0.6}
 
-    named = list(labels(RESULTS.cells, ["pretrain", "method", RATE], usual))
+    named = list(named_by(RESULTS.cells, ["pretrain", "method", RATE], Words(usual, RESULTS.labels)))
 
     assert named == ["no pre-training", "SCARF, rate 0.3", "SCARF", "SCARF AE", "no pre-training"]
-    assert list(labels(RESULTS.cells[:1], ["method"], usual)) == ["control"]
+    assert list(named_by(RESULTS.cells[:1], ["method"], Words(usual, RESULTS.labels))) == ["control"]
 
 
 def test_an_option_called_none_is_not_what_does_not_use_the_axis() -> None:
@@ -106,7 +106,10 @@ def test_two_settings_are_never_called_alike() -> None:
         [(cell("iris", "scarf", **{"loss.x": x, "views.x": v}), [1]) for x, v in ((1, None), (None, 1))]
     )
 
-    assert list(labels(results.cells, ["loss.x", "views.x"])) == ["loss.x=1", "views.x=1"]
+    assert list(named_by(results.cells, ["loss.x", "views.x"], Words(labels=RESULTS.labels))) == [
+        "loss.x=1",
+        "views.x=1",
+    ]
 
 
 def test_of_a_loss_lower_is_better() -> None:
@@ -174,6 +177,6 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
 
 
 def test_an_option_of_words_is_said_in_words_and_one_of_a_phase_with_the_phase() -> None:
-    values = {"regime.validation": "noisy", "regime.labelled_validation": 0.25, "pretrain.learning_rate": 0.01}
+    values = {"fit_on": "train", "regime.labelled": 0.25, "pretrain.learning_rate": 0.01}
 
-    assert in_words(values) == "noisy validation labels, labelled validation 0.25, pre-training learning rate 0.01"
+    assert in_words(values, {}) == "fitted on training rows, labelled 0.25, pre-training learning rate 0.01"

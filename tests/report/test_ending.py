@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
+from scarf_lightning.options import label
 from scarf_lightning.report.ending import answer_of_run
-from scarf_lightning.results import axis_columns, identity
-from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.results import columns
+from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.survey import survey
 from tests.cells import finish, results_in, some_cell, some_config
 
-USUAL = axis_columns(identity(some_config(), ""))
+USUAL = columns(some_config())
 
 
 def cells(folder: Path, trials: int = 4) -> list[Cell]:
@@ -30,7 +30,7 @@ def test_a_run_that_compares_something_ends_with_the_answer(tmp_path: Path) -> N
 
     (sentence,) = said(asked)
 
-    assert sentence.startswith("SCARF helps on wdbc: +30.00 points of accuracy (")
+    assert sentence.startswith(f"{label('pretrain', 'scarf')} helps on wdbc: +30.00 points of accuracy (")
 
 
 def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_what_is_open_comes_with_the_command_that_goes_on(tmp_path: Path) -> Non
 
     headline, settle = said(asked)
 
-    assert headline.startswith("It cannot be told yet whether SCARF helps on wdbc: ")
+    assert headline.startswith(f"It is open whether {label('pretrain', 'scarf')} helps on wdbc: ")
     assert settle.endswith("go on to 10 trials: python train.py pretrain=none,scarf trials=10")
 
 

@@ -1,22 +1,22 @@
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from paper.report import paper_section
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metrics
-from scarf_lightning.report.beside_paper import Competitor
+from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.blocks import Paragraph, Section
-from scarf_lightning.report.commands import by_sweep
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing
+from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
-from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import CellResults, Row, cells_of_folder, read_results
+from scarf_lightning.report.report_options import ReportOptions
 from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
@@ -53,15 +53,15 @@ def report_of(
     drawings: Sequence[Drawing],
     *,
     title: str = "A title",
-    defaults: Mapping[Competitor, Row] | None = None,
+    sections: Sequence[Section] = (),
 ) -> Report:
     return make_report(
         results,
         drawings,
-        Options(),
+        ReportOptions(),
         title=title,
         paper="Table 1",
-        defaults=defaults or {},
+        sections=sections,
         command="python report.py",
         more_trials=by_sweep(["sweeps=mine"]),
     )
@@ -180,18 +180,20 @@ def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Pa
         for row in results.cells[results.cells["scaling"] == "zscore"][results.axes].to_dict("records")
     }
 
-    report = report_of(results, default_drawings(results), defaults=defaults)
+    beside = paper_section(results, defaults)
+    assert beside is not None
+    report = report_of(results, default_drawings(results), sections=[beside])
     write_report(report, tmp_path / "report")
 
-    assert "5 trials diverged, and no mean counts them." in report.about
+    assert "5 trials diverged and are in no mean." in report.about
     assert not [sentence for sentence in report.warnings if sentence.startswith("Not ")]
     summary = pd.read_csv(tmp_path / "report" / "tables" / "summary.csv").set_index("competitor")
     scarf = results.trials[results.trials["cell"].isin(results.cells.index[results.cells["pretrain"] == "scarf"])]
     of_cells = scarf.groupby("cell")["accuracy"].mean()
     assert of_cells.notna().sum() == 2
     assert summary.loc["SCARF", ["accuracy", "n"]].tolist() == pytest.approx([of_cells.mean(), 2])
-    beside = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv").query("pretrain == 'scarf'")
-    assert sorted(beside["trials"]) == [3, 4]
+    printed = pd.read_csv(tmp_path / "report" / "tables" / "paper-agreement-cells.csv")
+    assert sorted(printed.loc[printed["pretrain"] == "scarf", "trials"]) == [3, 4]
     listed = pd.read_csv(tmp_path / "report" / "tables" / "cells.csv").set_index("fingerprint")
     assert listed.loc[results.cells["fingerprint"], "diverged"].to_dict() == {
         fingerprint: {first: 1, last: 4}.get(cell, 0) for cell, fingerprint in results.cells["fingerprint"].items()
@@ -205,7 +207,7 @@ def test_where_every_trial_diverged_there_is_no_report() -> None:
     for cell in (0, 1):
         diverge(results, cell, 0, 1)
 
-    with pytest.raises(UsageError, match=r"^3 trials diverged, and there is no other; train with other settings, "):
+    with pytest.raises(UsageError, match=r"^All 3 trials diverged; train with other settings, "):
         report_of(results, [])
 
 
@@ -214,10 +216,9 @@ def test_where_nothing_is_finished_there_is_no_report() -> None:
         make_report(
             compared({"iris": {"none": [float("nan")], "scarf": []}}),
             [],
-            Options(),
+            ReportOptions(),
             title="",
             paper=None,
-            defaults={},
             command="",
             more_trials=by_sweep([]),
         )
@@ -242,7 +243,7 @@ def test_a_folder_that_is_no_report_is_left_alone(name: str, tmp_path: Path) -> 
     (tmp_path / name).write_text("mine")
     (tmp_path / "figures").mkdir()
 
-    with pytest.raises(UsageError, match=r"holds something that is no report; name another folder by out=FOLDER\.$"):
+    with pytest.raises(UsageError, match=r"holds files that are not a report; name another folder with out=FOLDER\.$"):
         write_report(small("new"), tmp_path)
     assert (tmp_path / name).read_text() == "mine"
     assert (tmp_path / "figures").exists()

@@ -4,15 +4,17 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.report.reading import ReportedCell, cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.report.loading import ReportedCell, cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, identity
-from tests.cells import OF_WDBC, some_config, some_record
+from tests.cells import some_config, some_record
+from tests.report.store import described
 
 
 def leave(results: Path, trials: range, *, data: str = "0" * 64, name: str = "wdbc", **chosen: str) -> CellStore:
     """A cell in the store with these trials."""
-    store = CellStore(results, identity(some_config(**chosen), data))  # type: ignore[arg-type]
-    store.describe(dataset=name, dataset_id=1510, source="somewhere", config="", **OF_WDBC)
+    config = some_config(**chosen)  # type: ignore[arg-type]
+    store = CellStore(results, identity(config, data))
+    store.describe(dataset=name, dataset_id=1510, source="somewhere", **described(config))
     if trials:
         store.add(some_record(trials, pretrained=chosen.get("pretrain") != "none"))
     return store

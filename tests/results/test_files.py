@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results.files import UNFINISHED, check_folder, remove_older, whole_folder, write_whole
+from scarf_lightning.results.files import check_folder, remove_older, set_aside, whole_folder, write_whole
 
 
 class Crash(BaseException):
@@ -128,20 +128,6 @@ def test_an_error_while_a_folder_is_filled_leaves_nothing(error: BaseException, 
     assert list(target.parent.iterdir()) == []
 
 
-def test_a_folder_in_the_making_lies_beside_its_target_under_a_name_that_readers_ignore(target: Path) -> None:
-    with whole_folder(target) as folder:
-        assert folder.parent == target.parent
-        assert folder.name.startswith(UNFINISHED)
-        (folder / "a").write_text("")
-
-    assert not folder.exists()
-
-
-def test_two_folders_of_one_name_in_the_making_do_not_meet(target: Path) -> None:
-    with whole_folder(target) as first, whole_folder(target.with_name("other")) as second:
-        assert first != second
-
-
 def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:
     store_folder(target)
 
@@ -234,3 +220,28 @@ class TestFolder:
         check_folder(tmp_path, writable=False)
         with pytest.raises(UsageError, match=r"cannot be written to: Permission denied; name another folder\."):
             check_folder(tmp_path, writable=True)
+
+
+def test_records_keep_their_places_and_their_content_and_the_reason_is_beside_them(tmp_path: Path) -> None:
+    torn, old = tmp_path / "cell" / "stacks" / "one", tmp_path / "cell" / "cell.json"
+    torn.mkdir(parents=True)
+    (torn / "rows").write_text("half")
+    old.write_text("old")
+
+    sentence = set_aside(tmp_path, [torn, old], "it is torn")
+
+    (place,) = (tmp_path / "set_aside").iterdir()
+    assert sentence == f"cell/stacks/one, cell/cell.json is set aside in {place}: it is torn."
+    assert (place / "reason.txt").read_text() == "cell/stacks/one, cell/cell.json: it is torn\n"
+    assert (place / "cell" / "stacks" / "one" / "rows").read_text() == "half"
+    assert (place / "cell" / "cell.json").read_text() == "old"
+    assert [path.name for path in (tmp_path / "cell").rglob("*")] == ["stacks"]
+
+
+def test_what_another_process_set_aside_meanwhile_is_passed_over(tmp_path: Path) -> None:
+    record = tmp_path / "cell"
+    record.write_text("here")
+
+    set_aside(tmp_path, [tmp_path / "gone", record], "why")
+
+    assert [path.read_text() for path in (tmp_path / "set_aside").glob("*/cell")] == ["here"]

@@ -1,3 +1,5 @@
+"""What names a cell: every option that changes its numbers, no other, and none that is added later."""
+
 import hashlib
 import json
 import os
@@ -5,261 +7,342 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import asdict, fields, make_dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from scarf_lightning.config import Config, canonical, unused_options
-from scarf_lightning.config.axes import BASES
-from scarf_lightning.config.schema import (
+from scarf_lightning import metrics
+from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.options import Config, Option, option, options_of, read, used_options
+from scarf_lightning.options.combinations import IN_ANOTHER_FORM, SECTIONS
+from scarf_lightning.options.option import _options_of
+from scarf_lightning.options.settings import (
     CacheSettings,
     ChunkSettings,
     DatasetSettings,
-    LoggerSettings,
-    PathSettings,
-    ViewsSettings,
-)
-from scarf_lightning.networks.mlp import MLP
-from scarf_lightning.results import fingerprint, identity, pretraining_identity
-from scarf_lightning.settings import (
-    PRECISIONS,
     FinetuneSettings,
     FitSettings,
     LayerSettings,
+    LoggerSettings,
+    PathSettings,
     PretrainSettings,
     TrainerSettings,
 )
-from tests.cells import DATA_HASH, some_config
+from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
+from tests.cells import DATA_HASH
 from tests.composing import config_of
 
+PINNED = {
+    "": ("423eaca9c9cd61e4", "edfb76a8435468cd"),
+    "pretrain=none": ("893972055e474cab", "3692c8a5eb05b9e1"),
+    "pretrain=none regime=noise30 method=mixup": ("d376d1e7ddc0a0a4", "3692c8a5eb05b9e1"),
+    "regime=semi25 scaling=minmax": ("04300f74576dd78b", "7b9014f0f51ce66c"),
+    "method=xgboost": ("ececbd36333e989e", "3692c8a5eb05b9e1"),
+    "method=cotrain cotrain=subtab": ("33f47cbc51629970", "3692c8a5eb05b9e1"),
+    "pretrain=subtab network=resnet": ("aaac039edf796fc4", "07bf86a8b295b9cc"),
+    "loss=barlow_twins corruption=mean corruption.rate=0.3": ("5494b9a2bbe52ad1", "01ead17cad33791f"),
+    "pretrain=scarf_ae method=tri_train regime=semi25": ("37c900b2d0b5d36d", "81b416283e018aeb"),
+    "pretrain=vime method=probe encoding=ordinal": ("75f086eee0f34272", "8f4d1eff498f4abf"),
+    "pretrain=scarf_disc network=ft_transformer": ("cb2ec2a4443e8a14", "47c666a87aea286e"),
+    "recipe=practical seed=3 batch_size=64 finetune.metric=auroc": ("f5ce26233124b623", "7c5f33c2776ead7e"),
+}
+"""Fingerprints of cells and of their pre-trainings, for science version 2. They must stay: each names results."""
 
-def leaves(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    if isinstance(node, dict):
-        for key, value in node.items():
-            yield from leaves(value, (*path, key))
-    else:
-        yield path
+EVERYTHING = "method=cotrain pretrain=scarf regime=semi25 encoding=ordinal split=stratified tune=3 finetune.patience=7"
+"""A cell that uses an option of every group."""
 
-
-UNSAID: dict[str, Any] = {
-    "validate_every": 2, "monitor_smoothing": 0.5, "min_epochs": 5, "min_steps": 7, "min_improvement": 0.1,
-    "weight_decay": 0.1, "gradient_clip": 3.0, "schedule": "cosine", "shuffle": "once",
-}  # fmt: skip
-EVERYTHING = some_config(
-    method={"name": "cotrain"},
-    split={"name": "stratified"},
-    encoding={"name": "ordinal", "order": "declared"},
-    impute_on="train",
-    pretrain=PretrainSettings(**UNSAID, validation_batch_size=64),
-    finetune=FinetuneSettings(**UNSAID, class_weight="balanced"),
-    tune=3,
-)
-"""A pre-trained and co-trained cell, which uses every option, those too that are unsaid at their defaults."""
-
-SCIENTIFIC = list(leaves(canonical(EVERYTHING)))
-OF_THE_RUN = ("trials", "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "objective", "batch_size")
-"""The batch sizes of the phases are what counts, not the one that they are unless they are set."""
-OTHERS = [(option,) for option in OF_THE_RUN] + [
-    (group, option.name)
-    for group, settings in {
-        "dataset": DatasetSettings,
-        "trainer": TrainerSettings,
-        "logger": LoggerSettings,
-        "paths": PathSettings,
-        "cache": CacheSettings,
-        "chunk": ChunkSettings,
-    }.items()
-    for option in fields(settings)
-    if (group, option.name) != ("trainer", "precision")
-]
-
-
-OTHER_NAMES = {("method", "name"): "control", ("pretrain", "name"): "scarf_ae", ("cotrain", "task"): "scarf_ae"}
-"""Of parts that the identity looks up, since it depends on what they use."""
-
-
-def another(value: Any) -> Any:
-    """A value that is not this one."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, str):
-        return value + "_"
-    if is_dataclass(value):
-        return replace(value, mode="online")
-    return 1 if value is None else value + 1
-
-
-def change(config: Config, path: tuple[str, ...]) -> Config:
-    changed = deepcopy(config)
-    *parents, last = path
-    node: Any = changed
-    for key in parents:
-        node = node[key] if isinstance(node, dict) else getattr(node, key)
-    if path in OTHER_NAMES:
-        other: Any = OTHER_NAMES[path]
-        node.update({last: other}) if isinstance(node, dict) else setattr(node, last, other)
-    elif isinstance(node, dict):
-        node[last] = another(node[last])
-    else:
-        setattr(node, last, another(getattr(node, last)))
-    return changed
+OF_THE_RUN = {
+    "dataset": DatasetSettings,
+    "trainer": TrainerSettings,
+    "logger": LoggerSettings,
+    "paths": PathSettings,
+    "cache": CacheSettings,
+    "chunk": ChunkSettings,
+}
 
 
 def name_of(config: Config, data_hash: str = DATA_HASH) -> str:
     return fingerprint(identity(config, data_hash))
 
 
-def test_the_walk_below_meets_every_setting_of_training_and_networks() -> None:
-    met = {".".join(path) for path in SCIENTIFIC}
-
-    assert {f"finetune.{field.name}" for field in fields(FitSettings)} <= met
-    assert {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.options"} <= met
-    assert {f"network.encoder.{field.name}" for field in fields(MLP)} <= met
-    for head in ("head", "pretrain_head"):
-        assert {f"network.{head}.{field.name}" for field in fields(LayerSettings)} <= met
-    assert {"network.weight_init", "network.bias_init", "seed", "fit_on", "corruption.rate", "regime.labelled"} <= met
-    assert {"cotrain.task", "cotrain.weight", "cotrain.corruption.rate", "cotrain.loss.temperature"} <= met
-    axes = {*BASES, "views", "cotrain.corruption", "cotrain.loss"} - {"network"}  # the default network is unsaid
-    assert {f"{axis}.name" for axis in axes} <= met
-
-
-def test_no_option_is_null_in_a_cell_that_uses_all() -> None:
-    assert unused_options(EVERYTHING) == set()
-
-
-def test_every_group_of_the_configuration_is_walked() -> None:
-    """But for plugins: their source is in the identity, not what they are called."""
-    assert {path[0] for path in SCIENTIFIC + OTHERS} == {field.name for field in fields(Config)} - {"plugins"}
+def with_value(config: Config, name: str, value: Any) -> Config:
+    """The configuration with one option changed, and not checked."""
+    changed = deepcopy(config)
+    *groups, last = name.split(".")
+    node: Any = changed
+    for group in groups:
+        if isinstance(node, dict):
+            node = node[group]
+        elif hasattr(node, group):
+            node = getattr(node, group)
+        else:
+            node = node.options[group]
+    if isinstance(node, dict):
+        node[last] = value
+    elif last in {each.name for each in fields(node)}:
+        setattr(node, last, value)
+    else:
+        node.options[last] = value
+    return changed
 
 
-@pytest.mark.parametrize("path", SCIENTIFIC, ids=".".join)
-def test_every_scientific_option_is_part_of_the_identity(path: tuple[str, ...]) -> None:
-    assert name_of(change(EVERYTHING, path)) != name_of(EVERYTHING)
+def another(known: Option, value: Any) -> Any:
+    """A value that the option takes and that is not this one."""
+    if known.choices and known.kind is str:
+        return next(choice for choice in known.choices if choice != value)
+    if isinstance(value, bool):
+        return not value
+    if known.kind in (int, float):
+        candidates: tuple[float, ...] = (1, 2, 0.5)
+        if isinstance(value, (int, float)):
+            candidates = (value + 1, value / 2, *candidates)
+        return next(each for each in candidates if each != value and (known.limits is None or each in known.limits))
+    return "another"
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=".".join)
-def test_no_other_option_is_part_of_the_identity(path: tuple[str, ...]) -> None:
-    assert name_of(change(EVERYTHING, path)) == name_of(EVERYTHING)
+def test_pinned_fingerprints_stay() -> None:
+    found = {
+        overrides: (name_of(config), fingerprint(pretraining_identity(config, DATA_HASH)))
+        for overrides in PINNED
+        for config in [config_of(*overrides.split())]
+    }
+    assert found == PINNED
 
 
-@pytest.mark.parametrize("pretrain", ["none", "scarf"])
-def test_another_precision_than_the_default_is_another_cell_and_another_pretraining(pretrain: str) -> None:
-    configs = [some_config(pretrain=pretrain, trainer=TrainerSettings(precision=each)) for each in PRECISIONS]
+def test_the_default_cell_is_its_choices_alone() -> None:
+    assert identity(config_of(), DATA_HASH) == {
+        "science": 2, "data": DATA_HASH, "split": "random", "regime": "full", "scaling": "zscore",
+        "encoding": "onehot", "pretrain": "scarf", "corruption": "marginal", "selection": "exact", "views": "one",
+        "loss": "infonce", "method": "control", "network": "mlp",
+    }  # fmt: skip
 
-    assert len({name_of(config) for config in configs}) == len(PRECISIONS)
-    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in configs}) == len(PRECISIONS)
-    assert [identity(config, DATA_HASH).get("precision") for config in configs] == [None, *PRECISIONS[1:]]
+
+class TestAnOptionThatIsAddedLater:
+    """It makes no other cell of a finished one, wherever it is added; set to another value, it makes another cell."""
+
+    @pytest.fixture(autouse=True)
+    def _caches_are_fresh(self) -> Iterator[None]:
+        yield
+        _options_of.cache_clear()
+
+    @pytest.mark.parametrize(
+        ("cls", "place", "added"),
+        [
+            (Marginal, "corruption.later", option(0.5, "a share that nobody thought of", "[0, 1]")),
+            (MLP, "network.encoder.later", option(None, "a width that nobody thought of")),
+            (FitSettings, "finetune.later", option(0.0, "label smoothing, say", "[0, 1)")),
+            (PretrainSettings, "pretrain.later", option("usual", "how it warms up")),
+            (LayerSettings, "network.head.later", option(False, "a bias")),
+        ],
+        ids=lambda value: value.__name__ if isinstance(value, type) else "",
+    )
+    def test_to_a_class(self, cls: type, place: str, added: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        later = make_dataclass("Later", [("later", Any, added)], namespace={"__module__": __name__})
+        line = later.__dataclass_fields__["later"]  # type: ignore[attr-defined]
+        extended = [each for each in (cls, *_subclasses(cls)) if "__dataclass_fields__" in vars(each)]
+        configs = {overrides: config_of(*overrides.split()) for overrides in PINNED}
+        for each in extended:
+            monkeypatch.setitem(each.__dataclass_fields__, "later", line)
+            monkeypatch.setitem(each.__annotations__, "later", Any)
+            monkeypatch.setattr(each, "later", line.default, raising=False)
+        _options_of.cache_clear()
+        assert "later" in options_of(cls)
+
+        for overrides, config in configs.items():
+            found = name_of(config), fingerprint(pretraining_identity(config, DATA_HASH))
+            assert found == PINNED[overrides]
+
+        usual = configs[""]
+        assert place in columns(usual)
+        assert name_of(with_value(usual, place, 0.25)) != name_of(usual)
+
+    def test_and_neither_does_a_metric(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(metrics, "_registered", dict(metrics._registered))
+        metrics.register(metrics.Metric("worst", "worst", True, (0.0, 1.0), lambda p, y: 0.0))
+        test_pinned_fingerprints_stay()
+
+    def test_results_that_were_stored_before_it_are_read_with_its_default(self) -> None:
+        stored = asdict(config_of())
+        del stored["finetune"]["schedule"], stored["corruption"]["rate"], stored["tune"]
+
+        assert name_of(read(stored)) == PINNED[""][0]
 
 
-def test_fingerprints_that_results_have_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of cells of the default precision, which was not in the identity at first, and of all pre-trainings."""
-    monkeypatch.setattr(import_module("scarf_lightning.results.identity"), "SCIENCE_VERSION", 1)
-    mixed = some_config(trainer=TrainerSettings(precision="bf16-mixed"))
+def _subclasses(cls: type) -> list[type]:
+    return [found for each in cls.__subclasses__() for found in (each, *_subclasses(each))]
 
-    assert name_of(some_config()) == "b518efd737bb3fb8"
-    assert fingerprint(pretraining_identity(some_config(), DATA_HASH)) == "89946db0f73fe296"
-    assert fingerprint(pretraining_identity(mixed, DATA_HASH)) == "4d5e1c379da0cbb0"
+
+def _scientific() -> list[str]:
+    config = config_of(*EVERYTHING.split())
+    choices = {"split", "regime", "scaling", "encoding", "pretrain", "corruption", "selection", "views", "loss",
+               "method", "cotrain.task", "cotrain.corruption", "cotrain.loss", "network", "precision"}  # fmt: skip
+    return [each.name for each in used_options(config) if each.name not in choices]
+
+
+def _option_named(name: str, config: Config) -> Option:
+    """The line that an option of `EVERYTHING` has."""
+    from scarf_lightning.options.axes import part
+
+    group, _, last = name.rpartition(".")
+    parts = {
+        "corruption": ("corruption", config.corruption), "cotrain.corruption": ("corruption", config.corruption),
+        "loss": ("loss", config.loss), "cotrain.loss": ("loss", config.loss), "regime": ("regime", config.regime),
+        "encoding": ("encoding", config.encoding), "method": ("method", config.method),
+        "network.encoder": ("network", {"name": config.network.name}),
+    }  # fmt: skip
+    if group in parts:
+        axis, choice = parts[group]
+        return options_of(part(axis, choice["name"]))[last]
+    node: Any = config
+    for key in group.split(".") if group else ():
+        node = getattr(node, key)
+    return options_of(type(node))[last]
+
+
+@pytest.mark.parametrize("name", _scientific())
+def test_every_scientific_option_is_part_of_the_identity(name: str) -> None:
+    config = config_of(*EVERYTHING.split())
+    known = _option_named(name, config)
+    value = {each.name: each.value for each in used_options(config)}[name]
+
+    changed = with_value(config, name, another(known, value))
+
+    assert name_of(changed) != name_of(config)
+    assert name in identity(changed, DATA_HASH) or name in identity(config, DATA_HASH)
+
+
+def test_that_walk_meets_every_setting_of_training_networks_and_parts() -> None:
+    met = set(_scientific())
+    assert {f"finetune.{each}" for each in options_of(FinetuneSettings)} - {"finetune.monitor"} <= met
+    assert {f"pretrain.{each}" for each in options_of(PretrainSettings)} <= met
+    for group, cls in {
+        "network.encoder": MLP, "network.head": LayerSettings, "network.pretrain_head": LayerSettings,
+        "corruption": Marginal, "cotrain.corruption": Marginal,
+    }.items():  # fmt: skip
+        assert {f"{group}.{each}" for each in options_of(cls)} <= met
+    assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed", "tune"} <= met
+    assert {each.name for each in fields(Config)} >= {*SECTIONS, *IN_ANOTHER_FORM}
 
 
 @pytest.mark.parametrize(
-    ("overrides", "cell", "pretraining"),
+    "name",
     [
-        ("", "dad8cc113a75a908", "b193e9502e66a091"),
-        ("pretrain=none regime=noise30 method=self_train", "75aaf89cf623caaf", None),
-        ("regime=semi25 scaling=minmax", "cf0abf24577e6241", "ece2eebae80784e9"),
-        ("pretrain=none method=xgboost", "0077306b5ef557b6", None),
-        ("pretrain=none method=cotrain cotrain=scarf", "1767d7e61af170b6", None),
-        ("pretrain=subtab network=resnet", "9757312d43620174", "43c24efd4bd34d82"),
-        ("loss=barlow_twins corruption=mean", "a98e26257e8ba691", "bdfb727b243efc32"),
-        ("pretrain=scarf_ae method=tri_train regime=semi25", "6c7a08e8c61bfb6f", "df48401125df8fbc"),
+        *(f"{group}.{each}" for group, settings in OF_THE_RUN.items() for each in options_of(settings)),
+        *(each for each in options_of(Config) if each not in (*SECTIONS, "plugins")),
     ],
 )
-def test_an_option_that_is_added_makes_no_other_cell_of_what_is_finished(
-    overrides: str, cell: str, pretraining: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An option that changes a fingerprint here, at its default, is missing in `UNSAID_AT`."""
-    monkeypatch.setattr(import_module("scarf_lightning.results.identity"), "SCIENCE_VERSION", 1)
-    config = config_of(*overrides.split())
+def test_no_other_option_is_part_of_the_identity(name: str) -> None:
+    config = config_of(*EVERYTHING.split())
+    group, _, last = name.rpartition(".")
+    known = options_of(OF_THE_RUN[group] if group else Config)[last]
 
-    assert fingerprint(identity(config, "data")) == cell
-    assert pretraining is None or fingerprint(pretraining_identity(config, "data")) == pretraining
+    changed = with_value(config, name, another(known, known.default))
+
+    assert (name_of(changed) != name_of(config)) == (name == "trainer.precision")
+
+
+@pytest.mark.parametrize("pretrain", ["none", "scarf"])
+def test_every_precision_is_a_cell_and_a_pretraining_of_its_own(pretrain: str) -> None:
+    precisions = options_of(TrainerSettings)["precision"].choices
+    configs = [config_of(f"pretrain={pretrain}", f"trainer.precision={each}") for each in precisions]
+
+    assert len({name_of(config) for config in configs}) == len(precisions)
+    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in configs}) == len(precisions)
 
 
 def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = name_of(some_config())
+    before = name_of(config_of())
 
-    assert name_of(some_config(), "1" * 64) != before
+    assert name_of(config_of(), "1" * 64) != before
     monkeypatch.setattr(import_module("scarf_lightning.results.identity"), "SCIENCE_VERSION", 10**6)
-    assert name_of(some_config()) != before
+    assert name_of(config_of()) != before
 
 
-def test_without_pretraining_none_of_its_options_is_part_of_the_identity() -> None:
-    plain = name_of(some_config(pretrain="none"))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "pretrain=none",
+            "pretrain=none corruption=mean selection=shared views=both loss.temperature=0.1 cotrain=scarf_ae "
+            "pretrain.batch_size=32 network.pretrain_head.depth=5",
+        ),
+        ("pretrain=scarf_ae", "pretrain.name=scarf_ae loss=reconstruction views=both"),
+        ("method=control", "method=control cotrain.weight=2 cotrain.corruption.rate=0.3"),
+        ("method=xgboost", "method=xgboost finetune.batch_size=64 network.encoder.width=8 encoding=ordinal"),
+        ("batch_size=64", "pretrain.batch_size=64 finetune.batch_size=64"),
+        ("learning_rate=0.01 max_epochs=9", "pretrain={learning_rate:0.01,max_epochs:9} "
+         "finetune.learning_rate=0.01 finetune.max_epochs=9"),
+        ("loss.temperature=1", "loss.temperature=1.0"),
+        ("trials=3", "trials=30 trainer.threads=4 paths.results=elsewhere keep_weights=true"),
+        ("recipe=practical", "fit_on=train finetune.monitor=loss finetune.min_steps=100 finetune.patience=10"),
+    ],
+)  # fmt: skip
+def test_these_are_one_cell(one: str, other: str) -> None:
+    assert name_of(config_of(*one.split())) == name_of(config_of(*other.split()))
 
-    assert plain == name_of(some_config(pretrain="none", corruption={"name": "mean", "rate": 0.1}))
-    assert plain == name_of(some_config(pretrain="none", loss={"name": "infonce", "temperature": 0.1}))
-    small_batches = replace(PretrainSettings(name="none"), batch_size=32)
-    assert plain == name_of(replace(some_config(), pretrain=small_batches))
-    assert plain == name_of(some_config(pretrain="none", selection={"name": "shared"}))
-    assert plain == name_of(some_config(pretrain="none", views=ViewsSettings("both")))
-    assert plain != name_of(some_config())
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("pretrain=none", "pretrain=scarf"),
+        ("method=cotrain", "method=cotrain cotrain.weight=2"),
+        ("method=cotrain", "method=cotrain cotrain.corruption.rate=0.3"),
+        ("method=xgboost", "method=xgboost method.max_depth=4"),
+        ("views=one", "views=both"),
+        ("split=random", "split=stratified"),
+        ("tune=0", "tune=5"),
+    ],
+)
+def test_these_are_two_cells(one: str, other: str) -> None:
+    assert name_of(config_of(*one.split())) != name_of(config_of(*other.split()))
 
 
-def test_only_a_co_trained_cell_has_the_options_of_co_training_in_its_identity() -> None:
-    cotrain = some_config().cotrain
-    heavier = replace(cotrain, weight=2.0)
-    milder = replace(cotrain, corruption={"name": "marginal", "rate": 0.3})
+@pytest.mark.parametrize(
+    "overrides", ["method=mixup", "regime=semi25", "network.head.depth=3", "finetune.patience=9", "tune=4"]
+)
+def test_one_pretraining_serves_every_method_and_regime(overrides: str) -> None:
+    served, usual = (pretraining_identity(config_of("pretrain=scarf", *each), "") for each in ((overrides,), ()))
+    assert served == usual
 
-    def names(method: str) -> set[str]:
-        return {name_of(some_config(method={"name": method}, cotrain=each)) for each in (cotrain, heavier, milder)}
 
-    assert len(names("control")) == 1
-    assert len(names("cotrain")) == 3
-    assert not names("control") & names("cotrain")
+def test_the_columns_of_a_cell_are_all_options_that_it_uses() -> None:
+    found = columns(config_of("finetune.patience=null"))
+
+    assert (found["corruption"], found["corruption.rate"], found["finetune.patience"]) == ("marginal", 0.6, "null")
+    assert not any(name.startswith("cotrain") for name in found)
+    assert "corruption.rate" not in columns(config_of("pretrain=none"))
 
 
 def test_a_number_is_its_value_and_not_its_type() -> None:
-    def with_option(value: Any) -> str:
-        return name_of(some_config(method={"name": "control", "option": value}))
+    config = config_of()
 
-    assert with_option(1) == with_option(1.0)
-    assert with_option(2**53 - 1) == with_option(2.0**53 - 1), "the largest up to which all are numbers of both types"
-    assert with_option([1, 2.0]) == with_option((1.0, 2))
-    assert with_option({"deep": 3.0}) == with_option({"deep": 3})
-    different = (0, 1, 1.5, True, False, None, "1", "", [], [1], {})
-    assert len({with_option(value) for value in different}) == len(different)
+    def with_temperature(value: Any) -> str:
+        return name_of(replace(config, loss={"name": "infonce", "temperature": value}))
 
-
-def test_the_order_of_options_does_not_matter() -> None:
-    one, other_way = {"name": "marginal", "rate": 0.6}, {"rate": 0.6, "name": "marginal"}
-
-    assert name_of(some_config(corruption=one)) == name_of(some_config(corruption=other_way))
+    assert with_temperature(2) == with_temperature(2.0)
+    assert with_temperature(2**53 - 1) == with_temperature(2.0**53 - 1), "the largest that both types hold"
+    different = (2, 1.5, None, "1", "", [2], [], {})
+    assert len({with_temperature(value) for value in different}) == len(different)
 
 
 def test_a_fingerprint_is_16_digits_of_the_sha256_of_sorted_json() -> None:
     text = '{"a": {"\\u00fc": true}, "b": [1, 2.5, null]}'
     named = {"b": [1, 2.5, None], "a": {"ü": True}}
-    assert json.loads(text) == named
 
     assert fingerprint(named) == hashlib.sha256(text.encode()).hexdigest()[:16] == "ba314ada43365b4c"
 
 
-def test_an_identity_survives_json() -> None:
-    written = identity(some_config(), DATA_HASH)
-
-    assert json.loads(json.dumps(written)) == written
-
-
-def test_the_fingerprint_is_the_same_in_every_process() -> None:
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
     code = (
         "import json, sys\n"
         "from scarf_lightning.results.identity import fingerprint\n"
         "fields = json.load(sys.stdin)\n"
         "print(fingerprint(fields), fingerprint(dict(reversed(fields.items()))), hash('a'))\n"
     )
-    written = identity(some_config(), DATA_HASH)
+    written = identity(config_of("pretrain=scarf", "finetune.patience=null"), DATA_HASH)
     answers = [
         subprocess.run(
             [sys.executable, "-c", code],

@@ -13,6 +13,7 @@ from scarf_lightning.results.claims import claim
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
 from tests.cells import DATA_HASH, some_config, some_pretrained
+from tests.results.sealing import replace_file
 
 
 def make(results: Path, max_gb: float = 1.0, **chosen: Any) -> PretrainingStore:
@@ -87,10 +88,6 @@ class TestKeeping:
 
         assert make(store.results, seed=1).missing([0]) == [0]
 
-    @pytest.mark.parametrize(("max_gb", "keeps"), [(0.0, False), (1e-9, True), (20, True)])
-    def test_none_is_kept_of_size_zero(self, tmp_path: Path, max_gb: float, keeps: bool) -> None:
-        assert make(tmp_path, max_gb).keeps is keeps
-
     def test_clearing_sets_all_trials_aside(self, store: PretrainingStore) -> None:
         store.add([some_pretrained(trial) for trial in (0, 1)])
 
@@ -156,19 +153,9 @@ class TestDamage:
 
         assert path.read_text() == whole
 
-    def test_trials_of_before_there_were_hashes_are_used(self, store: PretrainingStore) -> None:
+    def test_weights_that_are_no_safetensors_are_set_aside(self, store: PretrainingStore) -> None:
         store.add([some_pretrained(0)])
-        path = place(store, 0) / "curve.json"
-        content = json.loads(path.read_text())
-        del content["sha256"], content["hashes"]
-        path.write_text(json.dumps(content))
-
-        same(store.load([0])[0], some_pretrained(0))
-
-    def test_what_cannot_be_read_and_carries_no_hash_is_set_aside_too(self, store: PretrainingStore) -> None:
-        self.test_trials_of_before_there_were_hashes_are_used(store)
-        file = place(store, 0) / WEIGHTS
-        file.write_bytes(b"x" * file.stat().st_size)
+        replace_file(place(store, 0), "curve.json", WEIGHTS, b"x" * 100)
 
         with pytest.warns(UserWarning, match=rf"{WEIGHTS} cannot be read"), store.claim():
             assert store.missing([0]) == [0]

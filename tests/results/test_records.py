@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 from hashlib import sha256
 from pathlib import Path
@@ -11,12 +12,13 @@ from scarf_lightning.results.records import (
     SCHEMA_VERSION,
     WEIGHTS,
     DamagedRecordError,
-    check_contents,
+    check_fields,
     new_record,
     read_file,
     read_record,
     record_folders,
 )
+from tests.results.sealing import reseal
 
 CONTENTS = "contents.json"
 MINE = "0123456789abcdef"
@@ -60,32 +62,11 @@ def test_the_table_of_contents_is_the_last_file_written(tmp_path: Path) -> None:
         assert [path.name for path in unfinished.iterdir()] == ["a.txt"]
 
 
-def test_an_error_leaves_no_record(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="full"), new_record(tmp_path / "one", CONTENTS, MINE, {}):
-        raise OSError("full")
-
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_numbers_that_json_lacks_are_refused(tmp_path: Path, value: float) -> None:
-    with pytest.raises(ValueError, match="JSON compliant"), new_record(tmp_path / "one", CONTENTS, MINE, {"x": value}):
-        pass
-
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("keep", range(0, 100, 9))
 def test_torn_contents_are_damage(record: Path, keep: int) -> None:
     whole = (record / CONTENTS).read_bytes()
     (record / CONTENTS).write_bytes(whole[:keep])
     assert keep < len(whole)
-
-    assert reason(record) == "contents.json is torn"
-
-
-def test_contents_that_are_no_text_are_damage(record: Path) -> None:
-    (record / CONTENTS).write_bytes(b"\xff\xfe\x00")
 
     assert reason(record) == "contents.json is torn"
 
@@ -155,38 +136,90 @@ def test_the_layout_of_the_contents_is_free(record: Path) -> None:
     assert read_record(record, CONTENTS, MINE) == table
 
 
-def test_nan_is_no_json(record: Path) -> None:
-    path = record / CONTENTS
-    path.write_text(path.read_text().replace("42", "NaN"))
+@pytest.mark.parametrize("lost", ["sha256", "hashes", "files"])
+def test_a_record_without_hashes_is_damage(record: Path, lost: str) -> None:
+    if lost == "sha256":
+        change(record, sha256=None)
+    else:
+        reseal(record / CONTENTS, {lost: {}} if lost == "hashes" else {}, without=None if lost == "hashes" else lost)
 
-    assert reason(record) == "contents.json is torn"
-
-
-def test_a_record_of_before_there_were_hashes_is_as_good_as_its_sizes(record: Path) -> None:
-    change(record, sha256=None, hashes={})
-
-    assert read_record(record, CONTENTS, MINE)["answer"] == 42
-    (record / "a.txt").write_text("fiver")
-    assert reason(record) == "a.txt is torn"
+    said = {"sha256": f"{CONTENTS} is damaged", "hashes": "it has no size or hash of a.txt", "files": "it has no files"}
+    assert reason(record) == said[lost]
 
 
-def test_an_older_schema_is_damage(record: Path) -> None:
+def test_another_schema_is_damage(record: Path) -> None:
     change(record, schema=1)
 
-    assert reason(record) == "it has schema 1, and this version reads 2"
+    assert reason(record) == f"it has schema 1, and this version reads {SCHEMA_VERSION}"
 
 
-@pytest.mark.parametrize("older", ["[]", '[{"trial": 0}]', "{}", '{"rows": []}', "3"])
-def test_contents_of_before_there_were_schemas_are_damage(record: Path, older: str) -> None:
-    (record / CONTENTS).write_text(older)
+@pytest.mark.parametrize("name", ["../a.txt", "/dev/zero", "sub/a.txt", "..", ".", "", "a\0b", "sub\\a.txt"])
+def test_a_file_is_one_of_the_records_own_folder(record: Path, name: str) -> None:
+    (record.parent / "a.txt").write_text("four")
+    reseal(record / CONTENTS, {"files": {name: 4}, "hashes": {name: sha256(b"four").hexdigest()}})
 
-    assert reason(record) == "it has no schema"
+    assert reason(record) == f"it names {name!r}, which is not a file of its folder"
+
+
+@pytest.mark.parametrize("size", [-1, 10**30, "4", None, True, 4.0])
+def test_a_size_is_a_number_of_bytes(record: Path, size: Any) -> None:
+    reseal(record / CONTENTS, {"files": {"a.txt": size}})
+
+    assert reason(record) in ("it has no size or hash of a.txt", "a.txt is torn", "it has no files")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop", "gone"])
+@pytest.mark.parametrize("name", ["a.txt", CONTENTS])
+def test_what_is_no_file_is_never_waited_for(record: Path, name: str, kind: str) -> None:
+    path = record / name
+    path.unlink()
+    make = {
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "loop": lambda: path.symlink_to(path),
+        "gone": lambda: path.symlink_to("nowhere"),
+    }
+    make[kind]()
+
+    assert reason(record).partition(" ")[0] == name
+
+
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"a":' * 100_000, "9" * 5000, '{"schema": 1e999}', '{"a": "\\ud800"}', "null", '"a"']
+)
+def test_contents_that_no_program_of_ours_writes_are_damage(record: Path, content: str) -> None:
+    (record / CONTENTS).write_text(content)
+
+    assert reason(record) in (f"{CONTENTS} is torn", f"{CONTENTS} is damaged", "it has no schema")
+
+
+def nested(depth: int) -> Any:
+    return [nested(depth - 1)] if depth else 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [(int, True), (int, 2**53), (int, 1.0), (str, 1), (str, "\ud800"), (list, nested(20)), (dict, {"a": 10**30})],
+)
+def test_fields_have_types_and_ranges(kind: type, value: Any) -> None:
+    with pytest.raises(DamagedRecordError, match="it has no field"):
+        check_fields({"field": value}, {"field": kind})
+    check_fields({"field": None}, {"field": kind | None})
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [("[]", "it has no schema"), ("3", "it has no schema"), ("{}", "contents.json is damaged")],
+)
+def test_contents_without_a_schema_are_damage(record: Path, other: str, said: str) -> None:
+    (record / CONTENTS).write_text(other)
+
+    assert reason(record) == said
 
 
 def test_a_record_of_something_else_is_damage(record: Path) -> None:
     assert reason(record, "fedcba9876543210") == f"it belongs to {MINE}"
-    with pytest.raises(DamagedRecordError, match="it belongs to other"):
-        check_contents({"schema": SCHEMA_VERSION, "fingerprint": "other"}, MINE)
 
 
 def test_no_record_is_no_damage(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@ import os
 import re
 import shutil
 import stat
+import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity
+from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity, store
 from scarf_lightning.results.files import UNFINISHED
-from scarf_lightning.results.records import WEIGHTS
+from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
+from scarf_lightning.results.store import DESCRIBED, on_few_steps, source_commit
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
+from tests.results.sealing import reseal
 
 FILES = ["curves.parquet", "environment.json", "preprocessing.safetensors", "trials.json"]
 
@@ -28,18 +31,13 @@ def cell(tmp_path: Path) -> CellStore:
     return CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
 
 
-def describe(cell: CellStore, config: str = "seed: 0\n") -> None:
-    cell.describe(dataset="wdbc", dataset_id=1510, source="scikit-learn:breast_cancer", config=config, **OF_WDBC)
+def describe(cell: CellStore, **changed: Any) -> None:
+    cell.describe(**{"dataset": "wdbc", "dataset_id": 1510, "source": "scikit-learn"} | OF_WDBC | changed)
 
 
 def stacks(cell: CellStore) -> list[Path]:
     folder = cell.folder / "stacks"
     return sorted(folder.iterdir()) if folder.exists() else []
-
-
-def test_a_cell_is_named_by_its_identity(cell: CellStore, tmp_path: Path) -> None:
-    assert cell.fingerprint == fingerprint(cell.identity)
-    assert cell.folder == tmp_path / "results" / cell.fingerprint
 
 
 def test_looking_into_a_cell_that_is_not_there_makes_nothing(cell: CellStore) -> None:
@@ -48,57 +46,35 @@ def test_looking_into_a_cell_that_is_not_there_makes_nothing(cell: CellStore) ->
     assert not cell.folder.parent.exists()
 
 
-def test_a_described_cell_has_no_trials_yet(cell: CellStore) -> None:
-    describe(cell)
-
-    assert cell.rows() == []
-    assert cell.missing([0]) == [0]
-
-
 def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
     describe(cell)
 
-    assert sorted(path.name for path in cell.folder.iterdir()) == ["cell.json", "config.yaml"]
-    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
+    assert [path.name for path in cell.folder.iterdir()] == ["cell.json"]
     written = json.loads((cell.folder / "cell.json").read_text())
     assert fingerprint(written["identity"]) == written["fingerprint"] == cell.fingerprint
     assert written.pop("sha256")
     assert {key: value for key, value in written.items() if key not in ("identity", "fingerprint")} == {
-        "schema": 2,
-        "files": {"config.yaml": 8},
-        "hashes": {"config.yaml": sha256(b"seed: 0\n").hexdigest()},
+        "schema": SCHEMA_VERSION,
+        "files": {},
+        "hashes": {},
         "dataset": "wdbc",
         "dataset_id": 1510,
-        "source": "scikit-learn:breast_cancer",
+        "source": "scikit-learn",
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"],
         "overrides": [],
+        "config": {"seed": 0},
+        "options": {},
+        "labels": {},
         "reading": {},
     }
 
 
 def test_the_first_description_stays(cell: CellStore) -> None:
     describe(cell)
-    describe(cell, config="seed: 0 # a later run\n")
+    describe(cell, config={"seed": 1})
 
-    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
-
-
-def test_a_description_cut_short_before_its_last_file_is_made_again(cell: CellStore) -> None:
-    describe(cell, config="half of")
-    (cell.folder / "cell.json").unlink()
-    describe(cell)
-
-    assert (cell.folder / "config.yaml").read_text() == "seed: 0\n"
-
-
-def test_rows_come_back_as_they_were_given(cell: CellStore) -> None:
-    record = some_record([0, 1])
-
-    cell.add(record)
-
-    assert cell.rows() == list(record.rows)
-    assert cell.missing(range(4)) == [2, 3]
+    assert json.loads((cell.folder / "cell.json").read_text())["config"] == {"seed": 0}
 
 
 def test_a_stack_is_a_folder_of_four_files_that_any_program_reads(cell: CellStore) -> None:
@@ -148,67 +124,27 @@ def test_numpy_values_become_plain_ones_of_full_precision(cell: CellStore) -> No
     assert {type(row[key]) for key in ("trial", "n_train", "pretrain_epochs")} == {int}
 
 
-def test_trials_that_are_asked_for_later_are_the_missing_ones(cell: CellStore) -> None:
-    cell.add(some_record(range(5)))
-
-    assert cell.missing(range(5)) == []
-    assert cell.missing(range(30)) == list(range(5, 30))
-    assert cell.missing(range(3)) == []
-
-
 def test_trials_of_several_stacks_are_one_list_in_order(cell: CellStore) -> None:
-    cell.add(some_record([5, 6]))
-    cell.add(some_record([0, 1]))
-    cell.add(some_record([3]))
+    records = [some_record([5, 6]), some_record([0, 1]), some_record([3])]
+    for record in records:
+        cell.add(record)
+    (cell.folder / "stacks" / ".nfs0001").touch()  # a file server's
+    half = cell.folder / "stacks" / f"{UNFINISHED}abc"  # of a process that was killed
+    half.mkdir()
+    (half / "trials.json").write_text('[{"trial": 2}]')
 
-    assert [row["trial"] for row in cell.rows()] == [0, 1, 3, 5, 6]
+    assert cell.rows() == sorted((row for record in records for row in record.rows), key=lambda row: row["trial"])
+    assert [row["trial"] for row in cell.rows([5, 0, 9])] == [0, 5]
     assert cell.missing(range(7)) == [2, 4]
+    assert CellStore(cell.results, identity(some_config(seed=1), DATA_HASH)).missing([0]) == [0]
 
 
-def test_rows_can_be_asked_for_by_trial(cell: CellStore) -> None:
-    cell.add(some_record(range(5)))
-
-    assert [row["trial"] for row in cell.rows([4, 0, 9])] == [0, 4]
-    assert cell.rows([]) == []
-    assert [row["trial"] for row in cell.rows(range(2))] == [0, 1]
-
-
-def test_a_trial_that_was_trained_twice_is_one_row(cell: CellStore) -> None:
+def test_a_trial_that_was_trained_twice_is_one_row_of_the_first_stack(cell: CellStore) -> None:
     """Two processes may train it at the same time; equal rows then come from both."""
-    cell.add(some_record([0, 1]))
-    cell.add(some_record([1, 2]))
-    cell.add(some_record([1, 2]))
-
-    assert len(stacks(cell)) == 3
-    assert [row["trial"] for row in cell.rows()] == [0, 1, 2]
-    assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.52]
-
-
-def test_of_rows_that_differ_the_first_stacks_is_taken(cell: CellStore) -> None:
     cell.add(some_record([1, 2], first=0.7))
     cell.add(some_record([0, 1]))
 
     assert [row["accuracy"] for row in cell.rows()] == [0.5, 0.51, 0.72]
-
-
-def test_other_cells_are_not_looked_into(cell: CellStore) -> None:
-    cell.add(some_record([0]))
-
-    other = CellStore(cell.folder.parent, identity(some_config(seed=1), DATA_HASH))
-
-    assert other.rows() == []
-    assert other.missing([0]) == [0]
-
-
-def test_a_stack_that_was_cut_short_by_a_kill_does_not_count(cell: CellStore) -> None:
-    cell.add(some_record([0]))
-    left = cell.folder / "stacks" / f"{UNFINISHED}abc"
-    left.mkdir()
-    (left / "trials.json").write_text('[{"trial": 1}]')
-    (cell.folder / "stacks" / f"{UNFINISHED}empty").mkdir()
-
-    assert [row["trial"] for row in cell.rows()] == [0]
-    assert cell.missing(range(2)) == [1]
 
 
 @pytest.mark.parametrize(
@@ -267,8 +203,7 @@ def test_others_may_read_what_the_umask_lets_them_read(cell: CellStore) -> None:
         cell.add(replace(some_record([0]), weights={"w": np.zeros((1, 3))}))
     finally:
         os.umask(before)
-    (stack,) = stacks(cell)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in stack.iterdir()} == {0o644}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in stacks(cell)[0].iterdir()} == {0o644}
 
 
 def test_what_is_added_after_the_claim_was_lost_is_not_kept(cell: CellStore) -> None:
@@ -278,13 +213,6 @@ def test_what_is_added_after_the_claim_was_lost_is_not_kept(cell: CellStore) -> 
             cell.add(some_record([0]), claim)
 
     assert stacks(cell) == []
-
-
-def test_a_stray_file_among_the_stacks_is_passed_over(tmp_path: Path) -> None:
-    cell = CellStore(tmp_path, identity(some_config(), DATA_HASH))
-    cell.add(some_record([0]))
-    (cell.folder / "stacks" / ".nfs0001").write_text("")
-    assert cell.missing([0, 1]) == [1]
 
 
 def foreign(cell: CellStore) -> CellStore:
@@ -311,10 +239,6 @@ class TestMending:
         cell.add(some_record([0, 1]))
         cell.add(some_record([2]))
         return cell
-
-    def test_nothing_is_wrong_with_whole_records(self, trained: CellStore) -> None:
-        assert trained.mend() == []
-        assert not (trained.results / "set_aside").exists()
 
     @pytest.mark.parametrize("file", FILES)
     def test_a_torn_stack_is_named_and_set_aside_and_its_trials_are_missing(
@@ -347,48 +271,31 @@ class TestMending:
         assert re.search(rf"{stack.name} is set aside in .*: {re.escape(file)} is (damaged|torn)\.$", sentence)
         assert cell.missing([0]) == [0]
 
-    def test_a_configuration_with_a_flipped_bit_is_set_aside_with_the_description(self, trained: CellStore) -> None:
-        (trained.folder / "config.yaml").write_text("seed: 1\n")
-
-        trained.mend()
-        describe(trained)
-
-        name = trained.fingerprint
-        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": "config.yaml is damaged"}
-        assert trained.mend() == []
-        assert trained.missing(range(3)) == []
-
-    def test_records_of_before_there_were_hashes_are_used(self, trained: CellStore) -> None:
-        for path in (trained.folder / "cell.json", *trained.folder.glob("stacks/*/trials.json")):
-            content = json.loads(path.read_text())
-            without = {key: value for key, value in content.items() if key not in ("sha256", "hashes")}
-            path.write_text(json.dumps(without))
-
-        assert trained.mend() == []
-        assert trained.missing(range(3)) == []
-
     @pytest.mark.parametrize(
-        "change",
+        "trials",
         [
-            {"trials": None}, {"trials": [3]}, {"trials": [{"accuracy": 0.5}]}, {"fingerprint": None}, {"files": []},
-            {"hashes": 3}, {"trials": [{"trial": 0, "accuracy": float("nan")}]},
+            None, [3], [{"accuracy": 0.5}], [{"trial": "0"}], [{"trial": True}], [{"trial": -1}], [{"trial": 10**5}],
+            [{"trial": 0, "fits": 10**30}], [{"trial": 0, "accuracy": "high"}], [{"trial": 0, "device": ["cpu"]}],
+            [{"trial": 0, "finetune_epochs": 0.5}],
         ],
     )  # fmt: skip
-    def test_fields_that_are_missing_or_no_numbers_in_a_file_without_a_hash_are_damage(
-        self, trained: CellStore, change: dict[str, Any]
-    ) -> None:
-        path = stacks(trained)[0] / "trials.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"sha256": None} | change))
+    def test_rows_of_other_types_are_damage(self, trained: CellStore, trials: Any) -> None:
+        reseal(stacks(trained)[0] / "trials.json", {"trials": trials})
 
         assert trained.missing(range(3)) == [0, 1]
         assert len(trained.mend()) == 1
 
-    @pytest.mark.parametrize("field", ["dataset", "dataset_id", "identity", "columns", "classes", "overrides"])
+    def test_without_its_hash_a_record_is_not_used(self, trained: CellStore) -> None:
+        for path in (trained.folder / "cell.json", *trained.folder.glob("stacks/*/trials.json")):
+            content = json.loads(path.read_text())
+            path.write_text(json.dumps({key: value for key, value in content.items() if key != "sha256"}))
+
+        assert trained.missing(range(3)) == [0, 1, 2]
+        assert len(trained.mend()) == 3
+
+    @pytest.mark.parametrize("field", sorted(DESCRIBED))
     def test_a_description_that_lacks_a_field_is_set_aside(self, trained: CellStore, field: str) -> None:
-        path = trained.folder / "cell.json"
-        content = json.loads(path.read_text())
-        del content[field], content["sha256"]
-        path.write_text(json.dumps(content))
+        reseal(trained.folder / "cell.json", {}, without=field)
 
         (sentence,) = trained.mend()
 
@@ -402,8 +309,8 @@ class TestMending:
         assert trained.mend()
         assert list(aside(trained).values()) == [f"it belongs to {stack.parent.parent.name}"]
 
-    def test_records_of_the_schema_before_are_set_aside(self, trained: CellStore) -> None:
-        """Then trials.json was the rows alone."""
+    def test_records_of_another_schema_are_set_aside(self, trained: CellStore) -> None:
+        """Another version may write a list of rows, and have no hash."""
         stack = stacks(trained)[0]
         (stack / "trials.json").write_text(json.dumps([{"trial": 0, "accuracy": 0.5}]))
         described = json.loads((trained.folder / "cell.json").read_text())
@@ -413,31 +320,31 @@ class TestMending:
 
         name = trained.fingerprint
         assert aside(trained) == {
-            f"{name}/config.yaml, {name}/cell.json": "it has schema 1, and this version reads 2",
+            f"{name}/cell.json": f"it has schema 1, and this version reads {SCHEMA_VERSION}",
             f"{name}/stacks/{stack.name}": "it has no schema",
         }
 
-    @pytest.mark.parametrize("damage", ["torn", "foreign", "moved"])
+    @pytest.mark.parametrize("damage", ["torn", "changed", "foreign", "moved"])
     def test_a_description_that_is_wrong_is_set_aside_and_written_again(self, trained: CellStore, damage: str) -> None:
         path = trained.folder / "cell.json"
-        other = foreign(trained).folder / "cell.json"
-        described = json.loads(path.read_text())
-        text, reason = {
-            "torn": (path.read_text()[:-9], "cell.json is torn"),
-            "foreign": (other.read_text(), f"it belongs to {other.parent.name}"),
-            "moved": (
-                json.dumps(described | {"identity": json.loads(other.read_text())["identity"], "sha256": None}),
-                "its identity is another cell's",
-            ),
-        }[damage]
-        path.write_text(text)
+        other, text = foreign(trained).folder / "cell.json", path.read_text()
+        if damage == "moved":
+            reseal(path, {"identity": json.loads(other.read_text())["identity"]})
+        else:
+            damaged = {"torn": text[:-9], "changed": text.replace("1510", "1511"), "foreign": other.read_text()}
+            path.write_text(damaged[damage])
 
         trained.mend()
         describe(trained)
 
-        name = trained.fingerprint
-        assert aside(trained) == {f"{name}/config.yaml, {name}/cell.json": reason}
-        assert json.loads(path.read_text()) == described
+        reason = {
+            "torn": "cell.json is torn",
+            "changed": "cell.json is damaged",
+            "foreign": f"it belongs to {other.parent.name}",
+            "moved": "its identity is another cell's",
+        }[damage]
+        assert aside(trained) == {f"{trained.fingerprint}/cell.json": reason}
+        assert path.read_text() == text
         assert trained.missing(range(3)) == []
 
     def test_clearing_sets_all_stacks_aside_whole_or_not(self, trained: CellStore) -> None:
@@ -475,3 +382,66 @@ class TestClaim:
 
         with cell.claim():
             assert [folder.exists() for folder in left] == [False, True, False, True]
+
+
+class TestFewSteps:
+    @staticmethod
+    def rows(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
+        return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
+
+    def test_a_cell_is_named_with_what_to_do(self) -> None:
+        (sentence,) = on_few_steps([self.rows(5, 7, 400)])
+
+        assert sentence == (
+            "The median trial made 7 optimiser steps in fine-tuning, fewer than 100: networks may have learnt too "
+            "little. finetune.min_steps=100 finetune.monitor=loss trains longer."
+        )
+
+    def test_of_many_cells_the_fewest_and_the_most_are_named_in_one_sentence(self) -> None:
+        cells = [self.rows(5, pretrain=19), self.rows(40, pretrain=900), self.rows(100), self.rows(None)]
+        (sentence,) = on_few_steps(cells)
+
+        assert sentence.startswith(
+            "The median trial made 19 optimiser steps in pre-training of 1 of 2 cells and 5 to 40 optimiser steps in "
+            "fine-tuning of 2 of 3 cells, fewer than 100: "
+        )
+
+    @pytest.mark.parametrize("cells", [[], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]])
+    def test_there_may_be_nothing_to_say(self, cells: list[list[dict[str, Any]]]) -> None:
+        assert on_few_steps(cells) == []
+
+
+class TestCommit:
+    @pytest.fixture(autouse=True)
+    def _forgotten(self) -> Iterator[None]:
+        source_commit.cache_clear()
+        yield
+        source_commit.cache_clear()
+
+    def test_a_checkout_has_one_and_says_when_a_file_differs_from_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def git(*arguments: str) -> str:
+            command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+            return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+        source = tmp_path / "source.py"
+        source.write_text("\n")
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+            git(*command)
+        monkeypatch.setattr(store, "__file__", str(source))
+
+        assert source_commit() == git("rev-parse", "--short", "HEAD")
+        source_commit.cache_clear()
+        source.write_text("changed\n")
+        assert source_commit() == git("rev-parse", "--short", "HEAD") + "-dirty"
+
+    def test_without_a_checkout_or_without_git_there_is_none(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(store, "__file__", str(tmp_path / "store.py"))
+        assert source_commit() is None
+
+        source_commit.cache_clear()
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert source_commit() is None

@@ -2,23 +2,23 @@ import itertools
 import json
 import os
 import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scarf_lightning.config.schema import ChunkSettings, DatasetSettings
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.options import read
+from scarf_lightning.options.settings import ChunkSettings, DatasetSettings
+from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
 from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
-from scarf_lightning.sweeping.cost import CostModel
-from scarf_lightning.sweeping.phases import pretraining, supervised
-from scarf_lightning.sweeping.survey import State, SurveyedCell
+from scarf_lightning.sweeping.plan import Group, Size, make_plan
 from tests.cells import finish, some_cell
 
 DATASETS = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
-BY_RULE = CostModel([])
+SIZES = {"phoneme": Size(5404, 5), "adult": Size(48_842, 14), "balance-scale": Size(625, 4)}
 
 
 def cell(dataset: int, pretrain: str, method: str, seed: int = 0) -> Cell:
@@ -33,24 +33,14 @@ def cell(dataset: int, pretrain: str, method: str, seed: int = 0) -> Cell:
     )
 
 
-def waiting(cells: list[Cell]) -> list[SurveyedCell]:
-    return [SurveyedCell(each, State.WAITING, []) for each in cells]
+def groups(cells: list[Cell]) -> list[Group]:
+    """Of a plan in which all cells wait."""
+    sizes = {each.source.key: SIZES[str(each.config.dataset.name)] for each in cells}
+    return make_plan([SurveyedCell(each, State.WAITING, []) for each in cells], sizes).groups
 
 
 def labels(chunks: list[Chunk]) -> list[list[str]]:
     return [[each.label for each in chunk.cells] for chunk in chunks]
-
-
-def seconds(chunk: Chunk) -> float:
-    """Expected, with each pre-training counted once."""
-    total, seen = 0.0, set()
-    for each in chunk.cells:
-        phase = pretraining(each)
-        if phase is not None and each.pretraining_key not in seen:
-            seen.add(each.pretraining_key)
-            total += BY_RULE.seconds(phase) * each.config.trials
-        total += BY_RULE.seconds(supervised(each)) * each.config.trials
-    return total
 
 
 ANY_CELL = st.builds(
@@ -73,7 +63,7 @@ CELLS = st.lists(ANY_CELL, max_size=20, unique_by=lambda each: each.label)
 def test_every_cell_is_in_one_chunk_and_those_that_share_a_pretraining_in_the_same(
     cells: list[Cell], settings: ChunkSettings, launcher: str
 ) -> None:
-    chunks = make_chunks(waiting(cells), settings, BY_RULE, launcher)
+    chunks = make_chunks(groups(cells), settings, launcher)
 
     assert sorted(itertools.chain(*labels(chunks))) == sorted(each.label for each in cells)
     where = [(each.pretraining_key, n) for n, chunk in enumerate(chunks) for each in chunk.cells]
@@ -86,15 +76,16 @@ def test_every_cell_is_in_one_chunk_and_those_that_share_a_pretraining_in_the_sa
 def test_chunks_come_longest_first_and_know_how_long_they_take(
     cells: list[Cell], settings: ChunkSettings, launcher: str
 ) -> None:
-    chunks = make_chunks(waiting(cells), settings, BY_RULE, launcher)
+    chunks = make_chunks(groups(cells), settings, launcher)
 
-    assert [chunk.seconds for chunk in chunks] == pytest.approx([seconds(chunk) for chunk in chunks])
+    expected = [sum(group.seconds for group in groups(chunk.cells)) for chunk in chunks]
+    assert [chunk.seconds for chunk in chunks] == pytest.approx(expected)
     assert chunks == sorted(chunks, key=lambda chunk: -chunk.seconds)
 
 
 @given(cells=CELLS, minutes=st.floats(0.01, 60))
 def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes: float) -> None:
-    chunks = make_chunks(waiting(cells), ChunkSettings(minutes=minutes), BY_RULE, "joblib")
+    chunks = make_chunks(groups(cells), ChunkSettings(minutes=minutes), "joblib")
 
     assert sum(chunk.seconds < minutes * 60 for chunk in chunks) <= 1
 
@@ -102,7 +93,7 @@ def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes
 def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -> None:
     cells = [cell(11, p, m) for m in ("control", "dropout") for p in ("none", "scarf", "scarf_ae")]
 
-    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "joblib")
+    chunks = make_chunks(groups(cells), ChunkSettings(), "joblib")
 
     assert sorted(labels(chunks)) == sorted(
         [
@@ -117,7 +108,7 @@ def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -
 def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_loaded_once() -> None:
     cells = [cell(n, "none", "control", seed) for seed in range(3) for n in DATASETS]
 
-    (chunk,) = make_chunks(waiting(cells), ChunkSettings(minutes=1e6), BY_RULE, "basic")
+    (chunk,) = make_chunks(groups(cells), ChunkSettings(minutes=1e6), "basic")
 
     found = [each.source.key for each in chunk.cells]
     assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
@@ -127,25 +118,25 @@ def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_lo
 def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
     cells = [cell(11, "none", "control", seed) for seed in range(12)]
 
-    assert len(make_chunks(waiting(cells), ChunkSettings(), BY_RULE, launcher)) == n
-    assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, launcher)) == 12
+    assert len(make_chunks(groups(cells), ChunkSettings(), launcher)) == n
+    assert len(make_chunks(groups(cells), ChunkSettings(minutes=0), launcher)) == 12
 
 
 def test_what_trains_one_after_the_other_is_one_job() -> None:
     cells = [cell(n, "none", "control", seed) for n in DATASETS for seed in range(3)]
 
-    (chunk,) = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "basic")
+    (chunk,) = make_chunks(groups(cells), ChunkSettings(), "basic")
 
     assert chunk.cells == cells, "in the order in which they were asked for"
-    assert len(make_chunks(waiting(cells), ChunkSettings(minutes=0), BY_RULE, "basic")) == len(cells)
+    assert len(make_chunks(groups(cells), ChunkSettings(minutes=0), "basic")) == len(cells)
 
 
-def test_that_is_after_twenty_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BY_RULE, "seconds", lambda _: 30.0)
-    cells = [cell(11, "none", "control", seed) for seed in range(60)]
-    assert {each.config.trials for each in cells} == {2}
+def test_that_is_after_twenty_minutes() -> None:
+    each_a_minute = [
+        Group(group.cells, [60.0]) for group in groups([cell(11, "none", "control", n) for n in range(60)])
+    ]
 
-    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "submitit_slurm")
+    chunks = make_chunks(each_a_minute, ChunkSettings(), "submitit_slurm")
 
     assert [len(chunk.cells) for chunk in chunks] == [20, 20, 20]
 
@@ -154,7 +145,7 @@ def test_submitit_local_starts_no_more_jobs_than_there_are_cores(monkeypatch: py
     monkeypatch.setattr("scarf_lightning.sweeping.chunks.MAX_JOBS", {"submitit_local": 3})
     cells = [cell(11, "none", "control", seed) for seed in range(8)]
 
-    chunks = make_chunks(waiting(cells), ChunkSettings(), BY_RULE, "submitit_local")
+    chunks = make_chunks(groups(cells), ChunkSettings(), "submitit_local")
 
     assert sorted(len(chunk.cells) for chunk in chunks) == [2, 3, 3]
 
@@ -163,22 +154,18 @@ def test_work_is_dealt_out_evenly() -> None:
     """One long group beside many short ones: the short ones are joined with each other."""
     cells = [cell(1590, "scarf", "control"), *(cell(11, "none", "control", seed) for seed in range(6))]
 
-    long, short = make_chunks(waiting(cells), ChunkSettings(max_jobs=2), BY_RULE, "joblib")
+    long, short = make_chunks(groups(cells), ChunkSettings(max_jobs=2), "joblib")
 
     assert (labels([long]), len(short.cells)) == ([[cells[0].label]], 6)
 
 
-def test_only_missing_trials_are_expected_to_cost() -> None:
-    whole = cell(11, "scarf", "control")
-    half = SurveyedCell(whole, State.WAITING, [{"trial": 0}])
-
-    (chunk,) = make_chunks([half], ChunkSettings(), BY_RULE, "basic")
-
-    assert chunk.seconds == pytest.approx(seconds(Chunk([whole], 0.0)) / 2)
-
-
 def test_nothing_to_do_is_no_chunk() -> None:
-    assert make_chunks([], ChunkSettings(max_jobs=3), BY_RULE, "basic") == []
+    assert make_chunks([], ChunkSettings(max_jobs=3), "basic") == []
+
+
+def with_defaults(cell: Cell) -> Cell:
+    """With the options that `some_cell` leaves out, as a job reads it."""
+    return replace(cell, config=read(asdict(cell.config)))
 
 
 class TestFiles:
@@ -190,7 +177,8 @@ class TestFiles:
         alone = Cell(("x=1", "y='a b'"), chunks[0].cells[0].config, is_alone=True)
 
         with written([*chunks, Chunk([alone], 0.0)], tmp_path) as files:
-            assert [read_chunk(str(file)) for file in files] == [chunks[0].cells, chunks[1].cells, [alone]]
+            for file, cells in zip(files, (chunks[0].cells, chunks[1].cells, [alone]), strict=True):
+                assert [with_defaults(each) for each in cells] == read_chunk(str(file))
             assert all(file.is_absolute() for file in files)
 
         assert list(tmp_path.iterdir()) == []

@@ -1,16 +1,17 @@
-from pathlib import Path
+"""What is left to train, about how long it takes, and how both are told."""
 
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from scarf_lightning.config.schema import CacheSettings, DatasetSettings
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import keep_failure, note_data
-from scarf_lightning.sweeping.cell import Cell
-from scarf_lightning.sweeping.phases import pretraining, supervised
-from scarf_lightning.sweeping.plan import Plan, largest, make_plan, sentences
-from scarf_lightning.sweeping.survey import survey
-from tests.cells import WDBC, finish, results_in, some_cell, some_pretrained
+from scarf_lightning.options.settings import CacheSettings, DatasetSettings, FinetuneSettings, PretrainSettings
+from scarf_lightning.results import KnownData, keep_failure, note_data
+from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.plan import FINETUNE, OVERHEAD, Plan, Size, about, largest, make_plan, sentences
+from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell, some_pretrained
 
 
 @pytest.fixture
@@ -30,19 +31,22 @@ def planned(cells: list[Cell]) -> Plan:
     return make_plan(survey(cells))
 
 
-def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
-    counts, shared, hours = sentences(planned(cells))
+def seconds(**chosen: Any) -> float:
+    """Expected of a cell of two trials on 10,000 rows."""
+    cell = some_cell(**{"pretrain": "none", "regime": {"name": "full"}} | chosen)
+    return make_plan(survey([cell]), {cell.source.key: Size(10_000, 30)}).seconds
 
-    assert counts == "4 cells: 0 finished, 0 running, 0 failed, 4 waiting; 12 trials are to be trained."
-    assert shared == (
-        "1 pre-training serves 2 cells; of the trials still needed 0 are in the cache and 3 are to be trained."
-    )
-    assert hours.startswith("Expected: 0.04 core minutes, 0.03 of them pre-training.")
-    assert hours.endswith(" No cell is finished, so this is a rule of thumb.")
+
+def test_of_a_sweep_that_was_not_begun(cells: list[Cell]) -> None:
+    assert sentences(planned(cells)) == [
+        "4 cells: 4 waiting; 12 trials to train.",
+        "1 pre-training serves 2 cells: 0 of the trials are in the cache, 3 to train.",
+        "Expected: about 10 s on one core.",
+    ]
 
 
 def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
-    finish(cells[0], finetune_seconds=0.05)
+    finish(cells[0])
     finish(cells[2], trials=[0])
     store, kept = cells[1].store(), cells[2].pretraining()
     assert store is not None
@@ -51,20 +55,10 @@ def test_of_one_that_is_under_way(cells: list[Cell]) -> None:
     keep_failure(cells[3].results, cells[3].key, "x", UsageError("y."))
 
     with store.claim():
-        counts, shared, hours = sentences(planned(cells))
+        counts, shared, _ = sentences(planned(cells))
 
-    assert counts == "4 cells: 1 finished, 1 running, 1 failed, 1 waiting; 8 trials are to be trained."
-    assert shared == (
-        "1 pre-training serves 2 cells; of the trials still needed 2 are in the cache and 1 are to be trained."
-    )
-    assert " On the finished cell the estimate is off by a factor of 1." in hours
-
-
-def test_the_estimates_error_is_its_median_its_ninetieth_percentile_and_its_worst(cells: list[Cell]) -> None:
-    """Of 1.1, 2 and 4 the median is 2; four fifths of the way from there to the last is 2 * 2^0.8."""
-    plan = planned(cells)
-    plan.model.errors = np.log([1.1, 4.0, 2.0])
-    assert sentences(plan)[-1].endswith(" a factor of 2.00 (median), 3.48 (90 %), 4.00 (worst).")
+    assert counts == "4 cells: 1 finished, 1 running, 1 failed, 1 waiting; 8 trials to train."
+    assert shared == "1 pre-training serves 2 cells: 2 of the trials are in the cache, 1 to train."
 
 
 def test_of_one_that_is_finished(cells: list[Cell]) -> None:
@@ -73,56 +67,102 @@ def test_of_one_that_is_finished(cells: list[Cell]) -> None:
 
     plan = planned(cells)
 
-    assert sentences(plan)[0].startswith("4 cells: 4 finished, 0 running, 0 failed, 0 waiting; 0 trials are ")
-    assert plan.hours == 0
-    assert largest(plan, 10) == []
+    assert sentences(plan) == ["4 cells: 4 finished; nothing is left to train."]
+    assert (plan.seconds, plan.of_cells(), largest(plan, 10)) == (0, {}, [])
 
 
-def test_without_pretraining_none_is_spoken_of(cells: list[Cell]) -> None:
-    assert len(sentences(planned(cells[:2]))) == 2
+def test_of_one_cell_of_data_that_nobody_has_loaded(tmp_path: Path) -> None:
+    cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path))
+
+    assert sentences(planned([cell])) == [
+        "1 cell: 1 waiting; 1 trial to train.",
+        "Expected: about 10 s on one core.",
+        "The size of 1 dataset is not known before it is loaded; 1,000 rows are assumed.",
+    ]
 
 
-def test_a_pretraining_is_expected_once_for_all_cells_that_start_from_it(cells: list[Cell]) -> None:
-    phase = pretraining(cells[2])
-    assert phase is not None
-    fits = sum(supervised(cell).rule for cell in cells)
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.1, "10 s"), (42, "40 s"), (95, "2 min"), (4000, "67 min"), (3.4 * 3600, "3 h"), (12 * 86400, "12 days")],
+)
+def test_a_time_is_told_as_people_tell_it(seconds: float, words: str) -> None:
+    assert about(seconds) == words
 
-    assert planned(cells).hours * 3600 == pytest.approx(3 * (fits + phase.rule))
-    assert planned(cells[:3]).pretrainings.seconds_to_train == pytest.approx(3 * phase.rule)
+
+def test_a_pretraining_counts_once_and_its_cells_have_equal_parts_of_it(cells: list[Cell]) -> None:
+    *alone, shared = planned(cells).groups
+
+    of_cells = planned(cells).of_cells()
+    assert [len(group.cells) for group in (*alone, shared)] == [1, 1, 2]
+    assert planned(cells).seconds == pytest.approx(sum(of_cells.values()))
+    assert of_cells[cells[2].key] == pytest.approx(shared.supervised[0] + shared.pretraining / 2)
+    assert planned(cells[:3]).groups[-1].pretraining == pytest.approx(shared.pretraining)
 
 
 def test_without_a_cache_every_cell_trains_its_own(cells: list[Cell]) -> None:
-    alone = planned([cells[2]]).pretrainings.seconds_to_train
-    uncached = [
-        some_cell(f"{name}", pretrain="scarf", method={"name": name}, trials=3, paths=cells[0].config.paths,
-                  cache=CacheSettings(max_gb=0))
-        for name in ("control", "dropout")
-    ]  # fmt: skip
+    uncached = [Cell(each.overrides, replace(each.config, cache=CacheSettings(max_gb=0))) for each in cells[2:]]
 
-    plan = planned(uncached)
+    one, other = planned(uncached).groups
 
-    assert (plan.pretrainings.n, plan.pretrainings.n_cells, plan.pretrainings.n_trials_to_train) == (2, 2, 6)
-    assert plan.pretrainings.seconds_to_train == pytest.approx(2 * alone)
+    assert (one.n_to_train, other.n_to_train) == (3, 3)
+    assert one.pretraining == pytest.approx(planned(cells).groups[-1].pretraining)
 
 
-def test_thousands_are_told_apart(cells: list[Cell], tmp_path: Path) -> None:
-    many = [some_cell(pretrain="none", seed=seed, trials=30, paths=results_in(tmp_path)) for seed in range(1200)]
+@pytest.mark.parametrize(
+    ("chosen", "times"),
+    [
+        ({"finetune": FinetuneSettings(patience=7)}, 2),
+        ({"finetune": FinetuneSettings(validate_every=2)}, 2),
+        ({"finetune": FinetuneSettings(patience=None)}, 200 / 11),
+        ({"finetune": FinetuneSettings(max_epochs=5)}, 5 / 11),
+        ({"finetune": FinetuneSettings(min_steps=5500, batch_size=70)}, 5),
+        ({"regime": {"name": "semi25", "labelled": 0.25}}, 0.25),
+        ({"regime": {"name": "few", "labels": 700}}, 0.1),
+    ],
+)
+def test_seconds_are_rows_times_epochs_times_a_constant(chosen: dict[str, Any], times: float) -> None:
+    one_epoch = FINETUNE * 10_000
+    assert seconds() == pytest.approx(2 * (OVERHEAD + one_epoch * 11))
 
-    assert sentences(planned(many))[0] == (
-        "1,200 cells: 0 finished, 0 running, 0 failed, 1,200 waiting; 36,000 trials are to be trained."
-    )
+    assert seconds(**chosen) == pytest.approx(2 * (OVERHEAD + one_epoch * 11 * times))
+
+
+@pytest.mark.parametrize(("chosen", "times"), [({"tune": 3}, 3), ({"trials": 4}, 2)])
+def test_every_fit_counts(chosen: dict[str, Any], times: float) -> None:
+    assert seconds(**chosen) == pytest.approx(times * seconds())
+
+
+def test_a_rival_and_pretraining_take_their_own_time() -> None:
+    assert 0 < seconds(method={"name": "xgboost"}) < seconds()
+    assert seconds(pretrain=PretrainSettings(name="scarf")) > 3 * seconds()
+
+
+def test_finished_cells_of_the_network_correct_what_is_expected(cells: list[Cell]) -> None:
+    usual = planned(cells).of_cells()[cells[1].key]
+    expected = usual / 3
+    finish(cells[0], finetune_seconds=7 * expected)
+
+    assert planned(cells).of_cells()[cells[1].key] == pytest.approx(7 * usual)
 
 
 def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
     known = {1489: "phoneme", 1590: "adult", 11: "balance-scale"}
     cells = [
         some_cell(dataset=DatasetSettings("openml", number, name), paths=results_in(tmp_path), seed=seed)
-        for seed in (0, 1)
         for number, name in known.items()
+        for seed in (0, 1)
     ]
+    sizes = {cells[0].source.key: Size(5404, 5), cells[2].source.key: Size(48_842, 14)}
 
-    rows = largest(planned(cells), 2)
+    rows = largest(make_plan(survey(cells), sizes), 2)
 
-    assert [row[:3] for row in rows] == [("adult", 48_842, 14), ("phoneme", 5_404, 5)]
-    one_seed = largest(planned(cells[:3]), 2)
-    assert [row[3] for row in rows] == pytest.approx([2 * row[3] for row in one_seed])
+    assert [row[:2] for row in rows] == [("adult", (48_842, 14)), ("phoneme", (5404, 5))]
+    assert largest(make_plan(survey(cells), sizes), 3)[-1][:2] == ("balance-scale", None)
+
+
+def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
+    cell = some_cell(pretrain="none", paths=results_in(tmp_path))
+    before = planned([cell]).seconds
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30, 2))
+
+    assert planned([cell]).seconds > 10 * before

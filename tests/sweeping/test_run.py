@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from hydra.core.utils import JobReturn, JobStatus
 
-from scarf_lightning.config.schema import DatasetSettings, PathSettings
+from scarf_lightning.cli.show import Terminal
 from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.options.settings import DatasetSettings, PathSettings
 from scarf_lightning.results import (
+    KnownData,
     LostClaimError,
     PretrainingStore,
     load,
@@ -23,8 +25,8 @@ from scarf_lightning.results import (
     read_failure,
 )
 from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
-from scarf_lightning.sweeping.launching import by
 from scarf_lightning.sweeping.run import run
 from scarf_lightning.sweeping.sweep_file import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, some_cell, some_pretrained
@@ -44,7 +46,7 @@ def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, 
     """The exit status, and what was launched, a job a group of cells that share something."""
     launcher = FakeLauncher(train)
     try:
-        run(ExpandedSweep(cells, **request), by(launcher), "joblib")  # type: ignore[arg-type]
+        run(ExpandedSweep(cells, **request), by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
@@ -62,7 +64,7 @@ class TestLaunching:
 
         shown = capsys.readouterr()
         heading, *table, end = shown.out.splitlines()
-        assert re.fullmatch(r"dataset=wdbc, regime=semi25, .* \([0-9a-f]{16}\)", heading)
+        assert re.fullmatch(r"dataset=wdbc, split=random, regime=semi25, .* \([0-9a-f]{16}\)", heading)
         assert ["accuracy", "0.5050"] in [line.split()[:2] for line in table]
         assert end == f"Results are in {Path('results').absolute()}"
         assert shown.err == ""
@@ -92,7 +94,7 @@ class TestLaunching:
 
         assert status == 0
         assert sorted(launched) == sorted([cells[n].overrides] for n in (0, 2, 3))
-        assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, regime=semi25, ")
+        assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, split=random, regime=semi25, ")
         assert load()["fingerprint"].nunique() == 3
 
     def test_cells_that_share_a_pretraining_are_one_job(self) -> None:
@@ -129,20 +131,19 @@ class TestLaunching:
         assert len(load(name)) == 2
 
     def test_wrong_parts_of_all_cells_are_listed_before_anything_is_launched(self) -> None:
+        shares = (0.5, 2.0, 2.0, -1.0)
         cells = [
-            some_cell("good"),
-            some_cell("corruption.name=os.system", corruption={"name": "os.system"}),
-            some_cell("regime.labelled=2", regime={"name": "semi25", "labelled": 2.0}),
-            some_cell("corruption.name=os.system", "seed=3", corruption={"name": "os.system"}, seed=3),
+            some_cell(f"seed={seed}", seed=seed, regime={"name": "semi25", "labelled": share})
+            for seed, share in enumerate(shares)
         ]
         launcher = FakeLauncher(finish)
 
         with pytest.raises(UsageError) as caught:
-            run(ExpandedSweep(cells), by(launcher))  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), by(launcher), Terminal())  # type: ignore[arg-type]
 
-        first, second = str(caught.value).split("\n")
-        assert first.startswith("corruption.name=os.system is unknown; the options are: ")
-        assert second == "regime.labelled must lie in (0, 1], not 2.0."
+        assert str(caught.value).split("\n") == [
+            f"regime.labelled must lie in (0, 1], not {share}." for share in (2.0, -1.0)
+        ]
         assert launcher.launched == []
         assert not Path("results").exists()
 
@@ -182,7 +183,7 @@ class TestSkipping:
     ) -> None:
         data = in_tmp / "data.csv"
         data.write_text("before")
-        monkeypatch.setattr("scarf_lightning.data.sources.wdbc.WdbcSource.files", lambda self: (data,))
+        monkeypatch.setattr("scarf_lightning.data.sources.source.WdbcSource.files", lambda self: (data,))
         ran(seeds(0))
 
         again = ran(seeds(0))
@@ -204,7 +205,7 @@ class TestSkipping:
 
     def test_no_torch_is_needed_to_skip(self, monkeypatch: pytest.MonkeyPatch) -> None:
         finish(seeds(0)[0])
-        monkeypatch.setattr("scarf_lightning.config.build_parts", None)
+        monkeypatch.setattr("scarf_lightning.options.build_parts", None)
 
         assert ran(seeds(0)) == (0, [])
 
@@ -256,7 +257,7 @@ class TestPlan:
         shown = capsys.readouterr()
         title, cells, *_ = shown.out.splitlines()
         assert title == "Accuracy by seed (Figure 7)"
-        assert cells == "3 cells: 1 finished, 0 running, 0 failed, 2 waiting; 4 trials are to be trained."
+        assert cells == "3 cells: 1 finished, 2 waiting; 4 trials to train."
         assert shown.err == ""
         assert len(load()) == 2
 
@@ -274,17 +275,24 @@ class TestPlan:
         ran(seeds(0, plan=True))
 
         shown = capsys.readouterr().out.splitlines()
-        assert shown[0].startswith("1 cells: 0 finished, 0 running, 1 failed, 0 waiting;")
+        assert shown[0] == "1 cell: 1 failed; 2 trials to train."
         assert f"Failed when last tried: seed=0 failed on {socket.gethostname()}:" in shown
 
-    def test_datasets_are_listed_with_their_sizes_the_longest_first(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Nobody has loaded them: their sizes are those that the paper's list gives."""
-        datasets = [DatasetSettings("openml", 1489, "phoneme"), DatasetSettings("openml", 1590, "adult")]
+    def test_datasets_are_listed_with_their_sizes_the_longest_first(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        phoneme, adult, unknown = (
+            some_cell(f"dataset=cc18-{name}", dataset=DatasetSettings("openml", number, name), plan=True)
+            for number, name in ((1489, "phoneme"), (1590, "adult"), (11, "balance-scale"))
+        )
+        monkeypatch.setattr(type(phoneme.source), "files", lambda self: (Path(__file__),))
+        for cell, size in ((phoneme, (5404, 5)), (adult, (48_842, 14))):
+            finish(cell, trials=[0], data=KnownData(DATA_HASH, *size, n_classes=2))
 
-        ran([some_cell(f"dataset=cc18-{each.name}", dataset=each, plan=True) for each in datasets])
+        ran([phoneme, adult, unknown])
 
         lines = [line.split()[:3] for line in capsys.readouterr().out.splitlines()]
-        assert lines[-2:] == [["adult", "48,842", "14"], ["phoneme", "5,404", "5"]]
+        assert lines[-3:] == [["adult", "48,842", "14"], ["phoneme", "5,404", "5"], ["balance-scale", "?", "?"]]
 
 
 class TestFailures:
@@ -518,7 +526,7 @@ class TestOtherProcesses:
 def test_a_sweep_too_long_for_a_line_a_cell_is_shown_a_line_a_setting(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scarf_lightning.sweeping.run.LONGEST_TABLE", 1)
+    monkeypatch.setattr("scarf_lightning.cli.show.LONGEST_TABLE", 1)
 
     assert ran([some_cell("pretrain=scarf"), some_cell("pretrain=none", pretrain="none")])[0] == 0
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.config import Config
-from scarf_lightning.config.combinations import canonical, is_cotrained, is_pretrained
+from scarf_lightning.options import Config
+from scarf_lightning.options.combinations import is_cotrained, is_pretrained
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, request_of
 
@@ -129,8 +129,6 @@ def test_every_file_is_looked_at() -> None:
     assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {
         *EXPECTED,
         *ON_ONE_DATASET,
-        "agreement",
-        "readings",
     }
 
 
@@ -175,31 +173,3 @@ def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])
     assert len(cells("quick")) == 21
-
-
-@pytest.mark.slow
-def test_every_reading_has_three_regimes_and_its_control() -> None:
-    """What control uses of a reading, a control of that reading has; what it does not, the usual one serves."""
-    shared = ("dataset", "scaling", "network", "finetune", "encoding", "fit_on", "impute_on", "regime")
-    settings: dict[str, set[str]] = {}
-    for cell in cells("readings"):
-        config = canonical(cell.config)
-        arm = f"{config['pretrain']['name']} {config['method']['name']}"
-        for section, of_pretraining in (("network", "pretrain_head"), ("finetune", "first_layer")):
-            config[section] = config[section] and {k: v for k, v in config[section].items() if k != of_pretraining}
-        kept = {name: config.get(name) for name in shared} | {"dataset": cell.config.dataset.id}
-        settings.setdefault(arm, set()).add(str(kept))
-
-    assert set(settings) == {"none control", "scarf control"}
-    assert settings["scarf control"] == settings["none control"]
-    assert len({cell.config.dataset.id for cell in cells("readings")}) == 8
-
-
-def test_the_agreement_has_the_papers_arms_on_every_dataset_at_hand() -> None:
-    asked = {(cell.config.dataset.id, *regime_pretrain_method(cell.config)) for cell in cells("agreement")}
-
-    arms = grid(set(METHODS), PRETRAINS - {"add_noise_ae"}, "control") | grid(set(METHODS), "none", "xgboost")
-    datasets = {dataset for dataset, *_ in asked}
-    assert len(datasets) == 33
-    assert asked == {(dataset, *arm) for dataset in datasets for arm in arms}
-    assert {cell.config.trials for cell in cells("agreement")} == {30}

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.finetune import FinetuneModule
-from scarf_lightning.engine.pretrain import PretrainModule
+from scarf_lightning.engine.modules import FinetuneModule, PretrainModule
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from tests.composing import config_of

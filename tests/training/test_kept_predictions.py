@@ -2,7 +2,7 @@
 
 import pytest
 
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.metrics import classification_metrics
 from tests.composing import config_of

@@ -9,12 +9,14 @@ import pandas as pd
 import pytest
 import torch
 
-from scarf_lightning.config import Config
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.options import Config
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
+from scarf_lightning.training import CellTraining
 from scarf_lightning.training.pretraining import pretrain
 from tests.composing import config_of
 from tests.promises import is_exact
@@ -136,18 +138,13 @@ def test_a_damaged_trial_is_trained_again(wdbc: Table, cache: Find, pretrained_t
     assert file.read_bytes() == whole
 
 
-def test_a_cache_of_size_zero_keeps_and_reads_none(
-    wdbc: Table, cache: Find, pretrained_trials: list[list[int]], tmp_path: Path
-) -> None:
-    config = config_of()
-    trained(config, wdbc, cache=cache(config))
-    none = PretrainingStore(tmp_path, pretraining_identity(short(config), wdbc.hash), max_gb=0)
-    before = sorted(tmp_path.rglob("*"))
-
-    trained(config, wdbc, cache=none)
-
-    assert pretrained_trials == [[0, 1], [0, 1]]
-    assert sorted(tmp_path.rglob("*")) == before
+def test_a_cache_of_size_zero_keeps_and_reads_none(wdbc: Table, tmp_path: Path) -> None:
+    for size, keeps in (("0", False), ("1", True)):
+        training = CellTraining.prepare(
+            config_of(f"cache.max_gb={size}"), wdbc, Hardware(torch.device("cpu")), tmp_path
+        )
+        assert (training.pretrained is not None) == keeps
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cache_too_small_for_a_stack_still_serves_it(wdbc: Table, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.engine.exactness import Promise
-from scarf_lightning.results import load, load_cell
-from scarf_lightning.training import train_stack
+from scarf_lightning.engine.hardware import Promise
+from scarf_lightning.results import StackRecord, load, load_cell
+from scarf_lightning.training import CellTraining
 from tests.processes import TINY_CONTROL, without_times
 from tests.promises import is_exact
 from tests.storing import stored, write_csv
@@ -69,16 +69,14 @@ def test_stacks_of_one_seven_and_auto_leave_the_same_numbers(method: str, trees:
 @pytest.fixture
 def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], list[int]]]:
     """The trials that are kept, and those that are trained, of every stack of a machine that is not exact."""
-    seen = []
+    seen, train = [], CellTraining.train
 
-    def spy(
-        config: Any, parts: Any, table: Any, trials: Sequence[int], *rest: Any, company: Sequence[int], **told: Any
-    ) -> Any:
+    def spy(training: CellTraining, trials: Sequence[int], company: Sequence[int]) -> StackRecord:
         seen.append((list(trials), list(company)))
-        return train_stack(config, parts, table, trials, *rest, company=company, **told)
+        return train(training, trials, company)
 
     monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
-    monkeypatch.setattr("scarf_lightning.training.train_stack", spy)
+    monkeypatch.setattr(CellTraining, "train", spy)
     return seen
 
 

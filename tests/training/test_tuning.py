@@ -8,17 +8,16 @@ import numpy as np
 import optuna
 import pytest
 
-from scarf_lightning.config import Config, build_parts
-from scarf_lightning.config.facts import facts
-from scarf_lightning.config.search_space import search_space, with_options
-from scarf_lightning.data.sources.wdbc import WdbcSource
+from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.options import Config, build_parts
+from scarf_lightning.options.axes import parts as facts
+from scarf_lightning.options.search_space import search_space, with_options
 from scarf_lightning.results import CellStore, StackRecord, identity, load_cell
-from scarf_lightning.training import train_stack
 from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
 from tests.composing import config_of, names
-from tests.short_training import hardware_of, no_cache, short, trained
+from tests.short_training import trained
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +26,7 @@ def wdbc() -> Table:
 
 
 def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: int = 3) -> StackRecord:
-    config = short(config_of(*overrides, f"tune={n}"))
-    return train_stack(
-        config, build_parts(config), table, trials, no_cache(config, table), hardware_of(config), console=None
-    )
+    return trained(config_of(*overrides, f"tune={n}"), table, trials=trials)
 
 
 TIMES = ("seconds", "pretrain_seconds", "finetune_seconds")
@@ -102,7 +98,7 @@ def test_scores_are_those_of_the_validation_rows(wdbc: Table) -> None:
 
 @pytest.mark.parametrize("method", names("method"))
 def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(method: str) -> None:
-    few = ["regime=few"] if facts("method")[method].variables["needs_unlabelled_rows"] else []
+    few = ["regime=few"] if facts("method")[method].needs_unlabelled_rows else []
     config = config_of(f"method={method}", *few)
     space = search_space(config)
 
@@ -122,7 +118,7 @@ def test_a_try_that_diverged_is_never_chosen_while_another_is_there() -> None:
 
     tries, best = scored(config, [float("nan"), 0.2, 0.9])
     assert best == 2
-    assert [each.came for each in tries] == [each.options["method.C"] for each in tries]
+    assert [each.result for each in tries] == [each.options["method.C"] for each in tries]
     assert scored(config, [float("nan")] * 3)[1] == 0
     assert scored(config, [0.5] * 3)[1] == 0
 
@@ -151,7 +147,7 @@ def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
 def test_the_history_is_kept_with_its_hash(wdbc: Table, tmp_path: Path) -> None:
     config = config_of("method=logistic", "tune=3")
     store = CellStore(tmp_path, identity(config, wdbc.hash))
-    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", config="seed: 0\n", **OF_WDBC)
+    store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **OF_WDBC)
     record = tuned(wdbc, "method=logistic")
     store.add(record)
 

@@ -1,8 +1,6 @@
-"""How a file of the user's own is read: what its columns hold, and what is made of each."""
+"""How the columns of a user's file are read: what each holds, and what is made of it."""
 
-from .columns import ColumnsRead, ReadingOptions, read_columns
-from .leaks import leaks
+from .inference import ColumnsRead, ReadingOptions, read_columns
 from .reader import Reader
-from .target import read_target
 
-__all__ = ["ColumnsRead", "Reader", "ReadingOptions", "leaks", "read_columns", "read_target"]
+__all__ = ["ColumnsRead", "Reader", "ReadingOptions", "read_columns"]

@@ -11,25 +11,28 @@ MISSING = frozenset(
         *("#n/a", "#value!", "#div/0!", "#ref!"),
     ]
 )
-"""Texts, in lower case, that say among numbers or dates that there is none."""
+"""Texts, in lower case, that stand for a missing value in a column of numbers or dates."""
 
 CURRENCY = re.compile(
     r"[$€£¥₹₩₽₺₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|RUB)\b", re.IGNORECASE
 )
 SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "’": "'"})
+LONGEST = 1000
+"""Characters. Longer texts are no numbers."""
 EXACT = 2**53
-"""The largest whole number up to which all are told apart as float64."""
+"""float64 represents every whole number up to this one."""
+EXACT_DIGITS = len(str(EXACT))
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How numbers are written: the decimal sign, and the one that may part groups of three digits."""
+    """How numbers are written: the decimal sign, and the sign that may separate groups of three digits."""
 
     decimal: str = "."
     group: str = ","
 
     def read(self, texts: Sequence[str]) -> dict[str, float]:
-        """The distinct texts that are numbers, and which ones they are."""
+        """The numbers among distinct texts."""
         return self._read({text: _body(text) for text in texts})
 
     def _read(self, bodies: Mapping[str, tuple[str, float]]) -> dict[str, float]:
@@ -39,14 +42,20 @@ class Notation:
         return {
             text: float(body.replace(self.group, "").replace(self.decimal, ".")) / divisor
             for text, (body, divisor) in bodies.items()
-            if number.fullmatch(body)
+            if len(body) <= LONGEST and number.fullmatch(body)
         }
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What texts are as numbers: ``values`` by text, the texts that are ``others``, what is to be said of it, and the
-    notation that they were read in."""
+    """Texts read as numbers.
+
+    Attributes:
+        values: the number of each text that is one.
+        others: the texts that are not.
+        notes: sentences without a full stop on what is doubtful.
+        notation: the one in which they were read.
+    """
 
     values: Mapping[str, float]
     others: Sequence[str]
@@ -55,14 +64,14 @@ class Numbers:
 
 
 def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
-    """Read distinct texts as numbers, all in the one notation in which most of them are.
+    """Read distinct texts as numbers, all in the one notation that fits most of them.
 
-    Percentages become shares of 1, amounts in brackets negative.
+    Percentages become shares of 1. Amounts in brackets become negative.
 
     Args:
         texts: without blanks around them.
-        decimal: the decimal sign, ``.`` or ``,``; None takes the one that explains more of the texts, and the point
-            where both explain all.
+        decimal: the decimal sign, ``.`` or ``,``. None takes the sign that fits more of the texts, and the point if
+            both fit all of them.
     """
     bodies = {text: _body(text) for text in texts}
     notations = [
@@ -70,36 +79,40 @@ def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
         for sign in ((decimal,) if decimal else (".", ","))
         for group in ("." if sign == "," else ",", " ", "'")
     ]
-    readings = {notation: notation._read(bodies) for notation in notations}
-    best, values = max(readings.items(), key=lambda reading: len(reading[1]))  # of equals the first, with the point
+    found = {notation: notation._read(bodies) for notation in notations}
+    best, values = max(found.items(), key=lambda each: len(each[1]))  # of equals the first, with the point
     notes = []
-    grouped = best.decimal == "." and any("," in text for text in values)
-    with_comma = [len(found) for notation, found in readings.items() if notation.decimal == ","]
-    if grouped and len(values) in with_comma:
-        notes.append("its commas are read as thousands, though they could be decimal; dataset.decimal says which")
-    currencies = {found.upper() for text in values for found in CURRENCY.findall(text)}
+    is_grouped = best.decimal == "." and any("," in text for text in values)
+    with_comma = [len(read) for notation, read in found.items() if notation.decimal == ","]
+    if is_grouped and len(values) in with_comma:
+        notes.append(
+            "its commas are read as separators of thousands, though they could be decimal; set dataset.decimal to be "
+            "sure"
+        )
+    currencies = {sign.upper() for text in values for sign in CURRENCY.findall(text)}
     if len(currencies) > 1:
-        notes.append(f"it holds amounts of several currencies ({', '.join(sorted(currencies))}), read as one")
+        notes.append(f"it holds amounts in several currencies ({', '.join(sorted(currencies))}), read as one")
     return Numbers(values, [text for text in texts if text not in values], notes, best)
 
 
 def is_missing(text: str) -> bool:
-    """Whether a text among numbers or dates says that there is none."""
+    """Whether a text among numbers or dates stands for a missing value."""
     return text.lower() in MISSING
 
 
 def are_codes(texts: Sequence[str]) -> str | None:
-    """Why whole numbers are not to be read as quantities: what would be lost, or None."""
-    whole = [text for text in texts if text.lstrip("+-").isascii() and text.lstrip("+-").isdigit()]
+    """Why whole numbers should not be read as quantities, or None: what would be lost."""
+    digits = [text.lstrip("+-") for text in texts]
+    whole = [text for text in digits if text.isascii() and text.isdigit()]
     if any(len(text) > 1 and text.startswith("0") for text in whole):
         return "whole numbers with leading zeros"
-    if any(abs(int(text)) > EXACT for text in whole):
+    if any(len(text) > EXACT_DIGITS or int(text) > EXACT for text in whole):
         return "whole numbers above 2^53, which float64 does not tell apart"
     return None
 
 
 def _body(text: str) -> tuple[str, float]:
-    """The digits and signs of a text without what stands around them, and what to divide them by."""
+    """The digits and signs of a text without currency, percent sign and brackets, and the number to divide them by."""
     divisor = 1.0
     body = CURRENCY.sub("", text.translate(SPACES)).strip()
     if body.startswith("(") and body.endswith(")"):

@@ -1,238 +1,227 @@
-"""How a column becomes features: chosen once for a table, and then the same for its rows and for rows that come later.
+"""How a column becomes features. A rule is chosen once for a table and then applied to later rows too."""
 
-A rule holds all that was found out of its column, as plain values, so that it can be kept as JSON.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..table import spell
-from .dates import as_dates, date_parts, hours_of, times_of
+from ..columns import Coded, Floats, declared_order, is_numeric, spell
+from .dates import CATEGORICAL_PARTS, as_dates, date_parts, hours_of, times_of
 from .numbers import Notation, is_missing
-from .strings import as_hashes
 
-Feature = tuple["pd.Series[Any]", bool]
-"""A column of a table, and whether it is one of categories."""
+N_HASHES = 16
+"""How many numbers stand for a string of which there are too many for categories."""
 
-
-@dataclass(frozen=True)
-class Rule(ABC):
-    """Makes features of a column. What it cannot read is missing in them."""
-
-    name: ClassVar[str]
-    of: ClassVar[str]
-    """What the column's values are, in the plural."""
-    from_text: bool
-    """Whether the table's column was text, as which a file is to be read then, whatever else it could be read as."""
-
-    @abstractmethod
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        """The features of n rows, always as many.
-
-        Raises:
-            UsageError: a value is nothing that such a column can hold.
-        """
-
-    def plain(self) -> dict[str, Any]:
-        """What `rule_of` makes the rule from."""
-        return {"rule": self.name, **asdict(self)}
-
-
-def rule_of(plain: Mapping[str, Any]) -> Rule:
-    """The rule that says this of itself."""
-    options: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
-    }
-    return RULES[str(options.pop("rule"))](**options)
+NUMBERS = (int, float, np.number, np.bool_)
 
 
 @dataclass(frozen=True)
-class AsPlainNumbers(Rule):
-    """Numbers, and nothing else."""
+class Feature:
+    """A feature of n rows: categories, or numbers ``(n,)`` with NaN where a value is missing."""
 
-    name: ClassVar[str] = "plain numbers"
-    of: ClassVar[str] = "numbers"
-    from_text: bool = False
+    name: str
+    values: Coded | Floats
+    declared: tuple[str, ...] | None = None
 
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        dtype = column.dtype
-        is_number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-        if not is_number or pd.api.types.is_complex_dtype(dtype):
-            for value in column.dropna():
-                if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
-                    raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        return [(pd.Series(values, column.index, name=str(column.name)), False)]
+    @property
+    def is_missing(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Which rows have no value, ``(n,)``."""
+        return self.values.codes < 0 if isinstance(self.values, Coded) else np.isnan(self.values)
 
 
 @dataclass(frozen=True)
-class AsPlainCategories(Rule):
-    """Categories as they are spelled."""
+class Rule:
+    """How a column becomes features. Values that the rule cannot read are missing in them.
 
-    name: ClassVar[str] = "plain categories"
-    of: ClassVar[str] = "categories"
-    from_text: bool = False
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        return [(column, True)]
-
-
-@dataclass(frozen=True)
-class AsNumbers(Rule):
-    """Numbers, or text in which they are written in one notation."""
-
-    name: ClassVar[str] = "numbers"
-    of: ClassVar[str] = "numbers"
-    from_text: bool
-    decimal: str = "."
-    group: str = ","
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        if is_numeric(column):
-            return [(column.astype("float64"), False)]
-        text = as_text(column)[0]
-        values: dict[Any, float] = dict(Notation(self.decimal, self.group).read(text.dropna().unique().tolist()))
-        numbers = text.map(values).astype("float64")
-        are_numbers = np.array([isinstance(value, (int, float, np.number, np.bool_)) for value in column])
-        if are_numbers.any():  # truth values, and numbers among text, are not parsed
-            numbers[are_numbers] = column[are_numbers].astype("float64")
-        return [(numbers, False)]
-
-
-@dataclass(frozen=True)
-class AsDates(Rule):
-    """Dates and times, as those of `date_parts` that were not the same in all rows of the table.
-
-    ``format`` is the one that text was read in; None where the column held times, and text is read in any one format.
+    Attributes:
+        kind: one of `KINDS`.
+        from_text: whether the table's column was text. A file of later rows is then read as text there, whatever its
+            values look like.
+        decimal, group: the notation of ``numbers`` in text.
+        format: of ``dates`` in text; None if the column held times, and text is read in any one format.
+        parts: of ``dates``: those of `date_parts` that differ between rows of the table.
     """
 
-    name: ClassVar[str] = "dates"
-    of: ClassVar[str] = "dates"
-    from_text: bool
-    format: str | None
-    parts: tuple[str, ...]
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        made = date_parts(self.times(column))
-        return [(made[part][0].rename(f"{column.name} ({part})"), made[part][1]) for part in self.parts]
-
-    def times(self, column: "pd.Series[Any]") -> "pd.Series[Any]":
-        """The column as times, NaT where there is none."""
-        if pd.api.types.is_datetime64_any_dtype(column):
-            return column
-        text = as_text(column)[0]
-        if self.format is not None:
-            return times_of(text, self.format)
-        found = as_dates(text)
-        return pd.Series(pd.NaT, index=column.index) if found is None else found[0]
-
-
-@dataclass(frozen=True)
-class AsHours(Rule):
-    """Times of day, as hours."""
-
-    name: ClassVar[str] = "times of day"
-    of: ClassVar[str] = "times"
-    from_text: bool = True
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        hours = as_text(column)[0].map(hours_of, na_action="ignore")
-        return [(hours.astype("float64"), False)]
-
-
-@dataclass(frozen=True)
-class AsCategories(Rule):
-    """Categories: numbers as they are spelled, text without blanks around it. A type's order of them stays."""
-
-    name: ClassVar[str] = "categories"
-    of: ClassVar[str] = "categories"
-    from_text: bool
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        if is_numeric(column):
-            return [(column, True)]
-        text = as_text(column)[0]
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            declared = pd.Index(as_text(column.cat.categories.to_series())[0].dropna().unique())
-            text = text.astype(pd.CategoricalDtype(declared))
-        return [(text, True)]
-
-
-@dataclass(frozen=True)
-class AsBooleans(Rule):
-    """True and false, however they are written in upper and lower case."""
-
-    name: ClassVar[str] = "Booleans"
-    of: ClassVar[str] = "truth values"
+    kind: str
     from_text: bool = False
+    decimal: str = "."
+    group: str = ","
+    format: str | None = None
+    parts: tuple[str, ...] = ()
+
+    @property
+    def of(self) -> str:
+        """What the column's values are, in the plural."""
+        return KINDS[self.kind].of
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        return [(as_text(column)[0].map(str.lower, na_action="ignore"), True)]
+        """The features of a column, always equally many.
+
+        Raises:
+            UsageError: the column holds a value that no such column can hold.
+        """
+        return KINDS[self.kind].features(self, column)
+
+    def plain(self) -> dict[str, Any]:
+        """Its kind and the options that matter for it, for JSON."""
+        options = {name: getattr(self, name) for name in KINDS[self.kind].options}
+        return {"rule": self.kind, "from_text": self.from_text, **options}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Rule":
+        """The rule that gave this `plain`."""
+        known = ("from_text", *KINDS[plain["rule"]].options)
+        given = {name: plain[name] for name in known if name in plain}
+        options: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+        return cls(plain["rule"], **options)
+
+
+def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Numbers, and nothing else."""
+    if not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype):
+        for value in column.dropna():
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS):
+                raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
+    return [Feature(str(column.name), floats(column))]
+
+
+def _numbers(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Numbers, or text in which they are written in one notation."""
+    if is_numeric(column):
+        return [Feature(str(column.name), floats(column))]
+    coded = Coded.of(column)
+    texts = stripped(coded.distinct, column.name)
+    values = Notation(rule.decimal, rule.group).read(list(dict.fromkeys(texts)))
+    # Booleans, and numbers among text, are not parsed.
+    read = [
+        float(value) if isinstance(value, NUMBERS) else values.get(text, np.nan)
+        for value, text in zip(coded.distinct, texts, strict=True)
+    ]
+    return [Feature(str(column.name), coded.spread(read))]
+
+
+def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Dates and times, as those of `date_parts` that differed between rows of the table."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        made = date_parts(column)
+    else:
+        coded = Coded.of(column)
+        texts = stripped(coded.distinct, column.name)
+        if rule.format is None:
+            known = list(dict.fromkeys(filter(None, texts)))
+            found = as_dates(known)
+            by_text = {} if found is None else dict(zip(known, found[0], strict=True))
+            times = pd.to_datetime(pd.Series([by_text.get(text, pd.NaT) for text in texts], dtype="object"), utc=True)
+        else:
+            times = times_of(texts, rule.format)
+        made = {name: coded.spread(part) for name, part in date_parts(times).items()}
+    return [
+        Feature(f"{column.name} ({part})", as_categories(made[part]) if part in CATEGORICAL_PARTS else made[part])
+        for part in rule.parts
+    ]
+
+
+def _hours(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Times of day, as hours."""
+    coded = Coded.of(column)
+    texts = stripped(coded.distinct, column.name)
+    return [Feature(str(column.name), coded.spread([hours_of(text) for text in texts]))]
+
+
+def _categories(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Categories: numbers as they are spelled, text without blanks around it."""
+    coded = Coded.of(column)
+    if is_numeric(column):
+        return [Feature(str(column.name), coded)]
+    text, _ = text_of(coded, column.name)
+    return [Feature(str(column.name), text, declared_order(column, text.distinct, is_stripped=True))]
+
+
+def _booleans(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """True and false, in upper or lower case."""
+    coded = Coded.of(column)
+    texts = stripped(coded.distinct, column.name)
+    return [Feature(str(column.name), coded.mapped([text.lower() or None for text in texts]))]
+
+
+def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Strings as min-hashes of their n-grams in [-1, 1], so that strings that share letters share numbers.
+
+    Nothing is fitted: a string has the same numbers in every table and on every machine. Cerda and Varoquaux (2022),
+    DOI 10.1109/TKDE.2020.2992529.
+    """
+    text, _ = text_of(Coded.of(column), column.name)
+    hashes = np.empty((0, N_HASHES))
+    if text.distinct:
+        from skrub import MinHashEncoder
+
+        encoder = MinHashEncoder(n_components=N_HASHES)
+        distinct = pd.Series(text.distinct, name="text", dtype="str")
+        hashes = np.asarray(encoder.fit_transform(distinct), dtype=np.float64) / 2**31
+    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(hashes.T)]
 
 
 @dataclass(frozen=True)
-class AsHashes(Rule):
-    """Strings, as hashes of their letters."""
+class Kind:
+    """A kind of column: what its values are, how they are read, and the options of `Rule` that matter for it."""
 
-    name: ClassVar[str] = "strings"
-    of: ClassVar[str] = "strings"
-    from_text: bool = True
-
-    def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        return [(made, False) for made in as_hashes(as_text(column)[0])]
+    of: str
+    features: Callable[[Rule, "pd.Series[Any]"], list[Feature]]
+    options: tuple[str, ...] = ()
 
 
-RULES: dict[str, type[Rule]] = {
-    rule.name: rule
-    for rule in (AsPlainNumbers, AsPlainCategories, AsNumbers, AsDates, AsHours, AsCategories, AsBooleans, AsHashes)
+KINDS = {
+    "plain numbers": Kind("numbers", _plain_numbers),
+    "plain categories": Kind("categories", lambda _, column: [Feature(str(column.name), Coded.of(column))]),
+    "numbers": Kind("numbers", _numbers, ("decimal", "group")),
+    "dates": Kind("dates", _dates, ("format", "parts")),
+    "times of day": Kind("times", _hours),
+    "categories": Kind("categories", _categories),
+    "Booleans": Kind("truth values", _booleans),
+    "strings": Kind("strings", _hashes),
 }
 
 
-def unread(column: "pd.Series[Any]", features: list[Feature]) -> "pd.Series[Any]":
-    """The values of a column that a rule made nothing of, as text; those that say themselves that they are missing
-    are not among them."""
-    if not features:
-        return column.head(0)
-    values = column[column.notna() & features[0][0].isna()].map(lambda value: spell(value).strip())
-    return values[[bool(value) and not is_missing(value) for value in values]]
+def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
+    """The distinct values of a column that its rule could not read, without texts that stand for a missing value."""
+    if not features or not (rows := column.notna().to_numpy() & features[0].is_missing).any():
+        return []
+    texts = dict.fromkeys(spell(value).strip() for value in column[rows])
+    return [text for text in texts if text and not is_missing(text)]
 
 
-def as_text(column: "pd.Series[Any]") -> tuple["pd.Series[Any]", list[str]]:
-    """A column as text without blanks around its values, None where they are missing, and what is to be said of it."""
-    spelled = {value: spell(value) for value in _distinct(column)}
-    for text in spelled.values():
+def floats(column: "pd.Series[Any]") -> Floats:
+    """A column as float64 ``(n,)``, NaN where a value is missing."""
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def as_categories(values: Floats) -> Coded:
+    """Numbers as categories."""
+    return Coded.of(pd.Series(values))
+
+
+def stripped(values: list[Any], name: Any) -> list[str]:
+    """Each value as text without blanks around it.
+
+    Raises:
+        UsageError: a text holds a NUL character, at which other programs would cut it.
+    """
+    texts = list(map(spell, values))
+    for text in texts:
         if "\x00" in text:
-            raise UsageError(f"column {column.name!r} holds a NUL character, in {text!r}; remove it from the file.")
-    cut = {value: text.strip() for value, text in spelled.items()}
-    without = column.astype("object").map(lambda value: cut.get(value) or None)
-    n_merged = len(set(spelled.values())) - len(set(cut.values()))
-    if n_merged == 0:
-        return without, []
-    return without, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
+            raise UsageError(f"column {name!r} holds a NUL character, in {text!r}; remove it from the file.")
+    return [text.strip() for text in texts]
 
 
-def _distinct(column: "pd.Series[Any]") -> list[Any]:
-    try:
-        return list(column.dropna().unique())
-    except TypeError:
-        odd = next(value for value in column if type(value).__hash__ is None)
-        raise UsageError(
-            f"Column {str(column.name)!r} holds {odd!r}, which is neither a number nor a category nor a date; "
-            "convert it, or leave the column out."
-        ) from None
-
-
-def is_text(column: "pd.Series[Any]") -> bool:
-    """Whether a column holds strings, and nothing else beside gaps."""
-    return not is_numeric(column) and pd.api.types.infer_dtype(column, skipna=True) == "string"
-
-
-def is_numeric(column: "pd.Series[Any]") -> bool:
-    """Whether a column is of a type of numbers, which Booleans are not."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
+    """A column as text without blanks around its values, of which empty ones are missing; and a note if that made
+    values equal."""
+    texts = stripped(coded.distinct, name)
+    text = coded.mapped([text or None for text in texts])
+    n_merged = len(set(map(spell, coded.distinct))) - len(set(texts))
+    if not n_merged:
+        return text, []
+    return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]

@@ -1,31 +1,25 @@
-"""Where tables come from: one module a source. Opening a source imports no client and loads nothing."""
+"""Where tables come from. Opening a source imports no client and loads nothing."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import UsageError
-from ..split_columns import SplitBy
-from .base import Source
 from .file import FileSource
-from .openml import OpenMLSource
-from .openml_task import OpenMLTaskSource
-from .wdbc import WdbcSource
+from .openml import OpenMLSource, OpenMLTaskSource
+from .source import LastTable, Source, SplitBy, WdbcSource
 
-if TYPE_CHECKING:
-    from ..table import Table
-
-__all__ = ["LastTable", "Source", "open_source"]
+__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "open_source"]
 
 OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
     "unlabelled",
 )  # fmt: skip
 OPTIONS = {FileSource.name: OF_FILES, OpenMLSource.name: ("id", "task"), WdbcSource.name: ("id",)}
-"""What each source can be told, beside the name of its data."""
+"""The options of each source, besides the name of its data."""
 
 NEEDS_NOTHING = ("random", "stratified")
-"""Splits that go by nothing but the labels."""
+"""Splits that need nothing but the labels."""
 OF_A_TASK = "task"
 
 
@@ -41,12 +35,12 @@ def open_source(
 
     Args:
         source, name: of the data.
-        openml_cache: the folder of the openml client's cache; None takes its own.
+        openml_cache: the folder of the openml client's cache; None takes the client's own.
         split: the split's configuration; None stands for the paper's.
-        given: all other options of a dataset, None where they are not set.
+        given: all other options of a dataset, None if they are not set.
 
     Raises:
-        UsageError: no such source, or it lacks an option that it needs, or has one that it does not know.
+        UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
     """
     if source not in OPTIONS:
         raise UsageError(f"dataset.source={source} is not a source; the sources are {', '.join(sorted(OPTIONS))}.")
@@ -95,42 +89,20 @@ def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitB
     """What the source must know of a split.
 
     Raises:
-        UsageError: the split lacks an option that it needs, or needs what the source has not.
+        UsageError: the split lacks an option that it needs, or does not go with the source.
     """
     kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and task is None:
-        raise UsageError("split=task is that of an OpenML task; use it with dataset=openml dataset.task=N.")
+        raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
     if kind in (*NEEDS_NOTHING, OF_A_TASK):
         return None
     if source == WdbcSource.name or (kind == "files" and source != FileSource.name):
         has = "no such columns" if source == WdbcSource.name else "no files of its own"
         raise UsageError(f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv.")
-    needed = ("validation", "test") if kind == "files" else ("column",)
-    for option in needed:
-        if not split.get(option):
-            raise UsageError(f"split={kind} needs split.{option}; set it.")
+    needed = "test" if kind == "files" else "column"
+    if not split.get(needed):
+        raise UsageError(f"split={kind} needs split.{needed}; set it.")
     if kind != "files":
         return SplitBy(kind, split["column"])
-    return SplitBy(kind, None, *(Path(split[option]).expanduser() for option in needed))
-
-
-class LastTable:
-    """Keeps the table that was loaded last: the cells of a dataset follow one another.
-
-    Attributes:
-        source: where it came from; None before the first one.
-    """
-
-    def __init__(self) -> None:
-        self.source: Source | None = None
-
-    def load(self, source: Source) -> "Table":
-        """What the source loads.
-
-        Raises:
-            UsageError: see `Source.load`.
-        """
-        if source != self.source:
-            self._table = source.load()
-            self.source = source
-        return self._table
+    validation = split.get("validation")
+    return SplitBy(kind, None, Path(validation).expanduser() if validation else None, Path(split["test"]).expanduser())

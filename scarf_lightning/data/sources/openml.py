@@ -1,48 +1,76 @@
-"""Datasets from OpenML, through the genuine client, kept from harming the cache and the process it runs in."""
+"""Datasets and tasks of OpenML, through the genuine client, kept from harming the cache and its process."""
 
 import configparser
+import hashlib
 import logging
 import os
 import platform
 import re
 import shutil
+import socket
 import tempfile
-from collections.abc import Iterable
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlparse
 from uuid import uuid4
+from xml.parsers.expat import ExpatError
 
 from ...errors import UsageError
-from ..split_columns import SplitBy, split_values
-from .base import Source
+from .source import Source, SplitBy
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..columns import Floats
     from ..table import Table
-    from .openml_client import Downloaded
 
 SERVER = "https://www.openml.org/api/v1/xml"
-"""An id names a dataset on this server only, so another one in the client's own settings is not followed."""
+"""An id names a dataset on this server only, so that another server in the client's own settings is not used."""
+
+CONNECT = 5.0
+"""Seconds in which a connection must be made. Looking a name up without a network can take half a minute."""
+
+TIMEOUT = 30.0
+"""Seconds that a server may stay silent. The client itself waits for ever."""
+
+UNKNOWN = (111, 151)
+"""The codes with which OpenML answers if it does not have the id of a dataset, or of a task."""
+
+TASK_FILES = ("task.xml", "datasplits.arff")
 
 logger = logging.getLogger(__name__)
+_one_at_a_time = threading.Lock()  # the client's settings are global to the process
+
+
+class _UnreachableError(Exception):
+    """The server cannot be reached, or does not answer in time; the message says which."""
+
+
+class _DamagedError(Exception):
+    """Cached files cannot be used; the message says why."""
 
 
 @dataclass
 class OpenMLSource(Source):
-    """A dataset of https://www.openml.org, from the client's cache where it is there, else downloaded into it.
+    """A dataset of https://www.openml.org, from the client's cache, or else downloaded into it.
 
-    The client deletes a dataset's cached files when it cannot complete them, writes downloads in place, where an
-    interruption leaves a stump, and adds pickles that a later pandas may not read. Guarding against each would mean
-    patching its insides. Instead it works on a copy of the few files that matter, in a scratch folder, and what it has
-    downloaded and read without fault is then moved into the cache, one whole file at a time. So a cache may be
-    read-only, shared, or incomplete, and is never worse off for having been used.
+    The client deletes a dataset's cached files if it cannot complete them, writes downloads in place, where an
+    interruption leaves a stump, and adds pickles that a later pandas may not read. So it works on a copy of the few
+    files that matter, in a scratch folder, and what it has downloaded and read without fault is then moved into the
+    cache, one whole file at a time. The cache may be read-only, shared or incomplete, and is never worse off for having
+    been used.
 
     Args:
         dataset_id: the number in https://www.openml.org/d/N.
         dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
-        split: what a split goes by, which is no feature.
+        split: what a split goes by, which is not a feature.
         target: the column that holds the classes; None takes OpenML's default.
     """
 
@@ -56,145 +84,207 @@ class OpenMLSource(Source):
 
     @property
     def key(self) -> str:
-        return f"openml-{self.dataset_id}{split_suffix(self.split)}"
+        return f"openml-{self.dataset_id}{_suffix(self.split)}"
 
     def files(self) -> tuple[Path, ...]:
-        description, data = self._cached()
-        return (description, data) if description and data else ()
-
-    def load(self) -> "Table":
-        """Read the dataset, without any connection where the cache has it.
-
-        Raises:
-            UsageError: it is not in the cache and cannot be had from OpenML; or the cached copy is damaged, is not the
-                file that its description gives the checksum of, or has another number of rows than its qualities
-                say; or it has no default target or cannot be used for classification.
-        """
-        from ..table import Table
-
-        root, folder = self._locations()
-        source = f"openml:{self.dataset_id}"
-        cached = {file.name for file in self._cached() if file}
-        with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
-            copy = Path(scratch, folder.relative_to(root))
-            copy.mkdir(parents=True)
-            for name in cached:
-                shutil.copyfile(folder / name, copy / name)
-            read = self._read(Path(scratch))
-            downloaded = {"description.xml", "dataset.arff", f"dataset_{self.dataset_id}.pq"} - cached
-            keep(copy, folder, downloaded, f"dataset {self.dataset_id}")
-
-        if self.target is not None:
-            read = replace(read, target=self.target)
-        if read.target not in read.frame.columns:  # ignored columns are gone from it
-            default = "default " if self.target is None else ""
-            problem = f"target {read.target!r} among the columns that count" if read.target else "target"
-            raise UsageError(f"OpenML dataset {self.dataset_id} has no {default}{problem}, so it cannot be classified.")
-        is_feature = (read.frame.columns != read.target) & (read.frame.columns != self._split_column(read))
-        return Table.from_frame(
-            read.frame.loc[:, is_feature],
-            read.frame[read.target],
-            categorical=[known for known, is_kept in zip(read.categorical, is_feature, strict=True) if is_kept],
-            name=self.dataset_name or read.name,
-            source=source,
-            dataset_id=self.dataset_id,
-            split_by=split_values(self.split, read.frame[self.split.column], source) if self.split else None,
-        )
-
-    def _split_column(self, read: "Downloaded") -> str | None:
-        if self.split is None:
-            return None
-        features = [str(name) for name in read.frame.columns if name != read.target]
-        if self.split.column not in features:
-            raise UsageError(
-                f"split.column names {self.split.column!r}, which is no feature of OpenML dataset {self.dataset_id}; "
-                f"they are: {', '.join(features)}."
-            )
-        return self.split.column
-
-    def _read(self, scratch: Path) -> "Downloaded":
-        from .openml_client import UnreachableError, read_dataset
-        from .openml_integrity import DamagedError, check_files, published_rows
-
-        root, folder = self._locations()
-        environment = environment_of(self.cache, scratch)
-        copied = scratch / folder.relative_to(root)
-        if any(copied.glob("dataset*")):  # read what there is: the client would ask the server for parquet before ARFF
-            environment["OPENML_SKIP_PARQUET"] = str((copied / "dataset.arff").exists()).lower()
-        try:
-            check_files(copied)
-            read = read_dataset(self.dataset_id, server=SERVER, cache=scratch, environment=environment)
-            published = published_rows(folder / "qualities.xml")
-            if published not in (None, len(read.frame)):
-                raise DamagedError(f"they have {len(read.frame)} rows, and {published} by qualities.xml")
-            return read
-        except UnreachableError as error:
-            state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
-            raise UsageError(
-                f"OpenML dataset {self.dataset_id} is {state}, and {urlparse(SERVER).netloc} {error}; connect to the "
-                "network, or set paths.openml to a cache that has it."
-            ) from error
-        except DamagedError as error:
-            raise UsageError(
-                f"the data of OpenML dataset {self.dataset_id} cannot be read ({error}); delete {folder} to download "
-                "them again."
-            ) from error
-
-    def _locations(self) -> tuple[Path, Path]:
-        """The cache, and the dataset's folder in it as the client lays it out: ``org/openml/www/datasets/N``."""
-        return locations(self.cache, "datasets", self.dataset_id)
-
-    def _cached(self) -> tuple[Path | None, Path | None]:
-        """The cached description and data, each None where it is missing or a stump."""
-        _, folder = self._locations()
+        _, folder = _locations(self.cache, "datasets", self.dataset_id)
         data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
         if os.environ.get("OPENML_SKIP_PARQUET", "false").casefold() == "true":  # the client's own switch
             data.reverse()
-        description = folder / "description.xml"
-        return description if _is_whole(description) else None, next(filter(_is_whole, data), None)
+        description, whole = folder / "description.xml", next(filter(_is_whole, data), None)
+        return (description, whole) if whole and _is_whole(description) else ()
+
+    def load(self) -> "Table":
+        """Read the dataset, without any connection if the cache has it.
+
+        Raises:
+            UsageError: the dataset is not in the cache and OpenML does not give it; the cached copy is damaged, or not
+                the file that its description gives the checksum of; there is no default target; or the dataset
+                cannot be used for classification.
+        """
+        from ..splits import split_values
+        from ..table import Table
+
+        name, default, frame, categorical = self._read()
+        target = default if self.target is None else self.target
+        if target not in frame.columns:  # ignored columns are not in it
+            kind = "default " if self.target is None else ""
+            problem = f"target {target!r} among the columns that count" if target else "target"
+            raise UsageError(f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so it cannot be classified.")
+        source = f"openml:{self.dataset_id}"
+        split_by = None
+        if self.split is not None:
+            features = [str(column) for column in frame.columns if column != target]
+            if self.split.column not in features:
+                raise UsageError(
+                    f"split.column names {self.split.column!r}, which is no feature of OpenML dataset "
+                    f"{self.dataset_id}; they are: {', '.join(features)}."
+                )
+            split_by = split_values(self.split.kind, frame[self.split.column], source)
+        left_out = {target, self.split.column if self.split else None}
+        kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
+        return Table.from_frame(
+            frame.iloc[:, kept],
+            frame[target],
+            categorical=[categorical[position] for position in kept],
+            name=self.dataset_name or name,
+            source=source,
+            dataset_id=self.dataset_id,
+            split_by=split_by,
+        )
+
+    def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
+        """The dataset's name and default target, its columns without ignored ones, and which of them are
+        categorical."""
+        files = ("description.xml", f"dataset_{self.dataset_id}.pq", "dataset.arff")
+        cached = [file.name for file in self.files()]
+        with _client("dataset", self.dataset_id, self.cache, files, cached) as copy:
+            import arff  # type: ignore[import-untyped]
+            import openml
+
+            if cached:  # read the file that is there: the client would ask the server for Parquet before ARFF
+                os.environ["OPENML_SKIP_PARQUET"] = str("dataset.arff" in cached).lower()
+                _check_cached(copy)
+            with _described(f"OpenML dataset {self.dataset_id}"):
+                dataset = openml.datasets.get_dataset(
+                    self.dataset_id,
+                    download_data=True,
+                    download_qualities=False,
+                    download_features_meta_data=False,  # the data say the same, and a cache may lack it
+                )
+            if dataset.parquet_file is None and dataset.format.lower() == "sparse_arff":
+                raise UsageError(
+                    f"OpenML dataset {self.dataset_id} comes as sparse ARFF alone, whose classes the openml client "
+                    "cannot read."
+                )
+            try:
+                frame, _, categorical, _ = dataset.get_data()
+            except (arff.ArffException, UnicodeDecodeError) as error:
+                raise _DamagedError("they are no ARFF") from error
+            except Exception as error:
+                # The client wraps what the Parquet reader raises in a bare Exception; nothing else is caught.
+                if type(error) is Exception and isinstance(error.__cause__, (ValueError, OSError)):
+                    raise _DamagedError("they are no Parquet") from error
+                raise
+        return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
 
-def split_suffix(split: SplitBy | None) -> str:
-    """What a key says of a split."""
+@dataclass
+class OpenMLTaskSource(Source):
+    """A task of https://www.openml.org: a dataset, its target, and splits that everyone who works on it shares.
+
+    Args:
+        task_id: the number in https://www.openml.org/t/N.
+        dataset_name: shown in tables and charts; None takes OpenML's.
+        cache: the folder that holds ``org/openml/www``; None takes the client's own.
+        split: what a split goes by that is not the task's.
+        is_split: whether rows are split as in the task, see `scarf_lightning.data.splits.Task`.
+    """
+
+    name: ClassVar[str] = "openml_task"
+
+    task_id: int
+    dataset_name: str | None = None
+    cache: Path | None = None
+    split: SplitBy | None = None
+    is_split: bool = True
+
+    @property
+    def key(self) -> str:
+        return f"openml-task-{self.task_id}" + ("" if self.is_split else f"-data{_suffix(self.split)}")
+
+    def files(self) -> tuple[Path, ...]:
+        own = self._own_files()
+        if len(own) < len(TASK_FILES):
+            return ()
+        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8"))
+        of_dataset = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
+        return (*own, *of_dataset) if of_dataset else ()
+
+    def load(self) -> "Table":
+        """Read the task, its dataset and its splits, without any connection if the cache has them.
+
+        Raises:
+            UsageError: see `OpenMLSource.load`; or the task is no classification.
+        """
+        dataset_id, target, splits = self._read()
+        table = OpenMLSource(dataset_id, self.dataset_name, self.cache, self.split, target).load()
+        if not self.is_split:
+            return table
+        return replace(table, source=f"openml-task:{self.task_id}", split_by=_parts(splits, table.n_rows))
+
+    def _own_files(self) -> tuple[Path, ...]:
+        _, folder = _locations(self.cache, "tasks", self.task_id)
+        return tuple(file for name in TASK_FILES if (file := folder / name).is_file())
+
+    def _read(self) -> tuple[int, str, list[Any]]:
+        """The id of the dataset, its target, and the training and test rows of each fold of each repetition."""
+        cached = [file.name for file in self._own_files()]
+        with _client("task", self.task_id, self.cache, TASK_FILES, cached):
+            import arff
+            from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask
+            from openml.tasks.functions import _get_task_description  # the public one wants the dataset too
+
+            subject = f"OpenML task {self.task_id}"
+            with _described(subject):
+                try:
+                    task = _get_task_description(self.task_id)
+                except NotImplementedError:
+                    task = None
+                if not isinstance(task, OpenMLClassificationTask) or isinstance(task, OpenMLLearningCurveTask):
+                    raise UsageError(f"{subject} is no classification; give the id of one that is.")
+                try:
+                    repetitions = task.download_split().split
+                except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
+                    raise _DamagedError("its splits are no ARFF") from error
+        splits = [of_fold[0][:2] for folds in repetitions.values() for of_fold in folds.values()]
+        return int(task.dataset_id), str(task.target_name), splits
+
+
+def _parts(splits: list[Any], n_rows: int) -> "Floats":
+    """For each row its part in each split, ``(n, splits)``; NaN if the split does not use the row."""
+    import numpy as np
+
+    from ..splits import TEST, TRAIN
+
+    parts = np.full((n_rows, len(splits)), np.nan)
+    for position, (train, test) in enumerate(splits):
+        parts[train, position], parts[test, position] = TRAIN, TEST
+    return parts
+
+
+def _suffix(split: SplitBy | None) -> str:
+    """The end of a key that names a split."""
     return "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
 
 
-def locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
-    """The cache, and the folder in it of a dataset or a task, as the client lays it out: ``org/openml/www/tasks/N``."""
+def _locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
+    """The cache, and the folder of a dataset or a task in it, as the client names it: ``org/openml/www/tasks/N``."""
     root = cache or _default_cache()
     return root, root.joinpath(*reversed(urlparse(SERVER).netloc.split(".")), kind, str(number))
 
 
-def environment_of(cache: Path | None, scratch: Path) -> dict[str, str]:
-    """Variables without which importing the client makes its two folders in the home directory."""
-    environment = {}
-    if cache and cache.is_dir():
-        environment["OPENML_CACHE_DIR"] = str(cache)
-    if not _client_settings().exists():
-        environment["XDG_CONFIG_HOME"] = str(scratch)
-    return environment
+def _settings() -> Path:
+    """The file with the client's settings."""
+    is_linux = platform.system() == "Linux"
+    home = os.environ.get("XDG_CONFIG_HOME", "~/.config") + "/openml" if is_linux else "~/.openml"
+    return Path(home, "config").expanduser()
 
 
-def keep(copy: Path, folder: Path, names: Iterable[str], subject: str) -> None:
-    """Put downloaded files into a folder of the cache, each whole or not at all."""
-    for name in names:
-        if not (copy / name).exists():
-            continue
-        partial = folder / f".{name}.{uuid4().hex}"  # process ids meet across nodes and containers
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            try:
-                shutil.copyfile(copy / name, partial)
-                partial.replace(folder / name)
-            finally:
-                partial.unlink(missing_ok=True)
-        except OSError as error:
-            logger.warning("OpenML %s is not kept for the next time: %s", subject, error)
-            return
+def _default_cache() -> Path:
+    """Where the client keeps its cache, without importing it, which takes over a second."""
+    named = os.environ.get("OPENML_CACHE_DIR")
+    if not named and _settings().exists():
+        settings = configparser.RawConfigParser()
+        settings.read_string("[client]\n" + _settings().read_text(encoding="utf-8"))
+        named = settings.get("client", "cachedir", fallback=None)
+    if not named and platform.system() == "Linux":
+        named = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
+    return Path(named or "~/.openml").expanduser()
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a cached file can be read and ends as its format does."""
+    """Whether a cached file can be read and ends as files of its format end."""
     end = {".pq": b"PAR1", ".xml": b"</oml:data_set_description>", ".arff": b""}[file.suffix]
     try:
         with file.open("rb") as opened:
@@ -205,18 +295,182 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
-def _client_settings() -> Path:
-    home = os.environ.get("XDG_CONFIG_HOME", "~/.config") + "/openml" if platform.system() == "Linux" else "~/.openml"
-    return Path(home, "config").expanduser()
+def _check_cached(folder: Path) -> None:
+    """Read a cached description, and compare a cached ARFF file with the checksum in it. The client compares them only
+    after a download.
+
+    Raises:
+        _DamagedError: the description cannot be read, or the data are another file, such as one with a flipped bit.
+    """
+    import xmltodict
+
+    try:
+        content = xmltodict.parse((folder / "description.xml").read_bytes())
+    except (ExpatError, ValueError) as error:  # ValueError: the file has XML entities of its own
+        raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
+    published = (content.get("oml:data_set_description") or {}).get("oml:md5_checksum")
+    if not published or not (folder / "dataset.arff").exists():
+        return
+    data = (folder / "dataset.arff").read_bytes()
+    # The client writes text, so on Windows the line ends differ from those of the published file.
+    versions = (data, data.replace(b"\r\n", b"\n"))
+    if published not in [hashlib.md5(version, usedforsecurity=False).hexdigest() for version in versions]:
+        raise _DamagedError("dataset.arff is not the file whose checksum description.xml gives")
 
 
-def _default_cache() -> Path:
-    """Where the client keeps its cache, found without the 1.6 s that importing it takes."""
-    named = os.environ.get("OPENML_CACHE_DIR")
-    if not named and _client_settings().exists():
-        settings = configparser.RawConfigParser()
-        settings.read_string("[client]\n" + _client_settings().read_text(encoding="utf-8"))
-        named = settings.get("client", "cachedir", fallback=None)
-    if not named and platform.system() == "Linux":
-        named = os.environ.get("XDG_CACHE_HOME", "~/.cache") + "/openml"
-    return Path(named or "~/.openml").expanduser()
+@contextmanager
+def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
+    """Let the client work on a copy of the cached files, and keep what it downloads. Yields the folder of the copy.
+
+    All that goes wrong with the network or the files becomes a `UsageError` here.
+
+    Args:
+        kind: ``dataset`` or ``task``.
+        number: its id.
+        cache: see `OpenMLSource`.
+        files: the names of the files to keep.
+        cached: the names of those that the cache has; if there are none, the server is needed.
+    """
+    root, folder = _locations(cache, f"{kind}s", number)
+    subject = f"OpenML {kind} {number}"
+    with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
+        copy = Path(scratch, folder.relative_to(root))
+        copy.mkdir(parents=True)
+        for name in cached:
+            shutil.copyfile(folder / name, copy / name)
+        try:
+            with _contained(Path(scratch)):
+                if not cached:
+                    _reach_server()
+                yield copy
+        except _UnreachableError as error:
+            state = f"incomplete or damaged in {folder}" if folder.exists() else f"not in the cache {root}"
+            raise UsageError(
+                f"{subject} is {state}, and {urlparse(SERVER).netloc} {error}; connect to the network, or set "
+                "paths.openml to a cache that has it."
+            ) from error
+        except _DamagedError as error:
+            what, them = (f"the data of {subject}", "them") if kind == "dataset" else (subject, "it")
+            raise UsageError(f"{what} cannot be read ({error}); delete {folder} to download {them} again.") from error
+        for name in set(files) - set(cached):
+            if (copy / name).exists() and not _kept(copy / name, folder):
+                logger.warning("%s could not be kept in the cache %s", subject, root)
+                break
+
+
+def _kept(file: Path, folder: Path) -> bool:
+    """Put a downloaded file into a folder of the cache, whole or not at all."""
+    partial = folder / f".{file.name}.{uuid4().hex}"  # process ids repeat across nodes and containers
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            shutil.copyfile(file, partial)
+            partial.replace(folder / file.name)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _reach_server() -> None:
+    """Find out within seconds whether the server, or the proxy in front of it, can be reached.
+
+    Raises:
+        _UnreachableError: it cannot.
+    """
+    import requests
+
+    url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)
+    failed: list[OSError | None] = []
+
+    def connect() -> None:
+        try:
+            address = (url.hostname or "", url.port or (443 if url.scheme == "https" else 80))
+            socket.create_connection(address, timeout=CONNECT).close()
+            failed.append(None)
+        except OSError as error:
+            failed.append(error)
+
+    # In a thread, since nothing else bounds the time in which the system looks up a name.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(CONNECT)
+    if not failed or failed[0] is not None:
+        raise _UnreachableError("cannot be reached") from (failed[0] if failed else None)
+
+
+@contextmanager
+def _described(subject: str) -> Iterator[None]:
+    """Turn what the client raises while it describes and downloads something into errors that say what is wrong."""
+    import minio.error
+    import openml
+    import requests
+    import urllib3
+
+    network_errors = (requests.RequestException, urllib3.exceptions.HTTPError, minio.error.MinioException)
+    try:
+        yield
+    except (UsageError, _DamagedError):
+        raise
+    except network_errors as error:
+        silent = isinstance(error, requests.Timeout)
+        raise _UnreachableError(f"did not answer within {TIMEOUT:g} s" if silent else "cannot be reached") from error
+    except openml.exceptions.PyOpenMLError as error:
+        if getattr(error, "code", None) in UNKNOWN:
+            raise UsageError(f"{subject} does not exist; look its id up at https://www.openml.org.") from error
+        answer = error.message.partition("\n")[0].rstrip(".!")
+        raise UsageError(f"OpenML does not give {subject.removeprefix('OpenML ')}: {answer}.") from error
+    except ValueError as error:  # entities in XML, or a name that the client refuses
+        raise UsageError(f"the description of {subject} cannot be used: {str(error).rstrip('.')}.") from error
+    except KeyError as error:  # a well-formed page that is not OpenML's
+        raise UsageError(
+            f"the description of {subject} has no entry {error}; a proxy or log-in page may have answered in the "
+            "server's place."
+        ) from error
+
+
+@contextmanager
+def _contained(root: Path) -> Iterator[None]:
+    """The client silent, impatient and with its cache in ``root``; everything global is restored afterwards.
+
+    The client's own ``overwrite_config_context`` does not restore after an exception, and makes folders.
+    """
+    with _one_at_a_time, ExitStack() as restore, warnings.catch_warnings():
+
+        def change(owner: Any, name: str, value: Any) -> None:
+            restore.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+
+        warnings.simplefilter("ignore")
+        # The client logs to the root logger too, which makes a handler for it if there is none.
+        change(logging.root, "handlers", [logging.NullHandler()])
+        before = dict(os.environ)
+        restore.callback(os.environ.update, before)
+        restore.callback(os.environ.clear)
+        os.environ["OPENML_CACHE_DIR"] = str(root)  # else importing the client makes folders in the home directory
+        if not _settings().exists():
+            os.environ["XDG_CONFIG_HOME"] = str(root)
+
+        import openml
+        import requests
+        import urllib3
+
+        change(openml.config, "server", SERVER)
+        change(openml.config, "_root_cache_directory", root)
+        change(openml.config, "show_progress", False)
+        change(openml.config, "retry_policy", "human")
+        change(openml.config, "connection_n_retries", 1)
+        change(requests.Session, "request", _with_options(requests.Session.request, timeout=TIMEOUT))
+        # Parquet files come through minio, which makes urllib3 pools of its own.
+        impatient = _with_options(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0)
+        change(urllib3.PoolManager, "urlopen", impatient)
+        yield
+
+
+def _with_options(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        return function(*args, **{**options, **given})
+
+    return call

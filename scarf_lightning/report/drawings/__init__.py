@@ -1,5 +1,5 @@
 """What a report may draw: one file a drawing, its figure in it. A subclass of `Drawing` with a name is an option."""
 
-from .base import Drawing, draw_all, read_drawings
+from .drawing import Drawing, draw_all, read_drawings
 
 __all__ = ["Drawing", "draw_all", "read_drawings"]

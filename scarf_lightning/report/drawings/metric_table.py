@@ -8,11 +8,11 @@ import pandas as pd
 from ...metrics import Metric
 from ..blocks import Block, Paragraph, counted, named
 from ..competitors import competing
-from ..options import Options
-from ..reading import CellResults
+from ..loading import CellResults
+from ..report_options import ReportOptions
 from ..statistics import cell_means
 from ..tables import NOTHING, Entry, Table
-from .base import Drawing
+from .drawing import Drawing
 
 EPOCHS = Metric("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
 """Shown like a metric, though it is none."""
@@ -29,7 +29,7 @@ class MetricTable(Drawing):
     name = "metric_table"
     columns: list[str]
 
-    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         return self.table(results, options.measure, name, ".2f" if options.measure.scale == 100 else ".4f", best=True)
 
     def table(self, results: CellResults, metric: Metric, name: str, digits: str, *, best: bool) -> list[Block]:
@@ -66,7 +66,7 @@ class EpochsTable(MetricTable):
 
     name = "epochs_table"
 
-    def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
         return self.table(results, EPOCHS, name, ".2f", best=False)
 
 

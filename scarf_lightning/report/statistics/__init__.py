@@ -5,21 +5,36 @@ higher is better. Trials and whole cells may be missing: what that leaves out is
 scores of results.
 """
 
-from .agreement import agreement, agreement_summary
-from .cells import cell_means, pretraining_grid, scores_of
-from .cliques import nemenyi_cliques, wilcoxon_cliques, wilcoxon_tests
-from .comparisons import Grid, Pair, Test, against, compare
-from .gains import gain_table, relative_gains
-from .ranks import FriedmanTest, Ranking, friedman_test, nemenyi_critical_difference, rank_competitors
-from .scores import ScoreArray, score_array
-from .significance import TEST_TO_TRAIN, TTest, holm, paired_test, welch_test
-from .verdict import Verdict, judge
-from .wins import WinMatrix, reference_win_matrix, surviving_wins, win_matrix
+from .intervals import (
+    TEST_TO_TRAIN,
+    Interval,
+    datasets_interval,
+    fixed_error,
+    mean_interval,
+    outlying,
+    overlap_ratio,
+)
+from .pairs import Grid, Test, TTest, against, compare, holm, paired_test, welch_test
+from .ranks import (
+    FriedmanTest,
+    Ranking,
+    friedman_test,
+    nemenyi_cliques,
+    nemenyi_critical_difference,
+    rank_competitors,
+    wilcoxon_cliques,
+    wilcoxon_tests,
+)
+from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
+from .verdict import Verdict, answers_together, judge, judge_fixed
+from .wins import WinMatrix, gain_table, reference_win_matrix, relative_gains, surviving_wins, win_matrix
 
 __all__ = [
+    "CELL",
     "TEST_TO_TRAIN",
     "FriedmanTest",
     "Grid",
+    "Interval",
     "Pair",
     "Ranking",
     "ScoreArray",
@@ -28,16 +43,21 @@ __all__ = [
     "Verdict",
     "WinMatrix",
     "against",
-    "agreement",
-    "agreement_summary",
+    "answers_together",
     "cell_means",
     "compare",
+    "datasets_interval",
+    "fixed_error",
     "friedman_test",
     "gain_table",
     "holm",
     "judge",
+    "judge_fixed",
+    "mean_interval",
     "nemenyi_cliques",
     "nemenyi_critical_difference",
+    "outlying",
+    "overlap_ratio",
     "paired_test",
     "pretraining_grid",
     "rank_competitors",

@@ -1,6 +1,6 @@
-"""Scores as one array, and which cells of it are incomplete."""
+"""Scores of competitors by dataset and trial: made from results, as one array, and the means of cells."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...errors import UsageError
+from ...metrics import metric_named
 
 COLUMNS = ("dataset", "competitor", "trial", "value")
 
@@ -16,6 +17,9 @@ DECIMALS = 12
 order differ in the last bits, and would not tie."""
 
 Floats = NDArray[np.float64]
+
+Pair = tuple[str, str]
+"""A competitor and the reference that it is compared with."""
 
 
 @dataclass(frozen=True)
@@ -139,3 +143,85 @@ def variance_of(values: Floats) -> Floats:
     n = np.isfinite(values).sum(axis=-1)
     squares = np.nansum((values - mean_of(values)[..., None]) ** 2, axis=-1)
     return np.where(n > 1, squares / np.maximum(n - 1, 1), np.nan)
+
+
+CELL = ("dataset_id", "regime", "pretrain", "method")
+
+
+def competitor_name(pretrain: str, method: str) -> str:
+    """A competitor of the paper as `scores_of` names it."""
+    return f"{pretrain}+{method}"
+
+
+NOT_USED = "not used"
+"""What names a column that a cell does not use, which an option called none is not."""
+
+
+def scores_of(
+    results: pd.DataFrame,
+    value: str = "accuracy",
+    *,
+    dataset: str = "dataset",
+    competitor: Sequence[str] = ("pretrain", "method"),
+) -> pd.DataFrame:
+    """Results as scores: ``dataset, competitor, trial, value``, what all statistics take.
+
+    Args:
+        results: a row a trial, as `scarf_lightning.results.load` gives it, of one regime; ``trial`` may be absent from
+            published means, which are then one trial.
+        value: a metric; a loss is turned into its negative, so that higher is better.
+        dataset: the column that names datasets; ``dataset_id`` for the paper's numbers.
+        competitor: the columns that tell competitors apart, joined by ``+`` in their names; null is ``not used``.
+
+    Raises:
+        UsageError: there are no results, or a column is missing.
+    """
+    _need(results, [dataset, value, *competitor])
+    names = results[list(competitor)].astype(object).fillna(NOT_USED).astype(str)
+    return pd.DataFrame(
+        {
+            "dataset": results[dataset],
+            "competitor": names.iloc[:, 0].str.cat(names.iloc[:, 1:], sep="+"),
+            "trial": results["trial"] if "trial" in results.columns else 0,
+            "value": metric_named(value).sign * results[value],
+        }
+    )
+
+
+def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
+    """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
+    pretrains = list(pretrains)
+    return {
+        (method, pretrain): (competitor_name(pretrain, method), competitor_name("none", method))
+        for method in methods
+        for pretrain in pretrains
+    }
+
+
+def cell_means(results: pd.DataFrame, value: str = "accuracy", by: Sequence[str] = CELL) -> pd.DataFrame:
+    """Mean of a column over the trials of each cell.
+
+    Args:
+        results: a row a trial.
+        value: any column of numbers, such as ``accuracy`` or ``finetune_epochs``.
+        by: the columns that tell cells apart; null is a value of its own.
+
+    Returns:
+        A row a cell: the columns of ``by``; ``mean``; ``standard_error`` of it, NaN for fewer than two trials;
+        ``trials``, those with a number. ``pivot`` turns it into a table of datasets and competitors.
+
+    Raises:
+        UsageError: there are no results, or a column is missing.
+    """
+    _need(results, [*by, value])
+    values = results[[*by]].assign(value=results[value].astype("float64"))
+    grouped = values.groupby(list(by), dropna=False)["value"]
+    return grouped.agg(mean="mean", standard_error="sem", trials="count").reset_index()
+
+
+def _need(results: pd.DataFrame, columns: Sequence[str]) -> None:
+    if results.empty:
+        raise UsageError("There are no results here; train a cell first, or select other results.")
+    absent = [column for column in columns if column not in results.columns]
+    if absent:
+        raise UsageError(f"The results lack the column {absent[0]}; give the frame that `results.load` returns.")

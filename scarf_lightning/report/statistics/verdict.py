@@ -2,13 +2,14 @@
 
 On one dataset the difference of paired trials has the interval of the corrected resampled t-test (Nadeau and Bengio
 2003, DOI 10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli
-2015, DOI 10.1007/s10994-015-5486-z; Benavoli, Corani, Demšar and Zaffalon 2017, jmlr.org/papers/v18/16-305.html). Over
-datasets it is the interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodges and Lehmann 1963,
-DOI 10.1214/aoms/1177704172), exact for any symmetric distribution of the datasets' mean differences.
+2015, DOI 10.1007/s10994-015-5486-z; Benavoli, Corani, Demšar and Zaffalon 2017, jmlr.org/papers/v18/16-305.html).
+Where trials share their test rows, the errors of the test rows and of the seeds add up. Over datasets it is the
+interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodges and Lehmann 1963, DOI
+10.1214/aoms/1177704172), which says of the typical dataset; the mean over datasets stands beside it.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
@@ -17,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from .intervals import TEST_TO_TRAIN, Interval, datasets_interval
+from .pairs import holm
 from .scores import Floats, mean_of
-from .significance import TEST_TO_TRAIN
 
 Answer = Literal["helps", "hurts", "no practical difference", "cannot tell yet"]
 ANSWERS = get_args(Answer)
@@ -32,7 +34,9 @@ FEWEST_TO_PREDICT = 5
 FEWEST_DATASETS = 6
 """Below it the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
 FEWEST_FOR_SAME = 10
-"""Trials, or datasets, below which it is not claimed that there is no practical difference."""
+"""Trials of one dataset below which it is not claimed that there is no practical difference."""
+FEWEST_DATASETS_FOR_SAME = 20
+"""The same of datasets: fewer may all miss the few that gain much."""
 SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
 """Numbers of trials, or of datasets, that may be asked for."""
 ENOUGH = 0.85
@@ -60,6 +64,9 @@ class Verdict:
         more: how many trials of the one dataset, or how many datasets, will most likely bring an answer; None where
             there is one, and where no number is likely enough to.
         chance: the predicted chance that they bring one; without such a number, that the largest one does.
+        p: the level at which the answer would just be given; 1 without an answer.
+        average: over datasets, the mean difference with its interval; ``difference`` is the typical one.
+        reason: why there is no answer, if it is another than too few trials or datasets.
     """
 
     answer: Answer
@@ -76,10 +83,23 @@ class Verdict:
     datasets: int
     more: int | None = None
     chance: float = math.nan
+    p: float = 1.0
+    average: Interval = Interval(math.nan, math.nan, math.nan)
+    reason: str = ""
+
+    @property
+    def p_of_zero(self) -> float:
+        """The two-sided level at which the difference is told from zero."""
+        return 1.0 if math.isnan(self.low) else min(1.0, 2 * min(self.better, 1 - self.better))
 
 
 def judge(
-    differences: Floats, *, rope: float = ROPE, test_to_train: float = TEST_TO_TRAIN, width: float = math.inf
+    differences: Floats,
+    *,
+    rope: float = ROPE,
+    test_to_train: float = TEST_TO_TRAIN,
+    width: float = math.inf,
+    predicts: bool = True,
 ) -> Verdict:
     """The verdict on a competitor beside its reference.
 
@@ -88,16 +108,22 @@ def judge(
         rope: a difference no larger than this is of no practical consequence.
         test_to_train: n_test/n_train of the splits.
         width: of the metric's bounds, which no interval leaves.
+        predicts: whether to simulate how many more trials or datasets would bring an answer.
     """
     there = np.isfinite(differences)
     tried = there.any(axis=1)
     if tried.sum() > 1:
-        return judge_datasets(differences[tried], rope=rope, width=width)
-    return judge_trials(differences[there], rope=rope, test_to_train=test_to_train, width=width)
+        return judge_datasets(differences[tried], rope=rope, width=width, predicts=predicts)
+    return judge_trials(differences[there], rope=rope, test_to_train=test_to_train, width=width, predicts=predicts)
 
 
 def judge_trials(
-    differences: Floats, *, rope: float = ROPE, test_to_train: float = TEST_TO_TRAIN, width: float = math.inf
+    differences: Floats,
+    *,
+    rope: float = ROPE,
+    test_to_train: float = TEST_TO_TRAIN,
+    width: float = math.inf,
+    predicts: bool = True,
 ) -> Verdict:
     """The verdict on one dataset from its paired differences, ``(n,)``; the other arguments are `judge`'s."""
     n = len(differences)
@@ -116,12 +142,58 @@ def judge_trials(
         return float(stdtr(n - 1, (mean - x) / error))
 
     answer = ANSWERS[_answers(*ends, n, rope)[0]]
-    ask = _settling_trials(mean, variance, n, rope, test_to_train) if answer == "cannot tell yet" else (None, math.nan)
+    asks = predicts and answer == "cannot tell yet"
+    ask = _settling_trials(mean, variance, n, rope, test_to_train) if asks else (None, math.nan)
     low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
-    return Verdict(answer, mean, low, high, *_parts(above, rope), won, lost, n, 1, *ask)
+    return Verdict(answer, mean, low, high, *_parts(above, rope), won, lost, n, 1, *ask, p=_level(answer, above, rope))
 
 
-def judge_datasets(differences: Floats, *, rope: float = ROPE, width: float = math.inf) -> Verdict:
+def judge_fixed(
+    differences: Floats, error: float, freedom: float, *, rope: float = ROPE, width: float = math.inf
+) -> Verdict:
+    """The verdict on one dataset whose trials share their test rows.
+
+    Args:
+        differences: of paired trials, ``(T,)``; higher is better.
+        error, freedom: of their mean, as `fixed_error` gives them.
+        rope, width: as `judge`'s.
+    """
+    n, mean = len(differences), float(differences.mean())
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    if n < FEWEST:
+        return Verdict("cannot tell yet", mean, *(math.nan,) * 6, won, lost, n, 1)
+    halves = [float(stdtrit(freedom, p)) * error for p in ((1 + LEVEL) / 2, LEVEL)]
+
+    def above(x: float) -> float:
+        return float(stdtr(freedom, (mean - x) / error)) if error else 0.5 if mean == x else float(mean > x)
+
+    low, high, probable_low, probable_high = (np.array([mean + side * h]) for h in halves for side in (-1, 1))
+    answer = ANSWERS[_answers(low, high, probable_low, probable_high, n, rope)[0]]
+    least, most = max(mean - halves[0], -width), min(mean + halves[0], width)
+    p = _level(answer, above, rope)
+    return Verdict(answer, mean, least, most, *_parts(above, rope), won, lost, n, 1, p=p)
+
+
+def no_verdict(differences: Floats, reason: str) -> Verdict:
+    """The mean of paired differences ``(T,)`` on one dataset, and why nothing is claimed."""
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    mean = float(differences.mean())
+    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, won, lost, len(differences), 1, reason=reason)
+
+
+def answers_together(verdicts: Sequence[Verdict], alpha: float = 1 - LEVEL) -> list[Answer]:
+    """The answers that may be claimed together: the chance of any false one among them is at most ``alpha``.
+
+    Holm's procedure over the levels of all verdicts; an answer that does not survive it is *cannot tell yet*.
+    """
+    levels = holm(np.array([verdict.p for verdict in verdicts]))
+    kept = zip(verdicts, levels, strict=True)
+    return [verdict.answer if level <= alpha else "cannot tell yet" for verdict, level in kept]
+
+
+def judge_datasets(
+    differences: Floats, *, rope: float = ROPE, width: float = math.inf, predicts: bool = True
+) -> Verdict:
     """The verdict over datasets from paired differences ``(D, T)``, NaN where there is no trial; as `judge`."""
     means = mean_of(differences)
     n = len(means)
@@ -134,12 +206,29 @@ def judge_datasets(differences: Floats, *, rope: float = ROPE, width: float = ma
         less = cdf[math.ceil(rank_sum) - 1] if rank_sum else 0.0
         return float(less + cdf[math.floor(rank_sum)]) / 2  # mid-p, so that both directions are treated alike
 
+    average = datasets_interval(means)
     answer = ANSWERS[_answers(*ends, n, rope)[0]]
-    ask = _settling_datasets(means, rope) if answer == "cannot tell yet" else (None, math.nan)
+    is_same = n >= FEWEST_DATASETS_FOR_SAME and -rope <= average.low and average.high <= rope
+    if answer == "no practical difference" and not is_same:
+        answer = "cannot tell yet"  # nothing on the typical dataset, but a few that gain much may lift the mean
+    ask = _settling_datasets(means, rope) if predicts and answer == "cannot tell yet" else (None, math.nan)
     low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
     won, lost = int((means > 0).sum()), int((means < 0).sum())
     estimate = float(np.median(averages))
-    return Verdict(answer, estimate, low, high, *_parts(above, rope), won, lost, trials, n, *ask)
+    p = _level(answer, above, rope)
+    parts = _parts(above, rope)
+    return Verdict(answer, estimate, low, high, *parts, won, lost, trials, n, *ask, p=p, average=average)
+
+
+def _level(answer: Answer, above: Callable[[float], float], rope: float) -> float:
+    """The level at which the answer would just be given."""
+    if answer == "helps":
+        return max(2 * (1 - above(0.0)), 1 - above(rope))
+    if answer == "hurts":
+        return max(2 * above(0.0), above(-rope))
+    if answer == "no practical difference":
+        return 2 * max(above(rope), 1 - above(-rope))
+    return 1.0
 
 
 def _parts(above: Callable[[float], float], rope: float) -> tuple[float, float, float, float]:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from scarf_lightning.data.sources import open_source
-from scarf_lightning.data.sources.openml_task import OpenMLTaskSource
+from scarf_lightning.data.sources.openml import OpenMLTaskSource
 from scarf_lightning.data.splits import Stratified, Task
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from tests.data.sources.test_openml_source import ID, PUBLIC, ROWS, fill, home, no_network
+from tests.data.sources.test_openml import ID, PUBLIC, ROWS, fill, home, no_network
 
 __all__ = ["home", "no_network"]
 pytestmark = pytest.mark.usefixtures("no_network")
@@ -103,7 +103,7 @@ def test_there_are_as_many_trials_as_splits(cache: Path) -> None:
 
     Task().check(table, FOLDS * REPEATS)
     with pytest.raises(
-        UsageError, match=rf"^openml-task:{TASK} has 6 splits, a trial each; ask for trials=6 at most\.$"
+        UsageError, match=rf"^openml-task:{TASK} has 6 splits, one for each trial; ask for trials=6 at most\.$"
     ):
         Task().check(table, FOLDS * REPEATS + 1)
 
@@ -166,7 +166,7 @@ def test_the_target_must_be_a_column(cache: Path) -> None:
     [
         ({"id": None, "task": None}, "random", "dataset=openml needs the id of a dataset, or of a task: "),
         ({"id": 3, "task": 4}, "task", "dataset=openml needs the id of a dataset, or of a task: "),
-        ({"id": 3, "task": None}, "task", "split=task is that of an OpenML task; "),
+        ({"id": 3, "task": None}, "task", "split=task takes the splits of an OpenML task; "),
     ],
 )
 def test_what_does_not_go_together_is_refused(given: dict[str, int | None], split: str, sentence: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources.file import FileSource
+from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from tests.composing import config_of

@@ -12,20 +12,18 @@ import yaml
 from scipy import stats
 from sklearn.metrics import confusion_matrix
 
-from scarf_lightning.config.registry import registered
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, Metric, auroc
+from scarf_lightning.options.axes import registered
 from scarf_lightning.report.blocks import Block, Paragraph, Picture
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import draw_all, read_drawings
-from scarf_lightning.report.drawings.base import BASE, Drawing
-from scarf_lightning.report.drawings.confusion_matrix import confusion, mistakes
-from scarf_lightning.report.drawings.roc_curves import area, curves_of_trials
-from scarf_lightning.report.drawings.sensitivity import relative_to_best
-from scarf_lightning.report.drawings.wins_over_reference import WinsOverReference
-from scarf_lightning.report.options import Options
-from scarf_lightning.report.predictions import predicted_cells
-from scarf_lightning.report.reading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.drawings.curves import relative_to_best
+from scarf_lightning.report.drawings.drawing import BASE, Drawing
+from scarf_lightning.report.drawings.matrices import WinsOverReference
+from scarf_lightning.report.drawings.predicted import area, confusion, curves_of_trials, mistakes, predicted_cells
+from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.tables import Table
 from tests.composing import ROOT
 from tests.report.cell_results import compared, results_of
@@ -50,9 +48,9 @@ METRIC_DRAWINGS = sorted(
 )
 
 
-def blocks_of(results: CellResults, kind: str, options: Options | None = None, **keys: Any) -> list[Block]:
+def blocks_of(results: CellResults, kind: str, options: ReportOptions | None = None, **keys: Any) -> list[Block]:
     drawings = read_drawings([{"draw": kind, "title": "A title", **keys}], "a file")
-    (section,) = draw_all(results, drawings, options or Options())
+    (section,) = draw_all(results, drawings, options or ReportOptions())
     return section.blocks
 
 
@@ -113,7 +111,7 @@ def test_the_drawings_of_every_sweep_can_be_understood(file: Path) -> None:
         ({"draw": "win_matrix", "compare": "loss"}, r": win_matrix needs title; .*\."),
         (
             {"draw": "loss_curves", "title": "t", "x": "loss"},
-            r": loss_curves\.x is not an option; the options of loss_curves are: title, where, metric\.",
+            r": loss_curves has no key x; its keys are: draw, title, where, metric\.",
         ),
         ({"draw": "win_matrix", "title": "t", "compare": []}, r": win_matrix needs compare; .*\."),
         (
@@ -122,10 +120,10 @@ def test_the_drawings_of_every_sweep_can_be_understood(file: Path) -> None:
         ),
         (
             {"draw": "sensitivity", "title": "t", "x": ["a"]},
-            r": sensitivity\.x: Cannot convert 'ListConfig' to string.*",
+            r": x must be one text, not \['a'\]\.",
         ),
         ({"draw": "loss_curves", "title": None}, r": loss_curves needs title; .*\."),
-        ({"draw": "loss_curves", "title": "t", "where": "full"}, r": loss_curves\.where is a group of options; .*\."),
+        ({"draw": "loss_curves", "title": "t", "where": "full"}, r": where must give columns their values, .*\."),
     ],
 )
 def test_a_drawing_that_cannot_be_understood_is_named(drawing: Any, sentence: str) -> None:
@@ -139,7 +137,7 @@ def test_one_that_cannot_be_drawn_yet_says_why_and_stops_no_other(stored: tuple[
     wrong = {"draw": "win_matrix", "title": "Wrong", "compare": "losss"}
     right = {"draw": "win_matrix", "title": "Right", "compare": "pretrain"}
 
-    first, second = draw_all(stored[0], read_drawings([wrong, right], "a file"), Options())
+    first, second = draw_all(stored[0], read_drawings([wrong, right], "a file"), ReportOptions())
 
     assert first.blocks == [Paragraph(first.blocks[0].text, warns=True)]  # type: ignore[union-attr]
     assert said(first.blocks)[0].startswith("Not drawn: No cell uses losss; the columns are: ")
@@ -156,12 +154,14 @@ def test_every_drawing_is_of_any_metric_and_turns_it_once(kind: str, metric: Met
         for pretrain, values in (("none", worse), ("scarf", better))
     ]
 
-    blocks = blocks_of(results_of(cells, metric=metric.name), kind, Options(metric=metric.name), **SMALLEST[kind])
+    blocks = blocks_of(results_of(cells, metric=metric.name), kind, ReportOptions(metric=metric.name), **SMALLEST[kind])
 
     assert [text for text in said(blocks) if "Not drawn" in text] == []
     shown = " ".join(block.alt + block.caption for block in blocks if isinstance(block, Picture))
     if kind == "win_matrix":
-        assert "SCARF: 2/2 against no pre-training" in shown
+        (wilcoxon,) = [block for block in blocks if isinstance(block, Table) and block.name.endswith("wilcoxon")]
+        assert [entry.text for entry in wilcoxon.rows[0][:4]] == ["SCARF", "no pre-training", "2", "0"]
+        assert shown == ""  # two competitors need no matrix of two cells
     elif kind == "metric_table":
         (table,) = [block for block in blocks if isinstance(block, Table)]
         assert [[entry.best for entry in row] for row in table.rows] == [[False, False, True]] * 2
@@ -176,8 +176,8 @@ def test_a_drawing_may_have_a_metric_of_its_own(stored: tuple[CellResults, pd.Da
 
     assert table_named(blocks, "metric_table").caption.startswith("Mean log-loss, ± standard error")
     known = ", ".join(metric.name for metric in METRICS)
-    assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="f1") == [
-        Paragraph(f"Not drawn: metric=f1 is unknown; the metrics are: {known}.", warns=True)
+    assert blocks_of(stored[0], "metric_table", columns="pretrain", metric="gini") == [
+        Paragraph(f"Not drawn: metric=gini is unknown; the metrics are: {known}.", warns=True)
     ]
 
 
@@ -187,7 +187,7 @@ def test_a_users_drawing_is_registered_by_being_a_subclass(stored: tuple[CellRes
         name = "counted_for_a_test"
         what: str = "cells"
 
-        def blocks(self, results: CellResults, options: Options, name: str) -> list[Block]:
+        def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
             return [Paragraph(f"{len(self.cells(results))} {self.what} {options.metric}")]
 
     try:
@@ -235,7 +235,7 @@ def test_ranks_are_those_of_the_means(stored: tuple[CellResults, pd.DataFrame]) 
 
 
 def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[CellResults, pd.DataFrame]) -> None:
-    blocks = blocks_of(stored[0], "win_matrix", Options(nemenyi=True), compare="pretrain")
+    blocks = blocks_of(stored[0], "win_matrix", ReportOptions(nemenyi=True), compare="pretrain")
     (diagram,) = [b for b in blocks if isinstance(b, Picture) and b.name.endswith("-ranks")]
 
     # q = 2.343 for three competitors (Demšar 2006, table 5a)
@@ -300,8 +300,8 @@ def test_a_competitor_without_any_trial_is_named_and_the_others_are_drawn() -> N
     trials = {"none": [0.5, 0.6], "scarf": [0.6, 0.7], "scarf_ae": []}
     blocks = blocks_of(compared({"iris": trials, "wine": trials}), "win_matrix", compare="pretrain")
 
-    assert isinstance(blocks[0], Picture)
     assert "Without any finished trial, and left out: SCARF AE." in said(blocks)
+    assert [block.name for block in blocks if isinstance(block, Table)]
 
 
 def test_two_settings_under_one_name_are_refused() -> None:

@@ -10,13 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 
-from scarf_lightning.report.beside_paper import agreement_scatter
-from scarf_lightning.report.drawings.box_plot import box_plots
-from scarf_lightning.report.drawings.gain_table import gain_dots
-from scarf_lightning.report.drawings.loss_curves import loss_curves
-from scarf_lightning.report.drawings.ranks import critical_difference
-from scarf_lightning.report.drawings.sensitivity import sensitivity_line
-from scarf_lightning.report.drawings.win_matrix import heat_map
+from paper.report import agreement_scatter
+from scarf_lightning.report.drawings.curves import loss_curves, sensitivity_line
+from scarf_lightning.report.drawings.gains import box_plots, gain_dots
+from scarf_lightning.report.drawings.matrices import heat_map
+from scarf_lightning.report.drawings.rankings import critical_difference
 from scarf_lightning.report.statistics import WinMatrix, gain_table
 from scarf_lightning.report.style import COLOURS, GREY, save
 from tests.report.cell_results import HOSTILE

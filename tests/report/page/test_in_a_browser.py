@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.report.commands import by_sweep
+from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.defaults import default_drawings
+from scarf_lightning.report.loading import cells_of_folder, read_results
 from scarf_lightning.report.making import make_report, write_report
-from scarf_lightning.report.options import Options
-from scarf_lightning.report.reading import cells_of_folder, read_results
+from scarf_lightning.report.report_options import ReportOptions
 from tests.programs import program
 from tests.report.store import fill_store
 
@@ -87,10 +87,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     report = make_report(
         results,
         default_drawings(results),
-        Options(),
+        ReportOptions(),
         title="A title",
         paper=None,
-        defaults={},
         command="python report.py",
         more_trials=by_sweep([]),
     )

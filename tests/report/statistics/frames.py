@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from scarf_lightning.report.paper import published_accuracy
+from paper.published import published_accuracy
 from scarf_lightning.report.statistics import scores_of
 
 STEP = 1 / 64

@@ -1,0 +1,106 @@
+"""Writes the pages that are made from the classes: docs/options.md and docs/methods.md.
+
+python docs/generate.py
+"""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from scarf_lightning.options import reference
+from scarf_lightning.options.axes import parts
+
+HERE = Path(__file__).parent
+PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+INTRODUCTION = """\
+# Methods
+
+`make docs` makes this page from the classes. It lists everything that can be trained, with the paper that it comes
+from, what it needs, and where ours differs. The name in the first column chooses it: `pretrain=vime`, `method=mixup`.
+A part of your own is [one class](plugins.md). Every option is on [its own page](options.md).
+"""
+RIVALS = "Rivals"
+SECTIONS = (
+    ("Pre-training", "pretrain", "The first phase. It learns from all training rows, without their labels."),
+    ("Corruption", "corruption", "What a selected feature of a row is replaced by."),
+    ("Selection of features", "selection", "Which features of a row a corruption replaces."),
+    ("Losses of pre-training", "loss", "What compares two views of a row."),
+    ("Networks", "network", "The encoder; a head of its own follows in each phase."),
+    ("Methods", "method", "The second phase, which learns from the labels."),
+    (
+        RIVALS,
+        "method",
+        "Models of other libraries, on the same splits. They are not pre-trained.",
+    ),
+)
+DIFFERENCE = "Differs from the paper: "
+
+
+def methods_page() -> str:
+    """The page of all parts, in Markdown."""
+    text = [INTRODUCTION]
+    for title, axis, meaning in SECTIONS:
+        found = {
+            name: cls
+            for name, cls in sorted(parts(axis).items())
+            if axis != "method" or _is_rival(cls) == (title == RIVALS)
+        }
+        text += [f"## {title}\n", f"{meaning}\n", f"| `{axis}=` | | paper | needs |", "|---|---|---|---|"]
+        text += [_row(name, cls) for name, cls in found.items()]
+        differences = [(_label(name, cls), _difference(cls)) for name, cls in found.items() if _difference(cls)]
+        if differences:
+            text += ["\nWhere ours differs:\n", *(f"- **{label}**: {difference}" for label, difference in differences)]
+        text.append("")
+    return "\n".join(text)
+
+
+def _row(name: str, cls: type[Any]) -> str:
+    meaning = _paragraphs(cls)[0].replace("|", "\\|")
+    what = f"**{_label(name, cls)}**. {meaning}"
+    return f"| `{name}` | {what} | {_linked(getattr(cls, 'paper', ''))} | {', '.join(_needs(name, cls))} |"
+
+
+def _needs(name: str, cls: type[Any]) -> list[str]:
+    """What must be there, from what the class says of itself."""
+    needs = []
+    if getattr(cls, "needs_unlabelled_rows", False):
+        needs.append("unlabelled rows")
+    if name in EXTRAS:
+        needs.append(f"extra `{name}`")
+    if getattr(cls, "typical_fits", 1) > 1:
+        needs.append(f"about {cls.typical_fits} times the training")
+    if getattr(cls, "typical_cost", 1) > 1:
+        needs.append(f"{cls.typical_cost:g} times an MLP's time a step")
+    return needs
+
+
+def _is_rival(cls: type[Any]) -> bool:
+    return any(base.__name__ == "Rival" for base in cls.__mro__)
+
+
+def _label(name: str, cls: type[Any]) -> str:
+    label = getattr(cls, "label", None) or name.replace("_", " ")
+    return label[0].upper() + label[1:]
+
+
+def _paragraphs(cls: type[Any]) -> list[str]:
+    text = inspect.cleandoc(cls.__doc__ or "").replace("``", "`")
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
+
+
+def _difference(cls: type[Any]) -> str:
+    found = [each.removeprefix(DIFFERENCE) for each in _paragraphs(cls) if each.startswith(DIFFERENCE)]
+    return found[0] if found else ""
+
+
+def _linked(paper: str) -> str:
+    """A paper with its arXiv number as a link."""
+    return re.sub(r"arXiv:([\d.]+\d)", r"[arXiv:\1](https://arxiv.org/abs/\1)", paper)
+
+
+if __name__ == "__main__":
+    (HERE / "options.md").write_text(reference.page(), encoding="utf-8")
+    (HERE / "methods.md").write_text(methods_page(), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The commands and their counterparts in Python, and what a terminal shows of a run."""

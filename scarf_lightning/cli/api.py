@@ -1,0 +1,102 @@
+"""Sweeps from Python, in this process, as `train.py` runs them from a command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from ..sweeping.cell import SurveyedCell, distinct, survey
+from ..sweeping.composer import Composer
+from ..sweeping.expand import expand, overrides_of
+from ..sweeping.folders import SWEEPS
+from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..sweeping.plan import HOUR, make_plan
+from ..sweeping.run import read_files, sizes_of
+from .job import train_job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_HERE = {
+    "hydra.mode": "train.py takes it",
+    "hydra/sweeper": "train.py takes it",
+    "plan": "use scarf_lightning.plan",
+}
+"""Overrides that `run` refuses, and what to do."""
+PLANNED = ("state", "trials", "missing", "core_hours")
+"""The columns of a plan after the options of its cells."""
+
+
+def run(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
+    """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
+
+    ``run("quick")``, ``run("temperature", "dataset=wdbc", "trials=10")``,
+    ``run(["corruption=mean,marginal", "trials=2"])`` train the same cells, in the same folder, as ``train.py`` does
+    with these arguments.
+
+    Args:
+        asked: a sweep by its name or path, or overrides.
+        overrides: more of these.
+
+    Returns:
+        A row for each trial, with the columns of `scarf_lightning.load`.
+
+    Raises:
+        UsageError: an override is wrong; nothing was trained.
+        UnfinishedError: cells failed; the others are kept.
+    """
+    given = overrides_of(asked, overrides)
+    for override in given:
+        option = override.partition("=")[0]
+        if option in NOT_HERE:
+            raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
+    with hydra_started(named_plugins(given)) as hydra:
+        return _trials(hydra.multirun("train", task_function=train_job, overrides=given))
+
+
+def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
+    """Find out what is left to train of a sweep, or of every combination of overrides. Nothing is trained.
+
+    Args:
+        asked: as for `run`.
+        overrides: more of these.
+
+    Returns:
+        A row for each cell: its options; its ``state`` (finished, running, failed, waiting); its number of ``trials``
+        and how many of them are ``missing``; and the ``core_hours`` that these are expected to take, with an equal
+        part of a pre-training that several cells share.
+
+    Raises:
+        UsageError: an override is wrong.
+    """
+    import pandas as pd
+
+    given = overrides_of(asked, overrides)
+    with hydra_started(named_plugins(given)) as hydra:
+        request = expand(given, Composer(hydra.config_loader, master_of(hydra)), SWEEPS)
+    cells = distinct(request.cells)
+    planned = make_plan(survey(cells), sizes_of(read_files(cells)))
+    seconds = planned.of_cells()
+    rows = []
+    for each in planned.surveyed:
+        planned_row = (str(each.state), each.cell.config.trials, each.n_missing, seconds.get(each.cell.key, 0) / HOUR)
+        rows.append(each.axes | dict(zip(PLANNED, planned_row, strict=True)))
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    return pd.DataFrame(rows, columns=[*(column for column in columns if column not in PLANNED), *PLANNED])
+
+
+def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
+    """The rows of the wanted trials, in the order of the cells."""
+    import pandas as pd
+
+    from ..results import load
+
+    trials: dict[Path, dict[str, int]] = {}
+    for each in surveyed:
+        store, config = each.cell.store(), each.cell.config
+        if store is not None:
+            asked = trials.setdefault(each.cell.results, {})
+            asked[store.fingerprint] = max(config.trials, asked.get(store.fingerprint, 0))
+    frames = [(load(results, asked), asked) for results, asked in trials.items()]
+    wanted = [frame[frame["trial"] < frame["fingerprint"].map(asked)] for frame, asked in frames]
+    return pd.concat(wanted, ignore_index=True) if len(wanted) > 1 else wanted[0].reset_index(drop=True)

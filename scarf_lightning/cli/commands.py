@@ -1,0 +1,170 @@
+"""The command lines. Whatever is wrong is answered in a sentence, and decides the exit status.
+
+Heavy packages are imported after the first line is on the screen.
+"""
+
+import gc
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from ..errors import UnfinishedError, UsageError, did_you_mean, on_system_error
+from ..sweeping.folders import CONF
+from .signals import ended_by_signals
+
+USAGE = """\
+python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
+python report.py results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or those with these options: dataset=iris
+
+  out=FOLDER                    folder to write to (reports/NAME)
+  sections=[MODULE]             more sections, made by the function report_section of each module
+  plugins=[MODULE]              modules of parts and metrics; for a folder by default those of its cells
+  upload=wandb|tensorboard|both upload all cells and the report; logger.wandb.mode=online sends them
+{options}
+"""
+
+
+def train() -> int:
+    """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
+    return answered(_train)
+
+
+def _train(arguments: list[str]) -> None:
+    if "--version" in arguments:
+        sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
+        return
+    if {"-h", "--help"} & set(arguments):
+        _help(arguments)
+        return
+    shows_one = any(argument.startswith(("--cfg", "-c", "--info", "-i", "--hydra-help")) for argument in arguments)
+    if not shows_one:
+        sys.stderr.write("Reading the configuration ...\n")
+
+    import hydra
+    from hydra.errors import ConfigCompositionException
+
+    from ..sweeping.hydra import named_plugins, offer, option_files
+    from .job import train_job
+
+    _refuse_dashes(arguments)
+    asked = [argument for argument in arguments if argument not in ("-m", "--multirun")]
+    if not shows_one and "hydra.mode=RUN" not in asked:
+        asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
+    sys.argv[1:] = asked
+    gc.freeze()  # modules stay: looking through them for garbage takes a tenth of a finished cell's time
+    offer(named_plugins(arguments))
+    try:
+        with _without_record_of_hydras(), option_files():
+            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
+    except ConfigCompositionException as error:
+        if shows_one and "Ambiguous value" in str(error):
+            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
+        raise
+
+
+def _help(arguments: Sequence[str]) -> None:
+    from ..options.axes import AXES
+    from ..options.plugins import load_plugins
+    from ..screen import screen
+    from ..sweeping.hydra import named_plugins
+    from .help import axis_page, help_page
+
+    plugins = named_plugins(arguments)
+    load_plugins(plugins)
+    axes = [argument for argument in arguments if not argument.startswith("-") and "=" not in argument]
+    known = [axis.name for axis in AXES]
+    for axis in axes:
+        if axis not in known:
+            raise UsageError(f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}")
+    screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF, plugins)]))
+
+
+def _refuse_dashes(arguments: Sequence[str]) -> None:
+    """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
+    from hydra._internal.utils import get_args_parser
+
+    _, unknown = get_args_parser().parse_known_args(list(arguments))
+    for flag in unknown:
+        if flag.startswith("-"):
+            name, _, value = flag.lstrip("-").partition("=")
+            following = arguments[arguments.index(flag) + 1 :]
+            value = value or next((each for each in following[:1] if "=" not in each and each[0] != "-"), "VALUE")
+            raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
+
+
+@contextmanager
+def _without_record_of_hydras() -> Iterator[None]:
+    """Remove ``multirun.yaml``, which other sweepers than ours leave in the working folder."""
+    record = Path("multirun.yaml").absolute()
+    was_there = record.exists()
+    try:
+        yield
+    finally:
+        if not was_there:
+            record.unlink(missing_ok=True)
+
+
+def report() -> int:
+    """`report.py`: read the results, compare them, and write the page."""
+    return answered(_report)
+
+
+def _report(arguments: list[str]) -> None:
+    if {"-h", "--help"} & set(arguments):
+        from ..report.report_options import help_lines
+
+        sys.stdout.write(USAGE.format(options="\n".join(help_lines())))
+        return
+    from ..report.report_options import NAMES
+    from ..screen import escaped
+    from .reporting import check_upload, write
+
+    pairs = [(key, value) for key, sign, value in (each.partition("=") for each in arguments) if sign]
+    given = {key: value for key, value in pairs if key in ("results", "out", "sections", "upload", *NAMES)}
+    overrides = [argument for argument in arguments if argument.partition("=")[0] not in given]
+    upload = given.pop("upload", None)
+    check_upload(upload)
+    written = write(overrides, **given)
+    sys.stdout.write(f"{escaped(str(written))}\n")
+    if upload is not None:
+        written.upload(upload)
+
+
+def answered(command: Callable[[list[str]], None]) -> int:
+    """Run a command on the arguments of this process, and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)  # so that a pipe shows a line when it is written
+    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
+    try:
+        with ended_by_signals():
+            command(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
+        return 128 + signal.SIGINT
+    except Exception as error:
+        from hydra.errors import HydraException
+
+        from ..screen import escaped
+        from ..sweeping.hydra import explain
+
+        problem: UsageError | UnfinishedError
+        if wants_traceback:
+            raise
+        if isinstance(error, (UsageError, UnfinishedError)):
+            problem = error
+        elif isinstance(error, HydraException):
+            problem = UsageError(explain(error))
+        elif isinstance(error, OSError):  # a full disk, a folder without rights
+            problem = UnfinishedError(on_system_error(error))
+        else:
+            raise
+        sys.stderr.write(f"{escaped(str(problem))}\n")
+        return problem.status
+    return 0

@@ -1,0 +1,68 @@
+"""Predict the rows of a file: ``scarf-predict MODEL new.csv [--output FILE]``."""
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import UsageError
+from ..screen import escaped, spreadsheet
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write a CSV with a row for each row of the file, in the same order: ``class``, the most probable class, and
+    ``probability_<class>`` for each class.
+
+    Returns:
+        0, or 2 if the input cannot be used. The reason is written to standard error in one sentence, and so are
+        warnings, such as of an unseen category.
+    """
+    parser = argparse.ArgumentParser(
+        prog="scarf-predict", description="Predict the classes of the rows of a file, and write them as CSV."
+    )
+    parser.add_argument("model", type=Path, help="folder of a model, or of a cell in the results")
+    parser.add_argument("rows", type=Path, help="CSV or Parquet file with the columns of the table")
+    parser.add_argument("--output", type=Path, help="file to write; default: standard output")
+    parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
+    parser.add_argument("--decimal", choices=[".", ","], help="decimal sign; default: as in training")
+    parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
+    parser.add_argument("--plugins", nargs="*", default=[], help="modules of your own that define the network")
+    try:
+        _predict(parser.parse_args(arguments))
+    except UsageError as error:
+        sys.stderr.write(f"{escaped(str(error))}\n")
+        return 2
+    return 0
+
+
+def _predict(asked: argparse.Namespace) -> None:
+    import pandas as pd
+
+    from ..data.sources.formats import read_rows
+    from ..estimators import load_model
+
+    model = load_model(asked.model, asked.plugins)
+    given = {option: getattr(asked, option) for option in ("separator", "decimal", "encoding")}
+    options = {option: value or model.description.file.get(option) for option, value in given.items()}
+    rows = read_rows(asked.rows, as_written=model.description.reader.text, **options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        probabilities = model.predict_proba(rows)
+    for warning in caught:
+        if warning.category is UserWarning:  # ours; other categories are for programmers
+            sys.stderr.write(f"{escaped(str(warning.message))}\n")
+    predicted = pd.DataFrame(probabilities, columns=[f"probability_{name}" for name in model.classes])
+    classes = [spreadsheet(model.classes[code]) for code in probabilities.argmax(axis=1)]
+    predicted.insert(0, "class", classes, allow_duplicates=True)
+    if asked.output is None:
+        predicted.to_csv(sys.stdout, index=False)
+        return
+    try:
+        predicted.to_csv(asked.output, index=False)
+    except OSError as error:
+        raise UsageError(f"{asked.output} cannot be written: {error.strerror or error}.") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""The report of a sweep or of a folder of results: load, make, write and upload it."""
+
+import importlib
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from ..errors import UnfinishedError, UsageError
+from ..options import labels, load_plugins
+from ..options.settings import LoggerSettings
+from ..report import report_options
+from ..report.advice import by_cells, by_sweep
+from ..report.defaults import default_drawings
+from ..report.drawings import Drawing, read_drawings
+from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, plugins_of, read_results
+from ..report.making import MakeSection, RowOf, make_report, write_report
+from ..report.sentences import title_of
+from ..results import columns, read_failure
+from ..screen import escaped
+from ..sweeping.cell import Cell, distinct
+from ..sweeping.composer import Composer
+from ..sweeping.expand import expand, overrides_of
+from ..sweeping.folders import SWEEPS
+from ..sweeping.hydra import hydra_started, master_of, named_plugins
+
+UPLOADS = ("wandb", "tensorboard", "both")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a report is about: its name and title, the cells, and the drawings of a sweep file."""
+
+    name: str
+    title: str
+    cells: list[ReportedCell]
+    damaged: dict[Path, str] = field(default_factory=dict)
+    drawings: Sequence[Drawing] = ()
+    paper: str | None = None
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Material:
+    """The results that a report is made from.
+
+    Attributes:
+        subject: what the report is about.
+        results: the cells and their results.
+        row_of: gives the axis columns of the cell that overrides ask for.
+        overrides: of the command line, without those of the logger.
+        logger: where views are uploaded to.
+    """
+
+    subject: Subject
+    results: CellResults
+    row_of: RowOf
+    overrides: Sequence[str]
+    logger: LoggerSettings
+
+
+@dataclass(frozen=True)
+class WrittenReport:
+    """A report on the disk.
+
+    Attributes:
+        index: its page.
+        answer: its answer, in sentences.
+        notes: sentences on what it covers and what is missing.
+    """
+
+    index: Path
+    answer: list[str]
+    notes: list[str]
+    _name: str = field(repr=False)
+    _results: CellResults = field(repr=False)
+    _logger: LoggerSettings = field(repr=False)
+    _made_by: dict[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), f"The report is {self.index.absolute()}"])
+
+    def upload(self, to: str) -> None:
+        """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``.
+
+        Raises:
+            UnfinishedError: some could not be written.
+        """
+        from ..loggers import upload_sweep
+
+        self._logger.name = to  # type: ignore[assignment]
+        problems: list[str] = []
+        folders = self._results.folders.values()
+        for place in dict.fromkeys(cell.parent for cell in folders):
+            cells = [cell.name for cell in folders if cell.parent == place]
+            problems += upload_sweep(place, cells, self._name, self.index.parent, self._logger, self._made_by, say)
+        if problems:
+            raise UnfinishedError("\n".join(problems))
+
+
+def report(
+    asked: str | Sequence[str] = (),
+    *overrides: str,
+    results: str | Path | None = None,
+    out: str | Path | None = None,
+    sections: Sequence[str | MakeSection] = (),
+    upload: str | None = None,
+    **options: Any,
+) -> WrittenReport:
+    """Write the page, figures and tables of a sweep or of a folder of results. Nothing is trained.
+
+    ``report("quick")``, ``report("quick", "regime=full", metric="auroc")``, ``report(results="results")``. Print the
+    returned object to see what ``report.py`` prints.
+
+    Args:
+        asked: a sweep by its name or path, or overrides that narrow the report.
+        overrides: more overrides.
+        results: a folder; the report covers all its cells instead of a sweep.
+        out: the folder to write to, by default ``reports/NAME``.
+        sections: more sections of the page, each a function (see `scarf_lightning.report.making.MakeSection`) or the
+            name of a module whose function ``report_section`` is one.
+        upload: ``wandb``, ``tensorboard`` or ``both``: upload all cells and the report.
+        options: see `scarf_lightning.report.report_options.ReportOptions`.
+
+    Raises:
+        UsageError: an option is wrong, or nothing is finished yet.
+        UnfinishedError: not everything could be uploaded.
+    """
+    check_upload(upload)
+    written = write(overrides_of(asked, overrides), results=results, out=out, sections=sections, **options)
+    if upload is not None:
+        written.upload(upload)
+    return written
+
+
+def check_upload(to: str | None) -> None:
+    """Refuse an unknown place to upload to.
+
+    Raises:
+        UsageError: the place is unknown.
+    """
+    if to not in (None, *UPLOADS):
+        raise UsageError(f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}.")
+
+
+def write(
+    asked: Sequence[str],
+    *,
+    results: str | Path | None = None,
+    out: str | Path | None = None,
+    sections: str | Sequence[str | MakeSection] = (),
+    **options: Any,
+) -> WrittenReport:
+    """Like `report`, from a list of overrides and without an upload."""
+    makers = makers_of(sections)
+    with gathered(asked, results) as material:
+        chosen = report_options.read_options(options)  # a plugin may have registered the metric
+        more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
+    subject, found = material.subject, material.results
+    given = {"results": results, **options, "out": out, "sections": sections or None}
+    command = command_of(["report.py"], asked, given)
+    page = make_report(
+        found,
+        subject.drawings or default_drawings(found),
+        chosen,
+        title=subject.title or title_of(found),
+        paper=subject.paper,
+        left_out=subject.left_out,
+        command=command,
+        more_trials=by_sweep(material.overrides) if results is None else by_cells(found, Path(results)),
+        sections=more,
+    )
+    index = write_report(page, Path(out or f"reports/{subject.name}"))
+    made_by = {"command": command} | asdict(chosen)
+    notes = [*page.about, *page.warnings]
+    return WrittenReport(index, page.answer, notes, subject.name, found, material.logger, made_by)
+
+
+@contextmanager
+def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Material]:
+    """The results of a sweep, or of a folder; cells can be composed until the context ends.
+
+    Raises:
+        UsageError: an override is wrong, or the folder holds no results.
+    """
+    folder = None if results is None else Path(results)
+    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
+    names_plugins = any(override.startswith("plugins=") for override in asked)
+    plugins = named_plugins(asked) if names_plugins or folder is None else plugins_of(kept)
+    load_plugins(plugins)
+    of_logger = tuple(override for override in asked if override.startswith("logger."))
+    overrides = [override for override in asked if override not in of_logger]
+    with hydra_started(plugins) as hydra:
+        master = master_of(hydra)
+        compose = Composer(hydra.config_loader, master)
+
+        def row_of(overrides: Sequence[str]) -> dict[str, Any]:
+            return columns(compose(tuple(overrides)))
+
+        subject = (
+            of_sweep(overrides, compose, master) if folder is None else of_folder(folder, kept, damaged, overrides)
+        )
+        found = read_results(subject.cells, subject.damaged, row_of(()))
+        yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
+
+
+def makers_of(sections: str | Sequence[str | MakeSection]) -> list[MakeSection]:
+    """The functions that add sections: those given, and ``report_section`` of the modules named.
+
+    Raises:
+        UsageError: a module does not exist, or has no such function.
+    """
+    each = sections.strip("[]").split(",") if isinstance(sections, str) else sections
+    named = [str(one).strip() for one in each if isinstance(one, str)]
+    load_plugins(named)
+    modules = {name: importlib.import_module(name) for name in named}
+    for name, module in modules.items():
+        if not hasattr(module, "report_section"):
+            raise UsageError(f"sections={name}: the module has no function report_section.")
+    return [modules[one.strip()].report_section if isinstance(one, str) else one for one in each]
+
+
+def command_of(program: Sequence[str], asked: Sequence[str], given: dict[str, Any]) -> str:
+    """The command line that asks for the same."""
+    return shlex.join(
+        ["python", *program, *asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
+    )
+
+
+def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) -> Subject:
+    """The cells of a sweep, narrowed by other overrides."""
+    for override in overrides:
+        key, sign, _ = override.partition("=")
+        if not sign or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0] not in master:
+            raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
+    request = expand(overrides, compose, SWEEPS)
+    sweep = request.sweep
+    if sweep is None:
+        raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
+    return Subject(
+        sweep.name,
+        sweep.title,
+        [wanted(cell) for cell in distinct(request.cells)],
+        drawings=read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml"),
+        paper=sweep.paper,
+        left_out=request.left_out,
+    )
+
+
+def of_folder(folder: Path, cells: list[ReportedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
+    """The cells of a folder that have these options."""
+    name = folder.resolve().name
+    conditions = [override for override in overrides if not override.startswith("plugins=")]
+    return Subject(name, "", narrowed(cells, conditions), damaged)
+
+
+def wanted(cell: Cell) -> ReportedCell:
+    """A cell of a sweep."""
+    store = cell.store()
+    failure = read_failure(cell.results, cell.key)
+    return ReportedCell(
+        axes=cell.axes(),
+        dataset_id=cell.config.dataset.id,
+        folder=None if store is None else store.folder,
+        trials=cell.config.trials,
+        failure=None if failure is None else failure.error,
+        overrides=cell.overrides,
+        labels=labels(cell.config),
+    )
+
+
+def say(sentence: str) -> None:
+    """Print progress of the upload to stderr; stdout holds the results."""
+    sys.stderr.write(f"{escaped(sentence)}\n")
+
+
+def _said(value: Any) -> str:
+    """A value in the notation of a command line."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_said(each) for each in value)}]"
+    return str(value).lower() if isinstance(value, bool) else getattr(value, "__qualname__", str(value))

@@ -1,0 +1,73 @@
+"""Signals that end a process: a scheduler's SIGTERM, and Ctrl-C."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+SOON = 0.05
+"""Seconds after which a signal that was lost is sent again."""
+
+
+class Terminated(SystemExit):
+    """SIGTERM arrived. The exit status is what a shell reports of a process that this signal ended."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGTERM)
+
+
+class Interrupted(BaseException):
+    """Ctrl-C, as long as the block runs: Lightning answers a KeyboardInterrupt in a fit by exiting with status 1."""
+
+
+SIGNALS: dict[type[BaseException], signal.Signals] = {Terminated: signal.SIGTERM, Interrupted: signal.SIGINT}
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """End the block by an exception when SIGTERM or Ctrl-C arrives, so that claims are given back.
+
+    Python drops exceptions that leave a function which it calls by itself, such as ``__del__``. A signal that arrives
+    there is sent again.
+
+    Raises:
+        Terminated: SIGTERM arrived.
+        KeyboardInterrupt: Ctrl-C, also within a fit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals reach the main thread only
+        return
+
+    def end(number: int, _: object) -> NoReturn:
+        raise next(kind for kind, each in SIGNALS.items() if each == number)
+
+    hook = sys.unraisablehook
+
+    def again(unraisable: "UnraisableHookArgs") -> None:
+        if unraisable.exc_type in SIGNALS:
+            _send_soon(SIGNALS[unraisable.exc_type])
+        else:
+            hook(unraisable)
+
+    handlers = {number: signal.signal(number, end) for number in SIGNALS.values()}
+    sys.unraisablehook = again
+    try:
+        yield
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _send_soon(number: signal.Signals) -> None:
+    """Send a signal to the main thread, which handles signals and may be waiting."""
+    timer = threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, number))
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,209 @@
+"""Result tables: one of a cell, one of a sweep."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.measure import Measurement
+from rich.table import Table
+
+from ..metrics import METRICS, Metric, metrics
+from ..options.axes import COLUMNS
+from ..screen import Screen, spreadsheet
+
+Row = dict[str, Any]
+
+CHOSEN = METRICS[0]
+"""The metric of tables with a line for each cell."""
+OUTCOMES = ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds")
+LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
+"""The columns that a narrow screen drops, the first one first."""
+UNBOUNDED = 10_000
+LEAST_TRIALS = 3
+"""An interval of two trials is so wide that it says nothing."""
+UNKNOWN = "–"
+NOT_SHOWN = ("fingerprint", "data", "dataset_id")
+
+
+def cell_table(rows: Sequence[Row]) -> Table:
+    """Each metric of a cell over its trials, then epochs and seconds."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("", "mean", "95 % interval", "trials"):
+        table.add_column(heading, justify="left" if heading == "" else "right")
+    for metric in metrics():
+        values = _defined(rows, metric)
+        if values:
+            table.add_row(metric.label, *_mean_and_interval(values, metric), str(len(values)))
+    if n_diverged(rows):
+        table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
+    table.add_section()
+    for phase in ("pretrain", "finetune"):
+        epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        if epochs:
+            seconds = sum(row[f"{phase}_seconds"] for row in rows)
+            table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
+            table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
+    for kind in ("labelled", "unlabelled"):
+        sizes = [row[f"n_{kind}"] for row in rows if row.get("n_unlabelled")]
+        if sizes:
+            table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
+    return table
+
+
+def result_in_words(rows: Sequence[Row]) -> str:
+    """The result of a cell, such as ``accuracy 0.9614 (0.9388 to 0.9840)``."""
+    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    if not mean:
+        return "all trials diverged"
+    return f"{CHOSEN.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
+
+
+def n_diverged(rows: Sequence[Row]) -> int:
+    """How many trials diverged."""
+    return sum(row.get("diverged") is not None for row in rows)
+
+
+def describe(axes: Row, settings: Iterable[str] = ()) -> str:
+    """A cell in words: its choice on each axis that it uses, and these options."""
+    return ", ".join(f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None)
+
+
+def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED) -> Table:
+    """A line for each cell: the options in which the cells differ, then the results.
+
+    `shared_axes` and `shared_trials` give what all cells have in common. On a narrow screen the last columns are
+    dropped, but never the metric or an option that varies.
+
+    Args:
+        cells: for each cell its columns and the rows of its trials; a cell that did not finish has no rows.
+        width: of the screen, in characters.
+    """
+    shown = _shown([axes for axes, _ in cells])
+    varying = {column: ["" if axes.get(column) is None else str(axes[column]) for axes, _ in cells] for column in shown}
+    outcomes = [_outcome(rows) for _, rows in cells]
+    columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
+    kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
+    if shared_trials(cells) is not None:
+        kept.remove("trials")
+    table = _laid_out(varying, {heading: columns[heading] for heading in kept})
+    for heading in LEAST_NEEDED:
+        if _natural_width(table) > width and heading in kept:
+            kept.remove(heading)
+            table = _laid_out(varying, {heading: columns[heading] for heading in kept})
+    return table
+
+
+def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
+    """A table whose options fold if they are too wide, and whose results do not."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in varying:
+        table.add_column(heading, overflow="fold")
+    for heading in outcomes:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in zip(*varying.values(), *outcomes.values(), strict=True):
+        table.add_row(*line)
+    return table
+
+
+def _natural_width(table: Table) -> int:
+    unbounded = Screen(width=UNBOUNDED)
+    return Measurement.get(unbounded, unbounded.options, table).maximum
+
+
+def shared_trials(cells: Sequence[tuple[Row, Sequence[Row]]]) -> int | None:
+    """The number of trials, if all cells have the same number and none diverged."""
+    numbers = {len(rows) for _, rows in cells}
+    diverged = any(n_diverged(rows) for _, rows in cells)
+    return None if diverged or len(numbers) > 1 or not any(numbers) else numbers.pop()
+
+
+def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
+    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds.
+
+    Args:
+        cells: as for `sweep_table`.
+    """
+    axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
+    lines = []
+    for of_cell, rows in cells:
+        line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
+        for metric in metrics():
+            values = _defined(rows, metric)
+            ends = metric.interval(values) if values else (None, None, None)
+            line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
+        for phase in ("pretrain", "finetune"):
+            for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
+                known = [row[f"{phase}_{quantity}"] for row in rows if row[f"{phase}_{quantity}"] is not None]
+                line[f"{phase}_{quantity}"] = of_trials(known) if known else None
+        lines.append(line)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
+    writer.writerow({heading: spreadsheet(heading) for heading in lines[0]})
+    writer.writerows({heading: spreadsheet(value) for heading, value in line.items()} for line in lines)
+    return text.getvalue()
+
+
+def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
+    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells.
+
+    Args:
+        cells: as for `sweep_table`.
+    """
+    shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
+    settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
+    for axes, rows in cells:
+        setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+        settings.setdefault(setting, []).append(rows)
+    varying = {column: [setting[place] for setting in settings] for place, column in enumerate(shown)}
+    outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {CHOSEN.label}": []}
+    for of_datasets in settings.values():
+        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, CHOSEN))]
+        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
+        for entries, value in zip(outcomes.values(), line, strict=True):
+            entries.append(value)
+    return _laid_out(varying, outcomes)
+
+
+def shared_axes(cells: Sequence[Row]) -> Row:
+    """The options that are the same in all cells that use them."""
+    shown = _shown(cells)
+    return {axis: value for cell in cells for axis, value in cell.items() if value is not None and axis not in shown}
+
+
+def _shown(cells: Sequence[Row]) -> list[str]:
+    """The options in which cells that use them differ; axes come first."""
+    columns = [column for column in dict.fromkeys(key for cell in cells for key in cell) if column not in NOT_SHOWN]
+    ordered = [*(axis for axis in COLUMNS if axis in columns), *(column for column in columns if column not in COLUMNS)]
+    used = {column: {str(cell[column]) for cell in cells if cell.get(column) is not None} for column in ordered}
+    return [column for column in ordered if len(used[column]) > 1]
+
+
+def _outcome(rows: Sequence[Row]) -> dict[str, str]:
+    if not rows:
+        return dict.fromkeys(OUTCOMES, "") | {"trials": "0", CHOSEN.label: "not finished"}
+    gone = n_diverged(rows)
+    epochs = []
+    for phase in ("pretrain", "finetune"):
+        values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        epochs.append(f"{np.median(values):g}" if values else "")
+    seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
+    trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
+    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    return dict(zip(OUTCOMES, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
+
+
+def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
+    """The values of a metric. A trial has none if it diverged, if its metric is undefined, or if its row is older."""
+    return [row[metric.name] for row in rows if row.get(metric.name) is not None]
+
+
+def _mean_and_interval(values: Sequence[float], metric: Metric) -> tuple[str, str]:
+    if not values:
+        return "", ""
+    mean, low, high = metric.interval(values)
+    is_known = len(values) >= LEAST_TRIALS and not math.isnan(low)
+    return f"{mean:.4f}", f"{low:.4f} to {high:.4f}" if is_known else UNKNOWN

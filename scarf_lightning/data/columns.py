@@ -1,0 +1,159 @@
+"""Columns of a table, and how their values become numbers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import UsageError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One feature.
+
+    Attributes:
+        categories: the strings that the codes stand for; None for a numeric column.
+        declared: the same strings in the order that the source declares, as the header of an ARFF file does; None if it
+            declares none. Not part of the data's identity.
+        indicators: the number of columns of zeros and ones that a network makes of the first codes. None means one for
+            each category; 0 means that the codes are used as numbers. See `scarf_lightning.data.encoding`.
+    """
+
+    name: str
+    categories: tuple[str, ...] | None = None
+    declared: tuple[str, ...] | None = field(default=None, compare=False)
+    indicators: int | None = None
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Column":
+        """A column from its entry in a record: name, categories and, if set, indicators."""
+        categories = plain["categories"]
+        return cls(plain["name"], categories and tuple(categories), indicators=plain.get("indicators"))
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.categories is not None
+
+    @property
+    def n_indicators(self) -> int:
+        return len(self.categories or ()) if self.indicators is None else self.indicators
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How a column of a user's file was read.
+
+    Attributes:
+        kind: what the column holds, such as ``dates``.
+        missing, distinct: the number of missing values, and of different ones.
+        done: what became of the column, such as ``left out: one value alone``.
+    """
+
+    column: str
+    kind: str
+    missing: int
+    distinct: int
+    done: str
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column as its distinct values. Most work on a column is done once for each distinct value.
+
+    Attributes:
+        codes: for each row the position of its value in ``distinct``, ``(n,)``; -1 where the value is missing.
+        distinct: the values that occur, in the order of their first row.
+    """
+
+    codes: Ints
+    distinct: list[Any]
+
+    @classmethod
+    def of(cls, column: "pd.Series[Any]") -> "Coded":
+        """The distinct values of a column.
+
+        Raises:
+            UsageError: a value can be no category, such as a list.
+        """
+        try:
+            codes, distinct = pd.factorize(column, use_na_sentinel=True)
+        except TypeError:
+            odd = next(value for value in column if type(value).__hash__ is None)
+            raise UsageError(
+                f"Column {str(column.name)!r} holds {odd!r}, which is neither a number nor a category nor a date; "
+                "convert it, or leave the column out."
+            ) from None
+        return cls(codes, list(distinct))
+
+    @property
+    def counts(self) -> Ints:
+        """The number of rows of each distinct value."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
+
+    def spread(self, values: Sequence[float] | Floats) -> Floats:
+        """One number for each distinct value as one for each row, ``(n,)``, NaN where the value is missing."""
+        return np.append(np.asarray(values, dtype=np.float64), np.nan)[self.codes]
+
+    def mapped(self, values: Sequence[Any]) -> "Coded":
+        """Another value for each distinct one. Equal values are merged, and None is missing."""
+        place: dict[Any, int] = {}
+        codes = [-1 if value is None else place.setdefault(value, len(place)) for value in values]
+        return Coded(np.array([*codes, -1])[self.codes], list(place))
+
+    def in_order(self) -> tuple[Floats, tuple[str, ...]]:
+        """The codes ``(n,)``, NaN where missing, of the spelled values in natural order, and these."""
+        spelled = list(map(spell, self.distinct))
+        order = in_natural_order(spelled)
+        rank = {text: float(position) for position, text in enumerate(order)}
+        return self.spread([rank[text] for text in spelled]), order
+
+
+def is_numeric(column: "pd.Series[Any]") -> bool:
+    """Whether the type of a column is numeric. Booleans are not."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def are_whole(values: "NDArray[Any]") -> bool:
+    """Whether all numbers are whole. Most columns of others show it in their first rows."""
+    return bool((np.floor(values[:1000]) == values[:1000]).all() and (np.floor(values) == values).all())
+
+
+def declared_order(
+    column: "pd.Series[Any]", categories: Iterable[str], *, is_stripped: bool = False
+) -> tuple[str, ...] | None:
+    """The categories in the order of the column's type, if the type has one; ``is_stripped`` says whether they were
+    stripped of blanks."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return None
+    spelled = map(spell, column.dtype.categories)
+    in_order = dict.fromkeys(map(str.strip, spelled) if is_stripped else spelled)
+    occurring = set(categories)
+    return tuple(text for text in in_order if text in occurring)
+
+
+def spell(value: Any) -> str:
+    """A category as OpenML writes it: whole numbers without a point, Booleans in lower case."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
+    """The distinct texts, by size if all of them are numbers, else alphabetically."""
+    distinct = set(texts)
+    try:
+        numbers = {text: float(text) for text in distinct}
+    except ValueError:
+        return tuple(sorted(distinct))
+    if any(np.isnan(number) for number in numbers.values()):
+        return tuple(sorted(distinct))
+    return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))

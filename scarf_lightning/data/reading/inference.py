@@ -1,0 +1,293 @@
+"""What each column of a user's file holds, and the rule by which it is read."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import UsageError
+from ..columns import Coded, ColumnReading, Floats, are_whole, is_numeric
+from .dates import PARTS, as_dates, as_hours, date_parts
+from .numbers import Numbers, are_codes, as_numbers, is_missing
+from .rules import Feature, Rule, text_of
+
+FEWEST_FOR_IDS = 30
+"""In fewer rows, values that are all different do not show that a column is an id."""
+
+ID_NAME = re.compile(r"(^|[\W_])(id|ids|key|uuid|guid|index|nr|no|number|row)$|[a-z]I[dD]$", re.IGNORECASE)
+
+MOST_CATEGORIES = 100
+"""Strings with more distinct values than this, or than a tenth of the rows (at least 20), are hashed: one-hot encoding
+would make the first layer of the networks as wide."""
+
+MOSTLY = 0.95
+"""If this share of a column's values are numbers, the column is read as numbers and the others as missing."""
+
+SHOWN = 3
+
+EMPTY = "left out: it has no value"
+CONSTANT = "left out: one value alone"
+A_VALUE_A_ROW = "left out: a value a row"
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What a user sets of columns; see `scarf_lightning.data.sources.FileSource`."""
+
+    drop: Sequence[str] = ()
+    dates: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    decimal: str | None = None
+
+
+@dataclass
+class Read:
+    """How one column is read.
+
+    Attributes:
+        kind, done: see `ColumnReading`.
+        rule: None if the column is left out.
+        features: what the rule makes of the column.
+        notes: sentences without a full stop that a user should know.
+        counts: the number of missing and of distinct values, if they had to be counted for another reason.
+    """
+
+    kind: str
+    done: str
+    rule: Rule | None = None
+    features: list[Feature] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    counts: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class ColumnsRead:
+    """How the columns of a frame are read.
+
+    Attributes:
+        features: of all columns, in their order.
+        rules: the rules, each with the name of its column.
+        readings: how each column was read.
+        notes: sentences that a user should know.
+        positions: for each column the positions of its features.
+    """
+
+    features: list[Feature] = field(default_factory=list)
+    rules: list[tuple[str, Rule]] = field(default_factory=list)
+    readings: list[ColumnReading] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    positions: list[list[int]] = field(default_factory=list)
+
+
+def read_columns(frame: pd.DataFrame, options: ReadingOptions) -> ColumnsRead:
+    """Find out what every column of a frame without its target holds.
+
+    Raises:
+        UsageError: see `read_column`.
+    """
+    found = ColumnsRead()
+    for name, column in frame.items():
+        read = read_column(column, options)
+        found.positions.append(list(range(len(found.features), len(found.features) + len(read.features))))
+        found.features.extend(read.features)
+        if read.rule is not None:
+            found.rules.append((str(name), read.rule))
+        missing, distinct = read.counts or (int(column.isna().sum()), int(column.nunique()))
+        found.readings.append(ColumnReading(str(name), read.kind, missing, distinct, read.done))
+        found.notes.extend(f"Column {str(name)!r}: {note}." for note in read.notes)
+        if read.done == A_VALUE_A_ROW:
+            found.notes.append(f"Column {str(name)!r} has a different value in every row and is left out.")
+    return found
+
+
+def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
+    """Find out what one column holds that is not the target.
+
+    Raises:
+        UsageError: the column holds a NUL character, or something else than the options say.
+    """
+    read = _read_column(column, options)
+    if read.features and all(feature.is_missing.all() for feature in read.features):
+        return Read("empty", EMPTY, notes=read.notes, counts=read.counts)
+    return read
+
+
+def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
+    name = str(column.name)
+    if name in options.drop:
+        return Read("not looked at", "left out by dataset.drop")
+    plain = Rule("numbers", decimal=options.decimal or ".", group="." if options.decimal == "," else ",")
+    if is_numeric(column) and name not in options.categorical:
+        return _numbers(column, plain, is_forced=name in options.numeric)
+    if column.isna().all():
+        return Read("empty", EMPTY)
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _dates(column, None)
+    if name in options.categorical:
+        return _categories(column)
+    coded = Coded.of(column)
+    if all(isinstance(value, (bool, np.bool_)) for value in coded.distinct):
+        if name in options.numeric:
+            return _numbers(column, plain, is_forced=True)
+        return _constant(coded) or _made("Boolean", "categories", Rule("Booleans"), column)
+    text, notes = text_of(coded, name)
+    read = _text(column, text, options)
+    read.notes[:0] = notes
+    read.counts = int((coded.codes < 0).sum()), len(coded.distinct)
+    return read
+
+
+def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read:
+    """A column of text, or of values of several types as text."""
+    name, n_known = str(column.name), int((text.codes >= 0).sum())
+    is_declared = isinstance(column.dtype, pd.CategoricalDtype)
+    if name in options.numeric:
+        return _forced_numbers(column, text, options)
+    if name in options.dates:
+        return _forced_dates(column, text)
+    if constant := _constant(text):
+        return constant
+    if not is_declared:
+        read = _text_numbers(column, text, options) or _text_dates(column, text) or _text_hours(column, text)
+        if read is not None:
+            return read
+        if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
+            return Read("id or text", A_VALUE_A_ROW)
+    if len(text.distinct) > min(MOST_CATEGORIES, max(20, len(column) // 10)):
+        read = _made("strings", "", Rule("strings", from_text=True), column)
+        read.done = f"{len(read.features)} numbers that are hashes of their letters"
+        return read
+    why = are_codes(text.distinct)
+    notes = [f"it holds {why}, and is read as categories; dataset.numeric=[...] reads it as numbers"] if why else []
+    return _categories(column, notes, from_text=bool(text.distinct))
+
+
+def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[str] = ()) -> Read:
+    return Read(kind, done, rule, rule.features(column), list(notes))
+
+
+def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, done: str = "as they are") -> Read:
+    read = _made("numbers", done, rule, column)
+    values = read.features[0].values
+    assert isinstance(values, np.ndarray)
+    known = values[~np.isnan(values)]
+    # Sorting is faster than hashing if most values differ.
+    n_distinct = len(pd.unique(known) if are_whole(known[:1000]) else np.unique(known))
+    read.counts = len(values) - len(known), n_distinct
+    if is_forced:
+        return read
+    if n_distinct == 0:
+        read = Read("empty", EMPTY, counts=read.counts)
+    elif n_distinct == 1:
+        read = Read("constant", CONSTANT, counts=read.counts)
+    elif n_distinct == len(known) and _tell_rows_apart(str(column.name), known):
+        read = Read("id", A_VALUE_A_ROW, counts=read.counts)
+    return read
+
+
+def _tell_rows_apart(name: str, values: Floats) -> bool:
+    """Whether numbers that are all different are ids, by their range or by the column's name."""
+    if len(values) < FEWEST_FOR_IDS or not np.isfinite(values).all() or not are_whole(values):
+        return False
+    return bool(values.max() - values.min() < 2 * len(values) or ID_NAME.search(name))
+
+
+def _text_numbers(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read | None:
+    numbers = as_numbers(text.distinct, options.decimal)
+    if len(numbers.values) < 2 or are_codes(list(numbers.values)):
+        return None
+    others = [text not in numbers.values for text in text.distinct]
+    n_others, n_known = text.counts[others].sum(), text.counts.sum()
+    if n_others > n_known * (0.5 if all(map(is_missing, numbers.others)) else 1 - MOSTLY):
+        return None
+    read = _numbers(column, _rule_of(numbers), done="text read as numbers")
+    if read.rule is not None:
+        read.notes += [*numbers.notes, *_on_others(text, others, "numbers")]
+    return read
+
+
+def _text_dates(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    found = as_dates(text.distinct)
+    if found is None:
+        return None
+    times, format, note = found
+    read = _dates(column, format, times)
+    read.notes += [*([note] if note else []), *_on_others(text, times.isna().tolist(), "dates")]
+    return read
+
+
+def _text_hours(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    hours = as_hours(text.distinct)
+    if hours is None:
+        return None
+    read = _made("times of day", "hours", Rule("times of day", from_text=True), column)
+    if len({hour for hour in hours if not np.isnan(hour)}) == 1:
+        read = Read("constant", CONSTANT)
+    read.notes += _on_others(text, np.isnan(hours).tolist(), "times")
+    return read
+
+
+def _forced_numbers(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read:
+    numbers = as_numbers(text.distinct, options.decimal)
+    wrong = [other for other in numbers.others if not is_missing(other)]
+    if wrong:
+        raise UsageError(
+            f"dataset.numeric names {column.name!r}, which holds {wrong[0]!r}; correct that value, or leave the column "
+            "out of dataset.numeric."
+        )
+    read = _numbers(column, _rule_of(numbers), is_forced=True, done="text read as numbers")
+    read.notes += [*numbers.notes, *_on_others(text, [text not in numbers.values for text in text.distinct], "numbers")]
+    return read
+
+
+def _forced_dates(column: "pd.Series[Any]", text: Coded) -> Read:
+    read = _text_dates(column, text) or _text_hours(column, text)
+    if read is None:
+        raise UsageError(
+            f"dataset.dates names {column.name!r}, which holds {text.distinct[0]!r} and other values that are not "
+            "dates in one format; write them as 2024-12-31, or leave the column out of dataset.dates."
+        )
+    return read
+
+
+def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[Any] | None" = None) -> Read:
+    """A column of dates. Parts that are the same in all rows are left out."""
+    made = date_parts(column if distinct is None else distinct)
+    parts = tuple(name for name in PARTS if len(pd.unique(made[name][~np.isnan(made[name])])) > 1)
+    if not parts:
+        return Read("dates", CONSTANT)
+    return _made("dates", ", ".join(parts), Rule("dates", format is not None, format=format, parts=parts), column)
+
+
+def _categories(column: "pd.Series[Any]", notes: Sequence[str] = (), *, from_text: bool | None = None) -> Read:
+    if from_text is None:
+        is_declared = isinstance(column.dtype, pd.CategoricalDtype)
+        known = Coded.of(column).distinct
+        from_text = not is_declared and all(isinstance(value, str) for value in known)
+    read = _made("categories", "", Rule("categories", from_text), column, notes)
+    values = read.features[0].values
+    assert isinstance(values, Coded)
+    read.done = f"{len(values.distinct)} categories"
+    return read
+
+
+def _constant(coded: Coded) -> Read | None:
+    return Read("constant", CONSTANT) if len(coded.distinct) == 1 else None
+
+
+def _rule_of(numbers: Numbers) -> Rule:
+    return Rule("numbers", True, numbers.notation.decimal, numbers.notation.group)
+
+
+def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:
+    """A note on the texts that are read as missing."""
+    others = [value for value, is_other in zip(text.distinct, are_others, strict=True) if is_other]
+    if not others:
+        return []
+    shown = ", ".join(map(repr, others[:SHOWN])) + (" and the like" if len(others) > SHOWN else "")
+    n_rows = text.counts[np.asarray(are_others)].sum()
+    return [f"{n_rows} of its values are not {kind} ({shown}) and are read as missing"]

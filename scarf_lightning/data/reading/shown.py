@@ -1,0 +1,40 @@
+"""How a user's file was read, as a table and sentences."""
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table as Shown
+
+if TYPE_CHECKING:
+    from ..table import Table
+
+LONGEST = 40
+"""Columns that are shown a line each; of more, those of which something else is done than to take them as they are."""
+
+
+def reading_report(table: "Table") -> list[str | Shown]:
+    """What to print of a table before it is trained on: nothing of one that was not found out about."""
+    said: list[str | Shown] = []
+    if table.reading:
+        made = f"{len(table.columns)} columns for {table.n_classes} classes"
+        said.append(f"{table.source}: {table.n_rows:,} rows, {len(table.reading)} columns beside the target, {made}")
+        said.append(_columns(table))
+    if table.n_unlabelled:
+        known = f"{table.n_rows - table.n_unlabelled:,} of {table.n_rows:,} rows of {table.name} have a label"
+        said.append(f"{known}; the others are for pre-training and for methods that use unlabelled rows.")
+    return [*said, *table.notes]
+
+
+def _columns(table: "Table") -> Shown:
+    readings = list(table.reading)
+    if len(readings) > LONGEST:
+        readings = [reading for reading in readings if reading.done != "as they are"]
+    shown = Shown(box=box.SIMPLE_HEAD)
+    for heading in ("column", "kind", "missing", "distinct", "what is done"):
+        shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
+    for reading in readings:
+        shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
+    left_out = len(table.reading) - len(readings)
+    if left_out:
+        shown.add_row(f"{left_out} more", "numbers", "", "", "as they are")
+    return shown

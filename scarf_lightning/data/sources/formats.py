@@ -1,0 +1,388 @@
+"""Files of tables: their text format, the names of their columns, and their rows as a frame."""
+
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ...errors import UsageError
+from ..columns import are_whole
+from ..reading.numbers import EXACT, are_codes
+from .file import ENDING
+
+SEPARATORS = (",", ";", "\t", "|")
+
+LOOKED_AT = 1 << 16
+"""Bytes of a text file in which its format is found; more if they hold no whole line."""
+
+CHUNK = 1 << 20
+"""Bytes of a text file that are searched at once."""
+
+CELLS = 1 << 23
+"""Cells of a Parquet file that are converted at once: the file's columns never exist twice as a whole."""
+
+UNREADABLE = (
+    ValueError,
+    OSError,
+    EOFError,
+    csv.Error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    pa.ArrowException,
+    pd.errors.ParserWarning,
+)
+"""What the readers raise if a file is damaged, or has another format than its name says."""
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """What pandas must know of a text file. With ``decimal`` None, numbers with a comma are read as text."""
+
+    separator: str
+    decimal: str | None = None
+    encoding: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of ``pandas.read_csv``."""
+        return {"sep": self.separator, "decimal": self.decimal or ".", "encoding": self.encoding}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table.
+
+    Attributes:
+        text: the format of a text file; None for Parquet.
+        names: of the columns as the file spells them, ``""`` if a column has none.
+    """
+
+    path: Path
+    text: TextFormat | None
+    names: list[str]
+
+    @classmethod
+    def open(
+        cls, path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
+    ) -> "DataFile":
+        """Find the format of a file and read its header, but no rows.
+
+        Args:
+            path: a file whose ending is known, see `ENDING`.
+            separator, decimal, encoding: of a text file; None takes what the file shows.
+
+        Raises:
+            UsageError: the file cannot be read, or a column's type is neither numbers nor categories nor dates.
+        """
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return cls(path, None, [str(name) for name in _schema(path).names])
+        with _refusing(path):
+            text = text_format(path, separator=separator, decimal=decimal, encoding=encoding)
+            return cls(path, text, _header(path, text))
+
+    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+        """The rows, with columns named as in ``names``.
+
+        Whole numbers that float64 would not tell apart, or that have leading zeros, stay text. So do the columns
+        ``as_written`` of a text file.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        if self.text is None:
+            return _read_parquet(self.path)
+        with _refusing(self.path), warnings.catch_warnings():
+            # Without the error, pandas would drop the last values of rows that are longer than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            options = self.text.options() | {"index_col": False}
+            frame: pd.DataFrame = pd.read_csv(self.path, **options, low_memory=False)
+            asked = {position for position, name in enumerate(self.names) if name in as_written}
+            if looked_at := sorted(asked | self._may_be_codes(frame)):
+                texts = pd.read_csv(self.path, **options, usecols=looked_at, dtype=str)
+                for position, (_, column) in zip(looked_at, texts.items(), strict=True):
+                    if position in asked or are_codes(column.dropna().str.strip().unique().tolist()):
+                        frame.isetitem(position, column.to_numpy(dtype=object, na_value=None))
+        frame.columns = pd.Index(self.names)
+        return frame
+
+    def spelled_missing(self, column: str, missing: "pd.Series[bool]") -> list[str]:
+        """The texts other than nothing that are read as missing in a column of a text file: ``NA``, ``None`` etc."""
+        if self.text is None:
+            return []
+        with _refusing(self.path):
+            options = self.text.options() | {"index_col": False, "usecols": [self.names.index(column)], "dtype": str}
+            texts = pd.read_csv(self.path, **options, keep_default_na=False).iloc[:, 0]
+        return sorted(set(texts[missing.to_numpy()[: len(texts)]]) - {""})
+
+    def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
+        """Positions of columns of whole numbers whose text may say more than the numbers."""
+        whole, large = set(), set()
+        numeric = [position for position, dtype in enumerate(frame.dtypes) if dtype.kind in "iuf"]
+        for position in numeric:
+            values = frame.iloc[:, position].to_numpy()
+            known = values[~np.isnan(values)]
+            if len(known) and are_whole(known):
+                whole.add(position)
+                if max(abs(float(known.min())), abs(float(known.max()))) >= EXACT:
+                    large.add(position)
+        assert self.text is not None
+        return whole if whole and has_leading_zeros(self.path, self.text) else large
+
+
+def text_format(path: Path, *, separator: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
+    """The format of a text file: what is given, and for the rest what the file shows without doubt.
+
+    Text is UTF-8, or UTF-16 by its mark or its zero bytes, or else cp1252. The separator is the one that splits the
+    first rows into equally many columns; if there is not exactly one, a comma, or a tab in ``.tsv``.
+
+    Raises:
+        OSError, EOFError, ValueError: the file cannot be read.
+    """
+    with _opened(path) as file:
+        beginning = file.read(LOOKED_AT)
+        while len(beginning) % LOOKED_AT == 0 and beginning.count(b"\n") < 2 and (more := file.read(len(beginning))):
+            beginning += more
+        is_whole = not file.read(1)
+    encoding = encoding or _encoding(beginning, is_whole=is_whole)
+    if separator is None:
+        plain = path if path.suffix.lower() in (".csv", ".tsv") else path.with_suffix("")  # without .gz and the like
+        separator = "\t"
+        if plain.suffix.lower() != ".tsv":
+            text = beginning.decode(encoding or "utf-8-sig", errors="replace")
+            lines = text.splitlines(keepends=True)
+            separator = _separator(lines if is_whole else lines[:-1])
+    return TextFormat(separator, decimal, encoding)
+
+
+def _encoding(beginning: bytes, *, is_whole: bool) -> str | None:
+    """An encoding other than UTF-8 that the beginning of a file shows; None if it shows none."""
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, halves in (("utf-16-le", beginning[1::2]), ("utf-16-be", beginning[::2])):
+        if halves.count(0) > len(halves) / 2:
+            return encoding
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(beginning, final=is_whole)
+        return None
+    except UnicodeDecodeError:
+        return "cp1252"
+
+
+def has_leading_zeros(path: Path, text: TextFormat) -> bool:
+    """Whether a field of a text file is a whole number with leading zeros. Errs on the side of yes.
+
+    Reading a large file again as text takes longer than reading it as numbers; looking for two bytes does not.
+    """
+    if (text.encoding or "utf-8").lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+        return True
+    field = re.compile(rb'0\d+[\s"]*(?:[%b\r\n]|$)' % re.escape(text.separator.encode()))
+    before = frozenset(b' \t\r\n"' + text.separator.encode())
+    rest = b"\n"
+    with _opened(path) as file:
+        while chunk := file.read(CHUNK):
+            data = rest + chunk
+            rest = data[-64:]
+            bytes_of = np.frombuffer(data, dtype=np.uint8)
+            is_digit = bytes_of - np.uint8(48) < 10
+            is_start = (bytes_of[1:-1] == 48) & is_digit[2:] & ~is_digit[:-2] & (bytes_of[:-2] != 46)
+            for place in (np.flatnonzero(is_start) + 1).tolist():
+                sign = place
+                while sign > 0 and data[sign - 1] in b"+-":
+                    sign -= 1
+                if (sign == 0 or data[sign - 1] in before) and field.match(data, place):
+                    return True
+    return False
+
+
+def _header(path: Path, text: TextFormat) -> list[str]:
+    """The first row that is not empty. Not read by pandas, which renames columns of the same name."""
+    encoding = text.encoding or "utf-8"
+    with _opened(path) as file:
+        lines = io.TextIOWrapper(file, "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
+        for row in csv.reader(lines, delimiter=text.separator):
+            if len(row) > 1 or (row and row[0].strip()):
+                return row
+    raise ValueError("No columns to parse from file")
+
+
+def _separator(lines: Sequence[str]) -> str:
+    found = [separator for separator in SEPARATORS if _splits_equally(lines, separator)]
+    return found[0] if len(found) == 1 else ","
+
+
+def _splits_equally(lines: Sequence[str], separator: str) -> bool:
+    try:
+        widths = {len(row) for row in csv.reader(lines, delimiter=separator) if row}
+    except csv.Error:
+        return False
+    return len(widths) == 1 and min(widths) > 1
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a text file, decompressed."""
+    if path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            if len(archive.namelist()) != 1:
+                raise ValueError(f"{'Multiple' if archive.namelist() else 'No'} files found in ZIP file")
+            with archive.open(archive.namelist()[0]) as file:
+                yield file
+        return
+    opened: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    with opened.get(path.suffix.lower(), open)(path, "rb") as file:
+        yield file
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    schema = _schema(path)
+    # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
+    with _refusing(path), pq.ParquetFile(path) as file:
+        width = max(1, CELLS // max(1, file.metadata.num_rows))
+        frames = []
+        for start in range(0, len(schema.names), width):
+            names = schema.names[start : start + width]
+            table = _exact(file.read(columns=names).select(names))
+            frames.append(table.to_pandas(ignore_metadata=True, date_as_object=False))
+    frame = pd.concat(frames, axis=1) if frames else pd.DataFrame(index=range(file.metadata.num_rows))
+    return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
+
+
+def _exact(table: pa.Table) -> pa.Table:
+    """Columns that pandas can hold without loss: decimals as the nearest float64, large whole numbers as text."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.string()).cast(pa.float64())  # Arrow's own cast is one bit off in every fourth
+        elif pa.types.is_integer(column.type):
+            bounds = pc.min_max(column).as_py()
+            if any(bound is not None and abs(bound) > EXACT for bound in bounds.values()):
+                column = column.cast(pa.string())
+        columns.append(column)
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _schema(path: Path) -> pa.Schema:
+    """Names and types of a Parquet file's columns, without the index of pandas."""
+    with _refusing(path):
+        schema = pq.read_schema(path)
+    index = _pandas_metadata(schema, path).get("index_columns", [])
+    fields = [field for field in schema if field.name not in index]
+    for field in fields:
+        if not _is_usable(field.type):
+            raise UsageError(
+                f"column {field.name!r} of {path} is of type {field.type}, which is neither numbers nor categories nor "
+                "dates; convert it, or drop it."
+            )
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _categories(schema: pa.Schema, path: Path) -> list[str]:
+    """The columns that were categories in pandas. Parquet itself keeps only those whose categories are strings."""
+    columns = _pandas_metadata(schema, path).get("columns", [])
+    known = {column["field_name"] for column in columns if column["pandas_type"] == "categorical"}
+    return [name for name in schema.names if name in known]
+
+
+def _pandas_metadata(schema: pa.Schema, path: Path) -> dict[str, Any]:
+    """What pandas has noted in a Parquet file of its index and categories.
+
+    Raises:
+        UsageError: the notes are not as pandas writes them.
+    """
+    try:
+        metadata = schema.pandas_metadata or {}
+        for column in metadata.get("columns", []):
+            _ = column["field_name"], column["pandas_type"]
+        _ = [name for name in metadata.get("index_columns", []) if name in schema.names]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(
+            f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
+            "pandas, or without its metadata."
+        ) from error
+    return metadata
+
+
+def _is_usable(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_usable(kind.value_type)
+    known = (
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        types.is_boolean,
+        types.is_string,
+        types.is_large_string,
+        types.is_string_view,
+        types.is_null,
+        types.is_timestamp,
+        types.is_date,
+    )
+    return any(is_kind(kind) for is_kind in known)
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn what the readers raise into a sentence for the user."""
+    try:
+        yield
+    except UnicodeError as error:
+        raise UsageError(
+            f"{path} cannot be read ({str(error).partition(': ')[0]}); write it again as UTF-8 text, or name its "
+            "encoding, as in dataset.encoding=cp1252."
+        ) from error
+    except UNREADABLE as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        reason = lines[0].rpartition("C error: ")[2].partition(". ")[0].rstrip(".: ")
+        raise UsageError(
+            f"{path} cannot be read ({reason}); write it again as UTF-8 text with a name for every column, or as "
+            "Parquet."
+        ) from error
+
+
+def read_rows(
+    path: Path,
+    *,
+    as_written: Collection[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+) -> pd.DataFrame:
+    """The rows of a file, one or more.
+
+    Args:
+        path: a file of one of the formats in `ENDING`.
+        as_written: columns to read as text, whatever they look like in this file.
+        separator, decimal, encoding: of a text file; None takes what the file shows.
+
+    Raises:
+        UsageError: there is no such file, it cannot be read, or it has no rows.
+    """
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}.")
+    if not ENDING.search(path.name):
+        raise UsageError(
+            f"{path} is of no known format; name a .csv or .tsv file (also with .gz, .bz2, .xz or .zip), a .parquet or "
+            "a .pq one."
+        )
+    rows = DataFile.open(path, separator=separator, decimal=decimal, encoding=encoding).read(as_written)
+    if len(rows) == 0:
+        raise UsageError(f"{path} has no rows below its header.")
+    return rows

@@ -1,0 +1,255 @@
+"""The LightningModules: each trains T independent networks with one optimiser, and keeps losses and metrics a trial."""
+
+import math
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytorch_lightning as pl
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from ..data.datamodule import Batch
+from ..errors import UsageError
+from ..losses.supervised import cross_entropy
+from ..metrics import Metric
+from ..options.settings import FitSettings
+from ..randomness import Roster, StackedGenerator
+from .encoder import Classifier, Encoder
+from .lifting import let_leave
+from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
+from .supervision import Supervision
+
+REGISTER_ELEMENTS = 16
+"""Float32 numbers in the widest vector register, AVX-512's."""
+
+
+class StackModule(pl.LightningModule, ABC):
+    """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
+
+    Lightning hands over a whole epoch as one batch, and the optimiser steps of an epoch are taken here: Lightning's
+    loop, closures and hooks around each step would cost more than half a millisecond.
+
+    Args:
+        roster: the trials still here.
+        settings: of the optimiser.
+    """
+
+    def __init__(self, roster: Roster, *, settings: FitSettings) -> None:
+        super().__init__()
+        self.automatic_optimization = False
+        self.roster, self.settings = roster, settings
+        self._sums: dict[str, Tensor] = {}
+        self._counts: dict[str, int] = defaultdict(int)
+
+    @abstractmethod
+    def losses(self, batch: Batch) -> Tensor:
+        """Training loss of each trial, ``(T,)``."""
+
+    @abstractmethod
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
+
+    def on_train_epoch_start(self) -> None:
+        if self.settings.schedule == "cosine":
+            done = min(self.current_epoch / self.settings.max_epochs, 1.0)
+            for group in self._optimizer.param_groups:
+                group["lr"] = self.settings.learning_rate * (1 + math.cos(math.pi * done)) / 2
+
+    def training_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
+        """Train on the mini-batches of an epoch."""
+        optimizer = self._optimizer
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        for batch in batches:
+            losses = self.losses(batch)
+            self._add("train_loss", losses.detach(), batch.x.shape[1])
+            total = losses.sum()
+            with torch.autocast(self.device.type, enabled=False):  # the backward pass uses the forward pass's types
+                for parameter in parameters:  # zero_grad() costs as much as the product of a layer
+                    parameter.grad = None
+                total.backward()  # type: ignore[no-untyped-call]
+                if self.settings.gradient_clip is not None:
+                    clip_each_trial(parameters, self.settings.gradient_clip)
+                optimizer.step()
+            torch.clear_autocast_cache()  # it holds the weights in bfloat16, which have changed
+
+    def validation_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
+        """Evaluate the mini-batches of a validation."""
+        for batch in batches:
+            for name, values in self.validation_metrics(batch).items():
+                self._add(f"validation_{name}", values, batch.x.shape[1])
+
+    def configure_optimizers(self) -> torch.optim.Adam:
+        """Adam, fused where that does not change a trial's numbers.
+
+        The fused kernel rounds elements that fill whole vector registers differently from the ones left over. How many
+        are left over depends on the size of the stack, unless each trial's share fills whole registers.
+        """
+        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
+        fits = [parameter[0].numel() % REGISTER_ELEMENTS == 0 for parameter in parameters]
+        groups = [
+            {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
+            for fused in (True, False)
+        ]
+        return torch.optim.Adam(
+            [group for group in groups if group["params"]],
+            lr=self.settings.learning_rate,
+            eps=self.settings.epsilon,
+            weight_decay=self.settings.weight_decay,
+        )
+
+    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+        """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. The sums restart at zero."""
+        means = {name: (total / self._counts[name]).cpu().numpy() for name, total in self._sums.items()}
+        self._sums.clear()
+        self._counts.clear()
+        return means
+
+    def let_leave(self, staying: NDArray[np.int64]) -> None:
+        """Keep only the trials at these positions among the ones still here."""
+        let_leave(self, self._optimizer, torch.from_numpy(staying).to(self.device))
+        self.roster.keep(staying.tolist())
+
+    @property
+    def _optimizer(self) -> torch.optim.Adam:
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        assert isinstance(optimizer, torch.optim.Adam)
+        return optimizer
+
+    def _add(self, name: str, values: Tensor, n_rows: int) -> None:
+        if values.shape != (len(self.roster),):
+            raise UsageError(
+                f"{name.replace('_', ' ')} has the shape {tuple(values.shape)} instead of one value for each of the "
+                f"{len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
+            )
+        weighted = values.double() * n_rows
+        self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
+        self._counts[name] += n_rows
+
+
+@torch.no_grad()
+def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
+    """Scale the gradients ``(T, ...)`` of each trial down so that their joint norm is at most ``largest``.
+
+    For one network this is `torch.nn.utils.clip_grad_norm_`. Squares are added along the last axis, parameter by
+    parameter, so that the order of the sum does not depend on the size of the stack.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    squares = torch.stack([gradient.flatten(1).double().square().sum(dim=1) for gradient in gradients], dim=1)
+    scale = (largest / (squares.sum(dim=1).sqrt() + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale.to(gradient.dtype).view(-1, *[1] * (gradient.dim() - 1)))
+
+
+class PretrainModule(StackModule):
+    """Trains f and g on a pretext task (paper, Algorithm 1).
+
+    Args:
+        encoder: f of T trials.
+        head: g of T trials.
+        task: the pretext, on these.
+        validation_random: stream of the validation views.
+        validation_passes: how many views of each validation row there are.
+        monitor: ``loss`` or ``error``, the validation metric that is watched.
+        training: the roster and the settings, as `StackModule` takes them.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        head: nn.Module,
+        task: PretextTask,
+        *,
+        validation_random: StackedGenerator,
+        validation_passes: int,
+        monitor: str,
+        **training: Any,
+    ) -> None:
+        super().__init__(**training)
+        self.encoder, self.head = encoder, head
+        self._task, self._watches_error = task, monitor == "error"
+        make_views = partial(task.validation_views, n_passes=validation_passes)
+        self._validation_set = ValidationSet(make_views, validation_random, keeps=task.views_stay)
+
+    def losses(self, batch: Batch) -> Tensor:
+        return self._task.losses(batch.x)
+
+    def on_validation_epoch_start(self) -> None:
+        self._validation_set.start()
+
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        return self._task.validation(self._validation_set.views(batch.x), error=self._watches_error)
+
+    def let_leave(self, staying: NDArray[np.int64]) -> None:
+        super().let_leave(staying)
+        self._validation_set.let_leave(torch.from_numpy(staying).to(self.device))
+
+
+class FinetuneModule(StackModule):
+    """Trains f and h on hard or soft targets (paper, section 3), as a method says.
+
+    Args:
+        classifier: f and h of T trials.
+        supervision: the method.
+        source: the training rows that a corruption draws from.
+        random: what the method draws.
+        pretrain_head: g of T trials, if the method adds a pretext loss.
+        metric: also measured on the validation rows.
+        training: the roster and the settings, as `StackModule` takes them.
+    """
+
+    def __init__(
+        self,
+        classifier: Classifier,
+        supervision: Supervision,
+        source: CorruptionSource,
+        random: StackedGenerator,
+        *,
+        pretrain_head: nn.Module | None = None,
+        metric: Metric | None = None,
+        **training: Any,
+    ) -> None:
+        super().__init__(**training)
+        self.classifier, self.pretrain_head = classifier, pretrain_head
+        self._supervision, self._source, self._random, self.metric = supervision, source, random, metric
+        self._task: PretextTask | None = None
+        if supervision.auxiliary is not None and pretrain_head is not None:
+            pretext, self._weight = supervision.auxiliary
+            self._task = PretextTask(pretext, classifier.encoder, pretrain_head, source, random)
+        self._validated: list[tuple[Tensor, Tensor]] = []
+
+    def on_train_epoch_start(self) -> None:
+        super().on_train_epoch_start()
+        if self.classifier.encoder.is_frozen:
+            self.classifier.encoder.eval()
+
+    def losses(self, batch: Batch) -> Tensor:
+        assert batch.targets is not None
+        rows = BatchRows.of(batch.x, self._source, self._random)
+        encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
+        losses = self._supervision.compute_loss(self.classifier.of_encoded(encoded), targets, weights)
+        return losses if self._task is None else losses + self._weight * self._task.losses(batch.x)
+
+    def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
+        assert batch.targets is not None
+        logits = self.classifier(batch.x)
+        if self.metric is not None:
+            self._validated.append((logits.double().softmax(dim=-1), batch.targets))
+        wrong = logits.argmax(dim=-1) != batch.targets
+        return {"loss": cross_entropy(logits, batch.targets), "error": wrong.double().mean(dim=-1)}
+
+    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+        means = super().end_epoch()
+        if self.metric is not None and self._validated:
+            means[f"validation_{self.metric.name}"] = self._measured(self.metric)
+        return means
+
+    def _measured(self, metric: Metric) -> NDArray[np.float64]:
+        """The metric of each trial over all validation rows; NaN where it is not defined."""
+        probabilities, labels = (torch.cat(parts, dim=1).cpu().numpy() for parts in zip(*self._validated, strict=True))
+        self._validated.clear()
+        return np.array([metric.function(*trial) for trial in zip(probabilities, labels, strict=True)])

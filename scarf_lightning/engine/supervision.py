@@ -1,0 +1,51 @@
+"""What a method may change in a supervised fit. This module imports no Lightning, so methods can import it."""
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from ..losses.supervised import cross_entropy
+from ..pretexts import Pretext, Rows
+from ..randomness import Purpose
+
+
+class Supervision:
+    """Plain fine-tuning: cross-entropy on the rows as they are. A method overrides what it changes.
+
+    Leading axes of all tensors are ``...``, the trial axis in training.
+
+    Class variables:
+
+    - ``stream``: the name of the random numbers that `make_batch` and an `auxiliary` task draw.
+    """
+
+    stream: ClassVar[str] = Purpose.FINETUNE_CORRUPTION
+
+    def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Inputs, targets and row weights of a training step; by default those of the rows.
+
+        Args:
+            rows: the mini-batch; ``rows.encoded`` is ``(..., N, D)``.
+            targets: class numbers ``(..., N)`` or probabilities ``(..., N, C)``.
+            weights: ``(..., N)``, or None if all rows weigh the same.
+        """
+        return rows.encoded, targets, weights
+
+    def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+        """The training loss ``(...)`` of logits ``(..., N, C)``. Validation always uses cross-entropy and error."""
+        return cross_entropy(logits, targets, weights)
+
+    @property
+    def dropout_rate(self) -> float | None:
+        """Rate of the `Dropout` layers of f and h; None keeps the networks' own."""
+        return None
+
+    @property
+    def learns_missing_values(self) -> bool:
+        """Whether f needs a learnable value for each encoded column."""
+        return False
+
+    @property
+    def auxiliary(self) -> tuple[Pretext, float] | None:
+        """A pretext whose loss on the same batches is added to the supervised loss, and its weight."""
+        return None

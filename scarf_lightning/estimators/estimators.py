@@ -1,0 +1,335 @@
+"""`ScarfClassifier` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ..data.table import spell
+from ..errors import UsageError
+from ..options import Config
+from .configuring import config_of
+from .tables import labels_of, table_of, without_labels
+
+if TYPE_CHECKING:
+    from .fitting import Fitted
+
+NO_AXES = ("n_trials", "random_state", "device", "class_weight", "unlabelled", "options", "verbose")
+"""Parameters that are not axes of the configuration."""
+UNLABELLED = -1
+
+
+class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: parameters, X and the model."""
+
+    _needs_classes: ClassVar[bool]
+    options: Mapping[str, Any] | None
+    model_: Any
+
+    def set_params(self, **params: Any) -> "ScarfEstimator":
+        """Set parameters, and options one by one with ``__`` for the dot: ``corruption__rate=0.3``.
+
+        So a grid can name an option: ``GridSearchCV(classifier, {"corruption__rate": [0.3, 0.6]})``.
+        """
+        options = {name.replace("__", "."): value for name, value in params.items() if "__" in name}
+        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        if options:
+            self.options = dict(self.options or {}) | options
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``.
+
+        Raises:
+            UsageError: see `scarf_lightning.data.reading.Reader`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.model_.transform(self._rows(X)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """``embedding_<trial>_<number>``."""
+        check_is_fitted(self)
+        width = self.model_.encoder.width
+        names = [f"embedding_{trial}_{number}" for trial in self.model_.trials for number in range(width)]
+        return np.array(names, dtype=object)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the networks into a folder that `scarf_lightning.load_model` opens anywhere.
+
+        Raises:
+            UsageError: see `scarf_lightning.estimators.Model.save`.
+        """
+        check_is_fitted(self)
+        self.model_.save(folder)
+
+    def _config(self) -> Config:
+        given = {
+            name: getattr(self, name)
+            for name, parameter in inspect.signature(type(self)).parameters.items()
+            if name not in NO_AXES and getattr(self, name) != parameter.default
+        }
+        seed = self.random_state
+        if not isinstance(seed, (int, np.integer)):
+            seed = check_random_state(seed).randint(2**31)
+        parameters = {"trials": self.n_trials, "seed": int(seed), "trainer.accelerator": self.device}
+        if getattr(self, "class_weight", None) is not None:
+            parameters["finetune.class_weight"] = self.class_weight
+        return config_of(given, dict(self.options or {}), parameters, needs_classes=self._needs_classes)
+
+    def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
+        """X as a frame in `fit`, and whether it is an array of numbers."""
+        if isinstance(X, pd.DataFrame):
+            names = [str(name) for name in X.columns]
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise UsageError(f"X has more than one column {twice!r}; rename all but one.")
+            _check_n_features(self, X, reset=True)
+            _check_feature_names(self, X, reset=True)
+            if len(X) < 2 or not names:  # refused in the words of scikit-learn
+                validate_data(self, X.to_numpy(dtype=object), dtype=None, ensure_all_finite=False, ensure_min_samples=2)
+            return X.set_axis(names, axis=1).reset_index(drop=True), False
+        array = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        return self._of_array(array), array.dtype.kind in "fiub"
+
+    def _rows(self, X: Any) -> pd.DataFrame:
+        """X as a frame in prediction."""
+        has_names = hasattr(self, "feature_names_in_")
+        if isinstance(X, pd.DataFrame):
+            if has_names:
+                return X
+            X = X.to_numpy()
+        array = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
+        frame = self._of_array(array)
+        return frame.set_axis([str(name) for name in self.feature_names_in_], axis=1) if has_names else frame
+
+    @staticmethod
+    def _of_array(array: NDArray[Any]) -> pd.DataFrame:
+        names = [f"x{position}" for position in range(array.shape[1])]
+        if array.dtype.kind in "fiub":
+            return pd.DataFrame(array.astype(np.float64), columns=names)
+        return pd.DataFrame(array, columns=names).infer_objects()
+
+    def _keep(self, fitted: "Fitted") -> None:
+        self.model_ = fitted.model
+        self.trials_ = pd.DataFrame(fitted.rows)
+        self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
+    """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
+
+    The result is the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit. Each
+    trial splits the rows anew: it trains on 70 % of the labelled rows and on all rows without a label, stops early by
+    10 %, and is tested on 20 %. ``trials_`` holds the scores on these test rows.
+
+    **X.** A DataFrame is read as a file is: numbers, also as text, dates and categories become features; ids and
+    constants are left out, with a warning that names them. The columns of an array of numbers are taken as they are.
+    Values may be missing anywhere. In prediction, `scarf_lightning.data.reading.Reader` says what happens to unseen
+    categories and missing columns.
+
+    **y.** Rows without a label have None, NaN or -1. If fewer than two classes are left without -1, as in a y of -1
+    and 1, then -1 is a class; with ``unlabelled=None`` it always is.
+
+    Args:
+        recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
+        pretrain, method, regime, split, scaling, network: an option of that axis, see ``train.py --help``;
+            ``pretrain="none"`` trains from scratch.
+        corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
+        n_trials: the number of networks that vote, each with its own split and random streams.
+        random_state: the seed of all random streams: a whole number, a `numpy.random.RandomState`, or None for a random
+            one.
+        fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
+        class_weight: None, or ``"balanced"`` to give every class the same weight in training.
+        unlabelled: what marks a row without a label in y, besides None and NaN.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
+            "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
+        verbose: 1 shows the progress of training in a terminal or a notebook.
+
+    Attributes:
+        classes_: the classes, sorted, ``(C,)``.
+        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
+        trials_: a row for each trial: metrics on its test rows, epochs and seconds.
+        n_unlabelled_: the number of rows without a label.
+        reading_: how each column of a DataFrame was read.
+
+    Raises:
+        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
+    """
+
+    _needs_classes: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        recipe: str = "practical",
+        pretrain: str = "scarf",
+        method: str = "control",
+        regime: str = "full",
+        split: str = "random",
+        scaling: str = "zscore",
+        network: str = "mlp",
+        corruption: str | None = None,
+        selection: str | None = None,
+        views: str | None = None,
+        loss: str | None = None,
+        cotrain: str | None = None,
+        n_trials: int = 5,
+        random_state: Any = 0,
+        fit_on: str | None = None,
+        class_weight: str | None = None,
+        unlabelled: Any = UNLABELLED,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.recipe, self.pretrain, self.method, self.regime, self.split = recipe, pretrain, method, regime, split
+        self.scaling, self.network, self.cotrain = scaling, network, cotrain
+        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
+        self.n_trials, self.random_state, self.fit_on, self.class_weight = n_trials, random_state, fit_on, class_weight
+        self.unlabelled, self.device, self.options, self.verbose = unlabelled, device, options, verbose
+
+    def fit(self, X: Any, y: Any) -> "ScarfClassifier":
+        """Train on rows X ``(n, M)`` with labels y ``(n,)``. At least 10 labels of two classes must be known.
+
+        Raises:
+            UsageError: see above.
+        """
+        config = self._config()
+        frame, is_plain = self._first_rows(X)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(frame, y)
+        is_known = self._known(y)
+        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
+        check_classification_targets(known)
+        self.classes_ = np.unique(known)
+        self.n_unlabelled_ = int((~is_known).sum())
+        table = table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
+        self._order = np.array([table.classes.index(spell(label)) for label in self.classes_])
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        self._keep(train(config, table, verbose=bool(self.verbose)))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
+
+        Raises:
+            UsageError: see `scarf_lightning.data.reading.Reader`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.model_.predict_proba(self._rows(X))[:, self._order])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of n rows, ``(n,)``.
+
+        Raises:
+            UsageError: see `scarf_lightning.data.reading.Reader`.
+        """
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        if y.dtype.kind == "f":
+            assert_all_finite(y, allow_nan=True, input_name="y")
+        known = ~pd.isna(y)
+        marked = known & (y == self.unlabelled) if self.unlabelled is not None else np.zeros(len(y), dtype=bool)
+        if len(set(y[known & ~marked].tolist())) < 2:
+            marked[:] = False
+        if not (known & ~marked).any():
+            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
+        return np.asarray(known & ~marked)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = False
+        return tags
+
+
+class ScarfTransformer(ScarfEstimator):
+    """Pre-trains encoders on rows without labels; `transform` gives their embeddings.
+
+    Nine tenths of the rows train, the others stop training early; there is no test. `ScarfClassifier` says how X is
+    read.
+
+    Args:
+        pretrain, scaling, network: an option of that axis, see ``train.py --help``.
+        corruption, selection, views, loss: further axes; None takes what goes with the pre-training.
+        n_trials: the number of encoders, whose embeddings stand side by side.
+        recipe, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+
+    Attributes:
+        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
+        trials_: a row for each trial, with its number of epochs.
+        reading_: how each column of a DataFrame was read.
+
+    Raises:
+        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
+    """
+
+    _needs_classes: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        recipe: str = "practical",
+        pretrain: str = "scarf",
+        scaling: str = "zscore",
+        network: str = "mlp",
+        corruption: str | None = None,
+        selection: str | None = None,
+        views: str | None = None,
+        loss: str | None = None,
+        n_trials: int = 1,
+        random_state: Any = 0,
+        fit_on: str | None = None,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.recipe, self.pretrain, self.scaling, self.network = recipe, pretrain, scaling, network
+        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
+        self.n_trials, self.random_state, self.fit_on, self.device = n_trials, random_state, fit_on, device
+        self.options, self.verbose = options, verbose
+
+    def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
+        """Pre-train on rows X ``(n, M)``, at least 10; y is ignored.
+
+        Raises:
+            UsageError: see above.
+        """
+        config = self._config()
+        if config.pretrain.name == "none":
+            raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
+        frame, is_plain = self._first_rows(X)
+        table = without_labels(frame, config, is_plain=is_plain)
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        from .fitting import pretrain  # imports Lightning, which takes seconds
+
+        self._keep(pretrain(config, table, verbose=bool(self.verbose)))
+        return self

@@ -1,0 +1,180 @@
+"""To look into a model: the rows of its trial, what corruption does to them, and how embeddings lie in space."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+
+from ..data.device_table import TrainingRows
+from ..data.sources import open_source
+from ..data.splits import PARTS, Splitting
+from ..data.table import Column
+from ..engine.pretext_task import CorruptionSource
+from ..errors import UsageError
+from ..losses import contrastive
+from ..options import build, build_parts
+from ..randomness import Purpose, Roster, StackedGenerator, Streams
+from .loading import open_cell
+from .model import Model
+
+
+@dataclass(frozen=True)
+class TrialRows:
+    """The table of a cell, row by row.
+
+    Attributes:
+        features: the columns that the networks were trained on: numbers, categories as text, gaps where values are
+            missing. Every method of `Model` takes them.
+        target: the class, missing where a row has no label.
+        part: ``train``, ``validation`` or ``test`` in the split of this trial, or ``unused``.
+    """
+
+    features: pd.DataFrame
+    target: "pd.Series[Any]"
+    part: "pd.Series[str]"
+
+
+def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> TrialRows:
+    """The table of a cell and how a trial splits it.
+
+    Args:
+        cell: its folder in the store. A relative path of its data is taken from the working directory.
+        trial: the number of the trial.
+        plugins: modules that may be imported, see `load_model`.
+
+    Raises:
+        UsageError: there is no such cell; its data cannot be read, or have changed since it was trained.
+    """
+    opened = open_cell(Path(cell), plugins)
+    config = opened.config
+    table = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split).load()
+    if table.hash != opened.data_hash:
+        raise UsageError(f"{table.source} has changed since cell {opened.folder.name} was trained on it.")
+    splitting: Splitting = build("split", config.split)
+    split = splitting.split(table, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
+    part = pd.Series("unused", index=range(table.n_rows), dtype=object)
+    for name in PARTS:
+        part.iloc[getattr(split, name)] = name
+    classes = np.array([*table.classes, None], dtype=object)  # the label -1 of rows without one takes the last
+    target = pd.Series(classes[table.labels], name="class", dtype="str")
+    return TrialRows(_frame(table.columns, table.values, part.index), target, part)
+
+
+@dataclass(frozen=True)
+class View:
+    """Corrupted rows.
+
+    Attributes:
+        values: n rows. If the corruption works on the original columns, these, in their own units and categories; if it
+            works on the encoded columns, those, scaled, with a column ``column=category`` for each category.
+        selected: which features were chosen to change, of the shape of ``values``. A new value may equal the old one.
+        embeddings: of the corrupted rows, float32 ``(n, E)``.
+    """
+
+    values: pd.DataFrame
+    selected: pd.DataFrame
+    embeddings: NDArray[np.float32]
+
+
+@torch.no_grad()
+def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, seed: int = 0) -> View:
+    """A view of rows as pre-training makes it.
+
+    Args:
+        model: of one trial of a pre-trained cell, such as ``load_model(cell, trial=0, phase="pretrain")``.
+        rows: n rows to corrupt.
+        training: the rows that new values are drawn from: the training rows of the trial, see `load_rows`.
+        seed: of the random numbers.
+
+    Raises:
+        UsageError: the model has several trials or does not know its cell, the cell corrupts nothing, or a frame does
+            not fit the table.
+    """
+    if len(model.trials) > 1:
+        raise UsageError(f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial).")
+    if model.config is None:
+        raise UsageError("A saved model does not know its corruption; load it from its cell: results/FINGERPRINT.")
+    parts = build_parts(model.config)
+    corrupts: Any = parts.pretext or parts.method
+    if not hasattr(corrupts, "corruption"):
+        raise UsageError("The cell of this model corrupts nothing: it is not pre-trained.")
+    corruption, selection = corrupts.corruption, corrupts.selection
+    if corruption.learns_missing_values and model.encoder.missing is None:
+        raise UsageError(
+            f"corruption={corruption.name} learns its values in pre-training, and only the encoder of phase=pretrain "
+            "has them."
+        )
+    roster, columns = Roster(1), model.description.columns
+    known = TrainingRows(model.on_device(model.values(training)), torch.arange(len(training))[None], roster)
+    source, random = CorruptionSource(model.encoder, known, roster), StackedGenerator([seed])
+    raw = model.on_device(model.values(rows)).rows(torch.arange(len(rows))[None], roster)
+    if corruption.space == "encoded":
+        view, mask = corruption(source.encode(raw), source, random, selection)
+        names = [
+            column.name if category is None else f"{column.name}={category}"
+            for column in columns
+            for category in ((column.categories or ())[: column.n_indicators] or (None,))
+        ]
+        values, embeddings = pd.DataFrame(view[0].numpy(), rows.index, names), model.encoder.body(view)
+    else:
+        view, mask = corruption(raw, source, random, selection)
+        names, embeddings = [column.name for column in columns], model.encoder(view)
+        shift, scale = model.preprocessing.shift[0], model.preprocessing.scale[0]
+        scaled = view[0].double().numpy()
+        # A constant column is scaled to zeros; its one value is the shift.
+        own = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0) + shift
+        values = _frame(columns, own, rows.index)
+    selected = pd.DataFrame(mask.expand(view.shape)[0].numpy(), rows.index, names)
+    return View(values, selected, np.asarray(embeddings[0].numpy(), dtype=np.float32))
+
+
+def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]") -> pd.DataFrame:
+    """Values ``(n, M)`` as a frame: numbers, and the names of categories instead of their codes."""
+    found = {}
+    for own, column in zip(values.T, columns, strict=True):
+        if column.categories is None:
+            found[column.name] = pd.Series(own, index)
+        else:
+            names = np.array([*column.categories, None], dtype=object)  # the code -1 of a gap takes the last
+            found[column.name] = pd.Series(names[np.rint(np.nan_to_num(own, nan=-1)).astype(np.int64)], index, object)
+    return pd.DataFrame(found, index)
+
+
+def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Mean over rows of the squared distance between the directions of two views: 0 (the same) to 4 (opposite).
+
+    Wang and Isola 2020, https://arxiv.org/abs/2005.10242, with alpha = 2. **Shape.** ``(n, E)`` twice.
+    """
+    return float(contrastive.alignment(_unit(first), _unit(second)))
+
+
+def uniformity(embeddings: NDArray[Any], t: float = 2.0) -> float:
+    """log of the mean over pairs of exp(-t d^2), d the distance of their directions: 0 for one point, less if spread.
+
+    Wang and Isola 2020. **Shape.** ``(n, E)``.
+    """
+    return float(contrastive.uniformity(_unit(embeddings), t))
+
+
+def effective_rank(embeddings: NDArray[Any]) -> float:
+    """exp of the entropy of the normalised singular values: how many dimensions the rows fill, 1 to min(n, E).
+
+    Roy and Vetterli 2007, "The effective rank"; for embeddings Garrido et al. 2023, https://arxiv.org/abs/2210.02885.
+    The rows are not centred. Rows of zeros have rank 0. **Shape.** ``(n, E)``.
+    """
+    singular = np.linalg.svd(np.asarray(embeddings, dtype=np.float64), compute_uv=False)
+    if not singular.any():
+        return 0.0
+    share = singular[singular > 0] / singular.sum()
+    return float(np.exp(-(share * np.log(share)).sum()))
+
+
+def _unit(embeddings: NDArray[Any]) -> torch.Tensor:
+    """Directions, float64 ``(1, n, E)``; an embedding of zeros has none and stays."""
+    return F.normalize(torch.from_numpy(np.asarray(embeddings, dtype=np.float64)), dim=-1)[None]

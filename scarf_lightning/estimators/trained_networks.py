@@ -1,0 +1,240 @@
+"""The trained networks of a cell, with all that they need to compute on new rows: no store, no training data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..data.device_table import DeviceTable
+from ..data.preprocessing import Preprocessing
+from ..data.reading import Reader
+from ..data.table import Column, Table
+from ..engine.encoder import Classifier, Encoder, Networks
+from ..engine.hardware import DTYPES
+from ..engine.lifting import lift, load_state, part_of, state
+from ..errors import UsageError
+from ..networks import Columns
+from ..options import build
+from ..options.settings import DatasetSettings, LayerSettings, NetworkSettings
+from ..randomness import Roster, Streams
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..options import Config
+
+ROWS_AT_ONCE = 1024
+VECTORS = ("fill", "shift", "scale")
+OF_A_FILE = ("separator", "decimal", "encoding")
+Floats = NDArray[np.float64]
+Weights = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model is, apart from its arrays, in plain values: as it is kept in a file.
+
+    Attributes:
+        name: of the data.
+        rules: how rows are read, as `Reader.as_plain` gives it.
+        columns: the features that the rules make.
+        classes: in the order of the probabilities' columns; empty for encoders alone.
+        network: the name of f.
+        encoder: the options of f.
+        head: the layers of h.
+        trials: the numbers of the trials.
+        is_shared: whether preprocessing was fitted on the whole table, see `Preprocessing`.
+        precision: the precision of training.
+        file: how to read a text file of rows, see `read_rows`.
+        plugins: modules that define the network.
+
+    Raises:
+        ValueError: a value is not possible.
+    """
+
+    name: str
+    rules: tuple[dict[str, Any], ...]
+    columns: tuple[Column, ...]
+    classes: tuple[str, ...]
+    network: str
+    encoder: dict[str, Any]
+    head: LayerSettings
+    trials: tuple[int, ...]
+    is_shared: bool
+    precision: str
+    file: dict[str, str | None]
+    plugins: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
+            raise ValueError("trials must be different numbers from 0")
+        if len(self.classes) == 1 or len(set(self.classes)) < len(self.classes):
+            raise ValueError("classes must be two different ones at least, or none")
+        if self.precision not in DTYPES:
+            raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
+        for column in self.columns:
+            if not 0 <= column.n_indicators <= len(column.categories or ()):
+                raise ValueError(f"columns: {column.name[:40]!r} cannot have {column.n_indicators} indicators")
+        if unknown := set(self.file) - set(OF_A_FILE):
+            raise ValueError(f"file: {min(unknown)[:40]!r} is unknown")
+        DatasetSettings(**self.file)  # type: ignore[arg-type]  # checks the separator and the encoding
+
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads new rows as the table was read."""
+        return Reader.with_rules(self.rules, self.columns)
+
+    def networks(self, streams: Streams) -> Networks:
+        """Builds f and h; ``streams`` draw their initial weights."""
+        network = build("network", {"name": self.network} | self.encoder, "network.encoder")
+        settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
+        columns = Columns(tuple(column.n_indicators for column in self.columns))
+        return Networks(columns, len(self.classes), streams, network, settings, look=_no_training_rows)
+
+
+@dataclass(frozen=True)
+class TrainedNetworks:
+    """The networks of T trials and the preprocessing in front of them.
+
+    Attributes:
+        description: what they are.
+        preprocessing: of the T trials.
+        weights: arrays of f and h by name, ``(T, ...)`` each.
+        config: the configuration of their cell. A saved model does not have it.
+    """
+
+    description: Description
+    preprocessing: Preprocessing
+    weights: Weights
+    config: "Config | None" = None
+
+    def check(self) -> None:
+        """Make sure that the arrays belong to the described networks.
+
+        A false description cannot ask for more memory than the arrays take: the networks are first built without any.
+
+        Raises:
+            ValueError: an array is missing, is not expected, has another shape, or holds NaN.
+        """
+        said, networks = self.description, self._networks
+        with torch.device("meta"):
+            encoder = Encoder(networks.columns, [networks.network.build(networks.columns, None)], width=0)
+        expected = {f"encoder.{name}": tuple(tensor.shape[1:]) for name, tensor in state(encoder).items()}
+        if "encoder.missing" in self.weights:
+            expected["encoder.missing"] = (1, networks.columns.n_encoded)
+        self._compare({name: weight for name, weight in self.weights.items() if not name.startswith("head.")}, expected)
+        if said.classes:
+            head = state(lift([networks.plain_head()]))
+            expected |= {f"head.{name}": tuple(tensor.shape[1:]) for name, tensor in head.items()}
+        self._compare(self.weights, expected)
+        vectors = {name: getattr(self.preprocessing, name) for name in VECTORS}
+        self._compare(vectors, dict.fromkeys(VECTORS, (len(said.columns),)))
+        if not all(np.isfinite(vector).all() for vector in vectors.values()):
+            raise ValueError("the preprocessing holds an infinite value")
+
+    def _compare(self, arrays: Weights, expected: Mapping[str, tuple[int, ...]]) -> None:
+        for name in sorted({*arrays, *expected}):
+            if name not in arrays or name not in expected:
+                raise ValueError(f"{name} is {'missing' if name in expected else 'not part of the described network'}")
+            array, shape = arrays[name], (len(self.description.trials), *expected[name])
+            if array.shape != shape or array.dtype.kind not in "fiub":
+                raise ValueError(f"{name} is not an array of {' x '.join(map(str, shape))} numbers")
+            if np.isnan(array).any():
+                raise ValueError(f"{name} holds NaN")
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """f of the T trials, in evaluation mode."""
+        weights = self._part("encoder")
+        networks, trials = self._networks, self.description.trials
+        encoder = networks.encoder(trials, weights, learns_missing_values="missing" in weights)
+        if encoder.missing is not None:
+            encoder.missing.data = weights["missing"]
+        return encoder.requires_grad_(False).eval()
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """h after f of the T trials, in evaluation mode.
+
+        Raises:
+            UsageError: there is no h.
+        """
+        if not self.description.classes:
+            raise UsageError("This model has encoders alone, which know no classes; use transform.")
+        head = self._networks.head(self.description.trials)
+        load_state(head, self._part("head"))
+        return Classifier(self.encoder, head).requires_grad_(False).eval()
+
+    def plain_encoders(self) -> list[torch.nn.Module]:
+        """T untrained copies of f of one trial."""
+        networks = self._networks
+        return [networks.network.build(networks.columns, None).to(self.dtype) for _ in self.description.trials]
+
+    def plain_heads(self) -> list[torch.nn.Module]:
+        """T untrained copies of h of one trial."""
+        return [self._networks.plain_head().to(self.dtype) for _ in self.description.trials]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of parameters and inputs."""
+        return DTYPES[self.description.precision]
+
+    def values(self, rows: "pd.DataFrame") -> Floats:
+        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing.
+
+        Rows of `load_rows`, which were read already, are taken as they are.
+
+        Raises:
+            UsageError: see `Reader`.
+        """
+        reader = self.description.reader
+        given = set(map(str, rows.columns)) if hasattr(rows, "columns") else set()
+        if not given.issuperset(reader.names) and given.issuperset(column.name for column in reader.columns):
+            reader = Reader.plain(reader.columns)
+        return reader.values(rows)
+
+    def probabilities(self, values: Floats) -> Floats:
+        """The probabilities of each trial's network ``(T, n, C)`` for values ``(n, M)``.
+
+        Raises:
+            UsageError: a number is larger than the networks can compute with, or the model has no classes.
+        """
+        return self._in_chunks(self.classifier, values).double().softmax(dim=-1).numpy()
+
+    def embeddings(self, values: Floats) -> NDArray[np.float32]:
+        """The embeddings of the T encoders side by side ``(n, T * E)`` for values ``(n, M)``.
+
+        Raises:
+            UsageError: a number is larger than the networks can compute with.
+        """
+        embedded = self._in_chunks(self.encoder, values)
+        return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
+
+    def on_device(self, values: Floats) -> DeviceTable:
+        """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
+        columns = self.description.columns
+        table = Table("rows", None, "a DataFrame", columns, values, np.zeros(len(values), dtype=np.int64), ())
+        return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
+
+    @cached_property
+    def _networks(self) -> Networks:
+        return self.description.networks(Streams(0, ""))  # the trained weights replace the initial ones
+
+    def _part(self, prefix: str) -> dict[str, torch.Tensor]:
+        return {name: torch.from_numpy(np.array(weight)) for name, weight in part_of(self.weights, prefix).items()}
+
+    @torch.no_grad()
+    def _in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
+        """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
+        n_trials, table = len(self.description.trials), self.on_device(values)
+        index = torch.arange(len(values)).expand(n_trials, len(values))
+        chunks = torch.split(index, ROWS_AT_ONCE, dim=1)
+        return torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+
+
+def _no_training_rows(position: int) -> torch.Tensor:
+    raise UsageError("This network looks at its training rows before training; load another phase than initial.")

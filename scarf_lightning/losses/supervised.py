@@ -1,0 +1,112 @@
+"""Losses on labels: cross-entropy, and the bi-tempered logistic loss.
+
+Both take logits ``(..., N, C)``, targets that are class numbers ``(..., N)`` or probabilities ``(..., N, C)``, and row
+weights ``(..., N)`` or None; they return ``(...)``.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Weighted mean of the cross-entropy over rows (paper, section 3)."""
+    log_probabilities = F.log_softmax(logits, dim=-1)
+    if are_class_numbers(targets, logits):
+        rows = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    else:
+        rows = -(targets * log_probabilities).sum(dim=-1)
+    return _weighted_mean(rows, weights)
+
+
+def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
+    """Whether targets are class numbers ``(..., N)`` rather than probabilities ``(..., N, C)``."""
+    return targets.dim() < logits.dim()
+
+
+def _weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
+    if weights is None:
+        return rows.mean(dim=-1)
+    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1)
+
+
+def bitempered(
+    logits: Tensor,
+    targets: Tensor,
+    weights: Tensor | None = None,
+    *,
+    t1: float = 0.8,
+    t2: float = 1.2,
+    iterations: int = 5,
+) -> Tensor:
+    """Weighted mean of sum_c y (log_t1 y - log_t1 p) - (y^(2 - t1) - p^(2 - t1)) / (2 - t1).
+
+    p is the tempered softmax at t2. At t1 = t2 = 1 this is the cross-entropy minus the entropy of soft targets.
+
+    Source: Amid et al. 2019, https://arxiv.org/abs/1906.03361.
+    """
+    hard = are_class_numbers(targets, logits)
+    labels = F.one_hot(targets, logits.shape[-1]).to(logits.dtype) if hard else targets
+    tiny = torch.finfo(logits.dtype).tiny
+    probabilities = tempered_softmax(logits, t2, iterations).clamp_min(tiny)
+    safe = labels.clamp_min(tiny)
+    divergence = labels * (log_t(safe, t1) - log_t(probabilities, t1))
+    # Powers are written as exp(p log x): torch.pow rounds the elements that do not fill a vector register differently,
+    # so a trial's numbers would depend on the trials beside it.
+    power = 2 - t1
+    surplus = ((power * safe.log()).exp() * (labels > 0) - (power * probabilities.log()).exp()) / power
+    return _weighted_mean((divergence - surplus).sum(dim=-1), weights)
+
+
+def log_t(x: Tensor, t: float) -> Tensor:
+    """Tempered logarithm, (x^(1 - t) - 1) / (1 - t); log x at t = 1."""
+    if t == 1:
+        return x.log()
+    return torch.expm1((1 - t) * x.log()) / (1 - t)
+
+
+def exp_t(x: Tensor, t: float) -> Tensor:
+    """Tempered exponential, max(0, 1 + (1 - t) x)^(1 / (1 - t)); exp x at t = 1."""
+    if t == 1:
+        return x.exp()
+    return (torch.log1p(((1 - t) * x).clamp_min(-1)) / (1 - t)).exp()
+
+
+def tempered_softmax(logits: Tensor, t: float, iterations: int = 5) -> Tensor:
+    """exp_t(a - lambda(a)) with lambda such that the classes sum to 1, for t >= 1: ``(..., C)`` to ``(..., C)``."""
+    if t == 1:
+        return logits.softmax(dim=-1)
+    logits = logits - logits.detach().amax(dim=-1, keepdim=True)  # changes the rounding only, as softmax is invariant
+    normalisation = _Normalisation.apply(logits, t, iterations)  # type: ignore[no-untyped-call]
+    return exp_t(logits - normalisation, t)
+
+
+class _Normalisation(torch.autograd.Function):
+    """lambda_t(a), found by fixed-point iteration; its gradient is the escort distribution p^t / sum p^t."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(logits: Tensor, t: float, iterations: int) -> Tensor:
+        largest = logits.amax(dim=-1, keepdim=True)
+        shifted = logits - largest
+        scaled = shifted
+        for _ in range(iterations):
+            partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
+            scaled = shifted * ((1 - t) * partition.log()).exp()
+        partition = exp_t(scaled, t).sum(dim=-1, keepdim=True)
+        return -log_t(1 / partition, t) + largest
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        logits, ctx.t, _ = inputs
+        ctx.save_for_backward(logits, output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        logits, normalisation = ctx.saved_tensors
+        probabilities = exp_t(logits - normalisation, ctx.t)
+        escort = (ctx.t * probabilities.log()).exp()
+        return gradients[0] * (escort / escort.sum(dim=-1, keepdim=True)), None, None

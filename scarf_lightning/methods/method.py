@@ -1,0 +1,136 @@
+"""The interface of the axis ``method``."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..engine.supervision import Supervision
+from ..options.option import Options
+from ..options.settings import FinetuneSettings
+
+if TYPE_CHECKING:  # these modules import Lightning
+    from ..data.datamodule import Examples
+    from ..engine.encoder import Classifier
+    from ..engine.fitting import Fit
+    from ..engine.stack import Stack
+
+
+@dataclass(frozen=True)
+class SupervisedPhase:
+    """What a cell gives its method: how to train, and the weights of a pre-trained f, if any."""
+
+    settings: FinetuneSettings
+    pretrained: Mapping[str, Tensor] | None = None
+
+    def fit(
+        self, stack: "Stack", examples: "Examples", supervision: Supervision, number: int = 0
+    ) -> "tuple[Fit, Classifier]":
+        """One supervised fit, from the pre-trained weights if any; ``number`` distinguishes it from other fits."""
+        return stack.finetune(self.settings, examples, self.pretrained, supervision=supervision, number=number)
+
+    def of(self, position: int) -> "SupervisedPhase":
+        """The phase of the trial at this position alone."""
+        if self.pretrained is None:
+            return self
+        return replace(self, pretrained={n: weight[position : position + 1] for n, weight in self.pretrained.items()})
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """The predictions of a method and what they cost.
+
+    **Shape.** ``probabilities`` of the classes for the rows ``stack.data.predicted``, float64 ``(T, n, C)``; ``fit`` is
+    the final one, or None if no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``; ``diverged``,
+    whether one of them did, ``(T,)``.
+    """
+
+    probabilities: NDArray[np.float64]
+    fit: "Fit | None"
+    fits: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    diverged: NDArray[np.bool_]
+
+    @classmethod
+    def of_fits(cls, probabilities: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
+        """The result of a final fit and those before it."""
+        fits = np.full(len(probabilities), 1 + len(earlier))
+        diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
+        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
+
+    @classmethod
+    def join(cls, results: Sequence["MethodResult"]) -> "MethodResult":
+        """The results of several stacks as one."""
+        final = [result.fit for result in results if result.fit is not None]
+        return cls(
+            np.concatenate([result.probabilities for result in results]),
+            final[0].join(final) if final else None,
+            np.concatenate([result.fits for result in results]),
+            np.concatenate([result.seconds for result in results]),
+            np.concatenate([result.diverged for result in results]),
+        )
+
+
+@dataclass
+class Method(Options, Supervision, ABC):
+    """A supervised phase. It predicts the rows ``stack.data.predicted`` and never trains on them.
+
+    `run` says which fits there are, and the hooks of `Supervision` what happens in a training step of each.
+
+    Class variables:
+
+    - ``pretrainable``: whether it may start from a pre-trained f;
+    - ``needs_unlabelled_rows``: whether there must be training rows without a label;
+    - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
+    - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
+    - ``has_encoder``: whether it ends with one encoder;
+    - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.config.search_space`;
+    - ``typical_fits``: its usual number of supervised fits, for estimates of time.
+
+    A field ``corruption`` or ``selection`` holds the choice of that axis of the configuration.
+    """
+
+    name: ClassVar[str]
+    pretrainable: ClassVar[bool] = True
+    needs_unlabelled_rows: ClassVar[bool] = False
+    uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
+    has_encoder: ClassVar[bool] = True
+    typical_fits: ClassVar[int] = 1
+    search_space: ClassVar[dict[str, Any]] = {}
+    trains_each_alone: ClassVar[bool] = False
+
+    @abstractmethod
+    def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        """Train each trial of the stack and predict the rows ``stack.data.predicted``."""
+
+
+@dataclass
+class SingleFitMethod(Method):
+    """A method of one fit on the labelled training rows."""
+
+    def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        fit, classifier = phase.fit(stack, self.examples(stack), self)
+        return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit)
+
+    def examples(self, stack: "Stack") -> "Examples":
+        """The rows to train on, with their targets."""
+        return stack.labelled()
+
+
+@dataclass
+class RaggedMethod(Method):
+    """A method whose training sets differ in size by trial, so that each trial is a stack of its own."""
+
+    trains_each_alone: ClassVar[bool] = True
+
+    def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        positions = range(len(stack.data.trials))
+        return MethodResult.join([self.run_one(stack.of(p), phase.of(p)) for p in positions])
+
+    @abstractmethod
+    def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        """Train the one trial of the stack and predict the rows ``stack.data.predicted``."""

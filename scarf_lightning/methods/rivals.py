@@ -1,0 +1,269 @@
+"""Classifiers of other libraries: on the same splits, regimes and preprocessing as the networks.
+
+A class without a labelled row gets no probability. If there is only one class, it gets all of it.
+"""
+
+import importlib
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.encoding import Ordinal, codes_in
+from ..errors import UsageError
+from ..options.option import option
+from .method import Method, MethodResult, SupervisedPhase
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..engine.stack import Stack
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "all": 1.0}
+"""Numbers of columns that a split of a random forest considers, as scikit-learn takes them."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a classifier learns from in one trial.
+
+    Attributes:
+        stack: of the trial alone.
+        labels: of its labelled training rows, numbered from 0 among the classes that occur, ``(n_labelled,)``.
+        classes: those classes, ``(n_present,)``.
+        weights: of these rows, ``(n_labelled,)``; None if all weigh the same.
+        seed: for all that is random, below 2^31.
+    """
+
+    stack: "Stack"
+    labels: Ints
+    classes: Ints
+    weights: Floats | None
+    seed: int
+
+
+@dataclass
+class Rival(Method):
+    """A classifier on the labelled training rows."""
+
+    pretrainable: ClassVar[bool] = False
+    uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
+    has_encoder: ClassVar[bool] = False
+    trains_each_alone: ClassVar[bool] = True
+    stream: ClassVar[str] = "another library's classifier"
+    """Its seed comes from this stream."""
+
+    def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        weights = stack.row_weights(phase.settings)
+
+        def probabilities(position: int) -> Floats:
+            classes, labels = np.unique(stack.data.labels[position], return_inverse=True)
+            of_rows = None if weights is None else weights[position]
+            seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
+            lesson = Lesson(stack.of(position), labels, classes, of_rows, seed)
+            found = np.zeros((stack.data.predicted.shape[1], stack.table.n_classes))
+            found[:, classes] = self.predict(lesson) if len(classes) > 1 else 1
+            return found
+
+        return trial_by_trial(len(stack.trials), probabilities)
+
+    @abstractmethod
+    def predict(self, lesson: Lesson) -> Floats:
+        """Fit, and return the probabilities of the classes for the predicted rows, ``(n, n_present)``."""
+
+
+def trial_by_trial(n_trials: int, probabilities: Callable[[int], Floats]) -> MethodResult:
+    """The result of classifiers that are not our networks, each timed by itself.
+
+    Args:
+        n_trials: T.
+        probabilities: fits the trial at a position and gives its class probabilities, ``(n, C)``.
+    """
+    started, found = [time.perf_counter()], []
+    for position in range(n_trials):
+        found.append(probabilities(position))
+        started.append(time.perf_counter())
+    once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
+    return MethodResult(np.stack(found), None, once, np.diff(started), never)
+
+
+def need(package: str, method: str) -> None:
+    """Make sure that an optional package is installed; the extra of the same name installs it.
+
+    Raises:
+        UsageError: it is not.
+    """
+    try:
+        importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"method={method} needs the package {package}: install it with `pip install -e .[{package}]`."
+        ) from error
+
+
+@dataclass
+class Logistic(Rival):
+    """Scikit-learn's multinomial LogisticRegression with an l2 penalty of strength 1 / ``C``, on encoded rows."""
+
+    name: ClassVar[str] = "logistic"
+    label: ClassVar[str] = "logistic regression"
+    paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
+    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4)}
+    C: float = option(1.0, "inverse strength of the penalty", "(0, inf)")
+    max_iter: int = option(10_000, "largest number of solver steps", "[1, inf)")
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from sklearn.linear_model import LogisticRegression
+
+        stack = lesson.stack
+        classifier = LogisticRegression(C=self.C, max_iter=self.max_iter)
+        classifier.fit(stack.encoded(stack.data.labelled)[0], lesson.labels, sample_weight=lesson.weights)
+        probabilities: Floats = classifier.predict_proba(stack.encoded(stack.data.predicted)[0])
+        return probabilities
+
+
+@dataclass
+class RandomForest(Rival):
+    """Scikit-learn's RandomForestClassifier on encoded rows."""
+
+    name: ClassVar[str] = "random_forest"
+    label: ClassVar[str] = "random forest"
+    paper: ClassVar[str] = "Breiman, 2001 (Machine Learning)"
+    search_space: ClassVar[dict[str, Any]] = {
+        "max_features": ("one_of", "sqrt", "log2", "half", "all"),
+        "min_samples_leaf": ("log_int", 1, 20),
+        "max_depth": ("one_of", None, 4, 8, 16),
+    }
+    n_estimators: int = option(500, "number of trees", "[1, inf)")
+    max_features: Literal["sqrt", "log2", "half", "all"] = option("sqrt", "columns that a split considers")
+    min_samples_leaf: int = option(1, "smallest number of rows in a leaf", "[1, inf)")
+    max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, inf)")
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from sklearn.ensemble import RandomForestClassifier
+
+        stack = lesson.stack
+        options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
+        classifier = RandomForestClassifier(**options, n_jobs=1, random_state=lesson.seed)
+        classifier.fit(stack.encoded(stack.data.labelled)[0], lesson.labels, sample_weight=lesson.weights)
+        probabilities: Floats = classifier.predict_proba(stack.encoded(stack.data.predicted)[0])
+        return probabilities
+
+
+@dataclass
+class XGBoost(Rival):
+    """XGBClassifier on the labelled training rows (paper, appendix, "Absolute performance"); it does not validate.
+
+    Differs from the paper: SCARF's paper gives depth, number of trees and learning rate only. The other defaults
+    reproduce its accuracies: categories as codes in the order of the ARFF header, and XGBoost's behaviour before
+    version 1, exact trees and a base score of 0.5.
+    """
+
+    name: ClassVar[str] = "xgboost"
+    label: ClassVar[str] = "XGBoost"
+    paper: ClassVar[str] = "Chen and Guestrin, 2016, arXiv:1603.02754"
+    search_space: ClassVar[dict[str, Any]] = {
+        "max_depth": ("int", 2, 8),
+        "n_estimators": ("log_int", 50, 1000),
+        "learning_rate": ("log", 0.01, 0.5),
+    }
+    stream: ClassVar[str] = "boosted trees"
+    max_depth: int = option(3, "depth of a tree", "[1, inf)")
+    n_estimators: int = option(100, "number of trees", "[1, inf)")
+    learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
+    tree_method: Literal["exact", "approx", "hist"] = option("exact", "how splits are found")
+    base_score: float | None = option(0.5, "first prediction; null estimates it from the labels", "(0, 1)")
+    encoding: Literal["ordinal", "onehot"] = option("ordinal", "encoding of categories, whatever the networks use")
+    order: Literal["declared", "sorted"] = option(
+        "declared", "order of ordinal codes; declared as in the header of an ARFF file"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        need("xgboost", self.name)
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from xgboost import XGBClassifier
+
+        data = lesson.stack.data
+        options = {option: value for option, value in vars(self).items() if option not in ("encoding", "order")}
+        classifier = XGBClassifier(**options, n_jobs=1, random_state=lesson.seed)
+        classifier.fit(self._features(lesson.stack, data.labelled), lesson.labels, sample_weight=lesson.weights)
+        probabilities = classifier.predict_proba(self._features(lesson.stack, data.predicted)).astype(np.float64)
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+
+    def _features(self, stack: "Stack", rows: Ints) -> Floats:
+        """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
+        if self.encoding == "onehot":
+            return np.asarray(stack.encoded(rows)[0])
+        features: Floats = stack.raw(rows)[0].double().cpu().numpy()
+        encoding = Ordinal(self.order)
+        for m, column in enumerate(stack.table.columns):
+            if column.is_categorical:
+                codes = codes_in(column, encoding.column(column).categories or ())
+                features[:, m] = codes[features[:, m].astype(np.int64)]
+        return features
+
+
+@dataclass
+class CatBoost(Rival):
+    """CatBoostClassifier on typed columns.
+
+    CatBoost chooses the options that are None; its learning rate depends on rows and iterations only if ``l2_leaf_reg``
+    is None too. It does not validate.
+    """
+
+    name: ClassVar[str] = "catboost"
+    label: ClassVar[str] = "CatBoost"
+    paper: ClassVar[str] = "Prokhorenkova et al., 2018, arXiv:1706.09516"
+    search_space: ClassVar[dict[str, Any]] = {
+        "depth": ("int", 3, 8),
+        "learning_rate": ("log", 0.01, 0.3),
+        "l2_leaf_reg": ("log", 1.0, 30.0),
+        "iterations": ("log_int", 100, 1000),
+    }
+    iterations: int = option(1000, "number of trees", "[1, inf)")
+    depth: int = option(6, "depth of a tree", "[1, 16]")
+    learning_rate: float | None = option(
+        None, "shrinkage of a tree; null chooses by rows and iterations if l2_leaf_reg is null too", "(0, 1]"
+    )
+    l2_leaf_reg: float | None = option(None, "L2 penalty of leaf values; null is 3", "[0, inf)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        need("catboost", self.name)
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from catboost import CatBoostClassifier
+
+        stack = lesson.stack
+        train, predicted = (typed_columns(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
+        if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so the class shares are predicted
+            shares = np.bincount(lesson.labels, lesson.weights)
+            return np.tile(shares / shares.sum(), (len(predicted), 1))
+        options = {option: value for option, value in vars(self).items() if value is not None}
+        classifier = CatBoostClassifier(
+            **options,
+            cat_features=np.flatnonzero(stack.table.is_categorical).tolist(),
+            random_seed=lesson.seed,
+            thread_count=1,
+            allow_writing_files=False,
+            logging_level="Silent",
+        )
+        classifier.fit(train, lesson.labels, sample_weight=lesson.weights)
+        probabilities: Floats = classifier.predict_proba(predicted)
+        return probabilities
+
+
+def typed_columns(stack: "Stack", rows: Ints) -> "pd.DataFrame":
+    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; codes of categories are integers."""
+    import pandas as pd
+
+    frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
+    return frame.astype({int(column): "int64" for column in np.flatnonzero(stack.table.is_categorical)})

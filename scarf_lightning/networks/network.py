@@ -1,0 +1,87 @@
+"""The interface of the axis ``network``, and the columns of a table as a network sees them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from ..options.option import Options
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The features of a table and their encoded columns, in order.
+
+    Attributes:
+        n_categories: the number of categories of each of the M features, 0 for a numeric one.
+    """
+
+    n_categories: tuple[int, ...]
+
+    @property
+    def n_features(self) -> int:
+        """M."""
+        return len(self.n_categories)
+
+    @cached_property
+    def n_encoded(self) -> int:
+        """D: one column for a numeric feature, and one for each category of the others."""
+        return sum(max(count, 1) for count in self.n_categories)
+
+    @cached_property
+    def numeric(self) -> list[int]:
+        """The encoded columns of the numeric features."""
+        return [start for (start, _), count in zip(self._bounds, self.n_categories, strict=True) if count == 0]
+
+    @cached_property
+    def categorical(self) -> list[slice]:
+        """The encoded columns of each categorical feature."""
+        return [slice(*bounds) for bounds, count in zip(self._bounds, self.n_categories, strict=True) if count > 0]
+
+    def of_feature(self, feature: int) -> range:
+        """The encoded columns of one feature."""
+        return range(*self._bounds[feature])
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, int]]:
+        bounds, start = [], 0
+        for count in self.n_categories:
+            bounds.append((start, start + max(count, 1)))
+            start = bounds[-1][1]
+        return bounds
+
+
+@dataclass
+class Network(Options, ABC):
+    """An encoder f: its options, and how they build a module.
+
+    Class variables:
+
+    - ``starts_as_built``: whether the module's constructor draws its initial weights, from the trial's stream. If not,
+      ``network.weight_init`` initialises the linear layers.
+    - ``typical_cost``: the time of a training step relative to ``mlp``, for estimates.
+    - ``search_space``: ranges of its options for ``tune``.
+    """
+
+    name: ClassVar[str]
+    starts_as_built: ClassVar[bool] = True
+    typical_cost: ClassVar[float] = 1.0
+    search_space: ClassVar[dict[str, Any]] = {}
+
+    @abstractmethod
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        """A module from encoded rows ``(..., N, D)`` to embeddings ``(..., N, E)``, of any width E.
+
+        The engine runs it under `torch.vmap`, which hides the trial axis. A module that consists of layers on the last
+        axis alone may declare ``acts_on_last_axis = True``; it is then called with the trial axis, which is faster.
+
+        Args:
+            columns: the D encoded columns.
+            dropout: the rate of ``method=dropout``, for the network's `Dropout` layers; None keeps its own rate.
+        """
+
+    def prepare(self, module: nn.Module, rows: Tensor) -> None:
+        """Set up the module with the encoded training rows ``(n, D)`` before training, for example its bins."""
+        return

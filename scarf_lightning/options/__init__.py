@@ -1,0 +1,34 @@
+"""One line an option: what a user may set, its check, its help, its page and what of it a cell's identity holds."""
+
+from .axes import AXES, BASES, COLUMNS, label, part, parts
+from .building import CellParts, build, build_parts
+from .checking import checked, read
+from .combinations import check_combination, labels, unused_options, used_options
+from .option import Option, Options, option, options_of
+from .plugins import load_plugins, plugin_hashes
+from .settings import Config
+
+__all__ = [
+    "AXES",
+    "BASES",
+    "COLUMNS",
+    "CellParts",
+    "Config",
+    "Option",
+    "Options",
+    "build",
+    "build_parts",
+    "check_combination",
+    "checked",
+    "label",
+    "labels",
+    "load_plugins",
+    "option",
+    "options_of",
+    "part",
+    "parts",
+    "plugin_hashes",
+    "read",
+    "unused_options",
+    "used_options",
+]

@@ -1,0 +1,242 @@
+"""The language of options: one line of a dataclass gives an option's name, type, default, meaning and limits.
+
+    >>> @dataclass
+    ... class Marginal(Options):
+    ...     rate: float = option(0.6, "share of the features to replace", "(0, 1]")
+    ...     values: Literal["rows", "distinct"] = option("rows", "what the values are drawn from")
+
+The check of a value, the sentence that refuses it, ``--help``, docs/options.md and a cell's identity are made from it.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import MISSING, dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from ..errors import did_you_mean
+
+INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+
+
+_aliases: dict[str, set[str]] = {}
+
+
+def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tuple[str, ...] = ()) -> Any:
+    """A field of an `Options` dataclass.
+
+    Args:
+        default: the value if the user sets none; a list or a dictionary is copied for each object.
+        meaning: a phrase that says what the option does, for ``--help`` and the page of options.
+        limits: an interval of the numbers allowed, such as ``"(0, 1]"`` or ``"[1, inf)"``; None allows all. For
+            strings, a ``Literal`` type lists the values allowed.
+        aliases: other names that people use for the option. They do not set it; the error message suggests the option.
+
+    Raises:
+        TypeError: `limits` is not an interval.
+    """
+    parsed = None if limits is None else Interval.parse(limits)
+    metadata = {"meaning": meaning, "limits": parsed, "aliases": aliases}
+    if isinstance(default, (list, dict)):
+        return dataclasses.field(default_factory=lambda: deepcopy(default), metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def part_name(default: str) -> Any:
+    """A field of settings that names a part. It is not an option of the settings, but the choice of an axis."""
+    return dataclasses.field(default=default, metadata={"part": True})
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers that an option takes, as mathematics writes them: ``[`` and ``]`` include an end."""
+
+    low: float
+    high: float
+    includes_low: bool
+    includes_high: bool
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Interval":
+        """Read ``"(0, 1]"``.
+
+        Raises:
+            TypeError: the text is no interval.
+        """
+        found = INTERVAL.fullmatch(text)
+        if found is None:
+            raise TypeError(f"{text!r} is not an interval such as '(0, 1]'")
+        opening, low, high, closing = found.groups()
+        return cls(float(low), float(high), opening == "[", closing == "]", text)
+
+    def __contains__(self, value: float) -> bool:
+        above = value > self.low or (self.includes_low and value == self.low)
+        return above and (value < self.high or (self.includes_high and value == self.high))
+
+    def refusal(self, value: float) -> str:
+        """What a value outside must do: ``"lie in (0, 1]"`` for a share, else the bound that it exceeds."""
+        least, most = self._ends()
+        if self.high <= 1:
+            return f"lie in {self.text}"
+        return f"be {least if value <= self.low or not most else most}"
+
+    def __str__(self) -> str:
+        return self.text if self.high <= 1 else "; ".join(end for end in self._ends() if end)
+
+    def _ends(self) -> tuple[str, str]:
+        opening, low, high, closing = INTERVAL.fullmatch(self.text).groups()  # type: ignore[union-attr]
+        most = "" if self.high == math.inf else f"{'at most' if closing == ']' else 'below'} {high}"
+        return f"{'at least' if opening == '[' else 'greater than'} {low}", most
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a dataclass, as its line defines it.
+
+    Attributes:
+        name: the field's name.
+        kind: its type without None: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
+        optional: whether None is allowed.
+        default: the value if the user sets none. Copy it before you change it.
+        meaning: a phrase for people.
+        limits: the numbers allowed.
+        choices: the strings allowed; empty if any string is.
+        others: further types, such as ``str`` in ``int | Literal["auto"]``.
+    """
+
+    name: str
+    kind: Any
+    optional: bool
+    default: Any
+    meaning: str
+    limits: Interval | None
+    choices: tuple[Any, ...] = ()
+    others: tuple[Any, ...] = ()
+
+    @property
+    def type_name(self) -> str:
+        """The type, as the page of options shows it."""
+        kinds = "str" if self.choices and not self.others else " | ".join(_name(k) for k in (self.kind, *self.others))
+        return f"{kinds} | null" if self.optional else kinds
+
+    @property
+    def allowed(self) -> str:
+        """The values allowed, in words; empty if the type alone decides."""
+        ends = [", ".join(map(str, self.choices)), str(self.limits or "")]
+        return "; ".join(end for end in ends if end)
+
+    def check(self, value: Any) -> None:
+        """Refuse a value that has the right type but is not allowed.
+
+        Raises:
+            ValueError: what the option takes.
+        """
+        if self.limits is not None and isinstance(value, (int, float)) and value not in self.limits:
+            raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
+        if self.choices and isinstance(value, str) and value not in self.choices:
+            raise ValueError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, not {value}")
+
+
+@dataclass
+class Options:
+    """A dataclass whose fields are options. Its constructor refuses values outside their limits.
+
+    A field of a plain type with a default is an option, without a meaning, even if it is made without `option`. Any
+    other field holds a part that the configuration composes in.
+
+    Raises:
+        ValueError: names the option, what it takes and the value.
+    """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        for name, field in vars(cls).items():
+            if isinstance(field, dataclasses.Field):  # @dataclass, which runs later, leaves only the default
+                for alias in field.metadata.get("aliases", ()):
+                    _aliases.setdefault(alias, set()).add(name)
+
+    def __post_init__(self) -> None:
+        for each in options_of(type(self)).values():
+            each.check(getattr(self, each.name))
+
+
+def options_of(cls: type[Any]) -> dict[str, Option]:
+    """The options of a dataclass by name, in order.
+
+    A subclass may change a default by a plain ``name: type = value``; the option keeps its meaning and limits.
+    """
+    return _options_of(cast("Any", cls))
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """``" Did you mean NAME?"`` for an option that does not exist: one that has this alias, or a similar name."""
+    known = list(known)
+    named = [option for option in known if option in _aliases.get(name, ())]
+    return f" Did you mean {named[0]}?" if named else did_you_mean(name, known)
+
+
+@cache
+def _options_of(cls: type[Any]) -> dict[str, Option]:
+    hints = get_type_hints(cls)
+    found = {}
+    for field in dataclasses.fields(cls):
+        metadata = _metadata(cls, field)
+        if metadata is None and _is_plain(field, hints[field.name]):
+            metadata = {"meaning": "", "limits": None}
+        if metadata is not None:
+            found[field.name] = _option(field, hints[field.name], metadata)
+    return found
+
+
+def default_of(field: "dataclasses.Field[Any]") -> Any:
+    """A field's default."""
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _metadata(cls: type[Any], field: "dataclasses.Field[Any]") -> Mapping[str, Any] | None:
+    if "meaning" in field.metadata:
+        return field.metadata
+    for parent in cls.__mro__[1:]:
+        inherited = getattr(parent, "__dataclass_fields__", {}).get(field.name)
+        if inherited is not None and "meaning" in inherited.metadata:
+            return inherited.metadata  # type: ignore[no-any-return]
+    return None
+
+
+def _is_plain(field: "dataclasses.Field[Any]", hint: Any) -> bool:
+    """Whether a field made without `option` is one all the same: a plugin's ``factor: float = 0.5``."""
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = all(kind in (bool, int, float, str, NoneType) or get_origin(kind) is Literal for kind in members)
+    return plain and default_of(field) is not MISSING and "part" not in field.metadata
+
+
+def _option(field: "dataclasses.Field[Any]", hint: Any, metadata: Mapping[str, Any]) -> Option:
+    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = [member for member in members if member is not NoneType]
+    choices: tuple[Any, ...] = ()
+    plain = []
+    for kind in kinds:
+        if get_origin(kind) is Literal:
+            choices += get_args(kind)
+            plain.append(str)
+        else:
+            plain.append(get_origin(kind) or kind)
+    return Option(
+        field.name,
+        plain[0],
+        NoneType in members,
+        default_of(field),
+        metadata["meaning"],
+        metadata["limits"],
+        choices,
+        tuple(plain[1:]),
+    )
+
+
+def _name(kind: Any) -> str:
+    return str(getattr(kind, "__name__", kind))

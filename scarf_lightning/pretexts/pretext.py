@@ -1,0 +1,88 @@
+"""The interface of the axis ``pretrain``."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from torch import Tensor, nn
+
+from ..corruption import Corruption, Selection
+from ..networks import Columns, ReLUNetwork
+from ..options.option import Options
+from ..options.settings import LayerSettings
+from ..randomness import StackedGenerator
+
+Outputs = Tensor | tuple[Tensor, ...]
+"""What g returns for one input: ``(..., N, E)``, or several of these."""
+
+
+class Rows(Protocol):
+    """A mini-batch of training rows. Leading axes are ``...``: the trial axis in training.
+
+    Attributes:
+        columns: the D encoded columns.
+        encoded: the rows, one-hot encoded, ``(..., N, D)``.
+        random: random numbers; a draw has the same leading axes as the rows.
+    """
+
+    @property
+    def columns(self) -> Columns: ...
+
+    @property
+    def encoded(self) -> Tensor: ...
+
+    @property
+    def random(self) -> StackedGenerator: ...
+
+    def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
+        """A view of the rows, encoded, ``(..., N, D)``, and the mask of the selected features, bool: ``(..., N, M)`` if
+        the corruption works on raw columns, ``(..., N, D)`` if it works on encoded ones."""
+
+
+class Views(NamedTuple):
+    """What a task makes of a mini-batch: ``inputs``, encoded rows ``(..., N, D)`` that pass through f and g, and
+    ``targets`` ``(..., N, ...)`` that the loss compares their outputs with."""
+
+    inputs: tuple[Tensor, ...]
+    targets: tuple[Tensor, ...] = ()
+
+
+@dataclass
+class Pretext(Options, ABC):
+    """A task that is learned without labels.
+
+    Its fields are its options, ``pretrain.OPTION``. Four field names stand for axes of the configuration instead:
+    ``corruption``, ``selection``, ``loss`` and ``views``. A task without such a field does not use the axis. The type
+    of ``loss`` says which losses serve the task. ``can_cotrain`` says whether ``method=cotrain`` may add the task to
+    the supervised loss.
+    """
+
+    name: ClassVar[str]
+    can_cotrain: ClassVar[bool] = True
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        """g for one trial, from embeddings ``(..., N, width)`` to `Outputs`; by default the paper's."""
+        return ReLUNetwork([width, *[layers.width] * layers.depth])
+
+    @abstractmethod
+    def make_views(self, rows: Rows) -> Views:
+        """The inputs and targets of a mini-batch. Random numbers are drawn here, from ``rows``."""
+
+    @abstractmethod
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        """The loss ``(...)``: a mean over rows. ``outputs`` holds the `Outputs` of each input."""
+
+    @property
+    def has_error(self) -> bool:
+        """Whether ``pretrain.monitor=error`` is defined."""
+        return False
+
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        """The share of wrong answers ``(...)``. Only if ``has_error``."""
+        raise TypeError(f"the answers of {self.name} are not right or wrong")
+
+    @property
+    def learns_missing_values(self) -> bool:
+        """Whether f needs a learnable value for each encoded column."""
+        corruption = getattr(self, "corruption", None)
+        return corruption is not None and corruption.learns_missing_values

@@ -1,0 +1,185 @@
+"""Lines: losses while pre-training, and the metric over the values of an option."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import special
+
+from ...errors import UsageError
+from ..blocks import Block, Paragraph, Picture, counted, named
+from ..competitors import named_competitors, need
+from ..loading import CellResults, curves_of
+from ..naming import column_in_words, distinguishing, named_by
+from ..report_options import ReportOptions
+from ..statistics import cell_means
+from ..style import COLUMN, PAGE, colour, new_figure, short, spread, styled
+from ..tables import table
+from .drawing import Drawing, left_out
+
+PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
+MOST_PANELS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossCurves(Drawing):
+    """Training beside validation loss, a panel a cell."""
+
+    name = "loss_curves"
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        cells = self.cells(results)
+        chosen = cells[cells["pretrain"].ne("none") & (cells["finished"] > 0)]
+        if chosen.empty:
+            raise UsageError("None of these cells has a finished pre-training.")
+        drawn = chosen.head(MOST_PANELS)
+        curves = curves_of(results, drawn.index)
+        if not (curves["phase"] == "pretrain").any():
+            raise UsageError("These cells have kept no curves of pre-training.")
+        panels = named_by(drawn, ["dataset", *distinguishing(drawn, results.axes)], results.words)
+        curves["panel"] = curves["cell"].map(panels)
+        curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
+        epochs = curves[curves["phase"] == "pretrain"].groupby("line")["epoch"].max()
+        blocks: list[Block] = [
+            Picture(
+                name,
+                loss_curves(curves),
+                alt=f"Training and validation loss of {counted(len(epochs), 'pre-training')}, which stop after "
+                f"{epochs.min()} to {epochs.max()} epochs.",
+                caption="Loss while pre-training: each trial faint, the mean of trials with one standard deviation as "
+                "long as half of them train. The training loss is jittery because views are drawn anew in every "
+                "epoch; the validation set is built once.",
+            )
+        ]
+        return blocks + left_out(len(drawn), len(chosen))
+
+
+@styled()
+def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
+    """Training beside validation: every trial faint, the mean of those still training, and one standard deviation.
+
+    The mean ends where fewer than half of the trials are left: those that train longest are not like the others.
+
+    Args:
+        curves: ``panel, phase, trial, epoch, train_loss, validation_loss``; a panel of its own may hold each setting.
+        phase: which phase's.
+    """
+    shown = curves[curves["phase"] == phase]
+    panels = list(dict.fromkeys(shown["panel"]))
+    figure, axes = new_figure(
+        PAGE if len(panels) > 1 else COLUMN * 1.5, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row"
+    )
+    for place, (panel, (column, title)) in zip(axes, ((p, c) for p in panels for c in PHASES), strict=True):
+        _lines(place, shown.loc[shown["panel"] == panel, ["line", "epoch", column]], column)
+        place.set_title(f"{title}, {short(panel)}" if len(panels) > 1 else title)
+        place.set_xlabel("epoch")
+    for place in axes[::2]:
+        place.set_ylabel("loss")
+    return figure
+
+
+def _lines(axes: Axes, part: pd.DataFrame, column: str) -> None:
+    lines = part.pivot_table(index="epoch", columns="line", values=column)
+    axes.plot(lines.index, lines.to_numpy(), color=colour(0), lw=0.4, alpha=0.3)
+    left = lines.notna().sum(axis=1)
+    typical = lines[left >= max(1, lines.shape[1] / 2)]
+    mean, deviation = typical.mean(axis=1), typical.std(axis=1, ddof=0)
+    axes.fill_between(typical.index, mean - deviation, mean + deviation, color=colour(0), alpha=0.2, lw=0)
+    axes.plot(typical.index, mean, color=colour(0), lw=1.4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity(Drawing):
+    """The mean over datasets of the metric relative to the best setting of each.
+
+    Args:
+        x: the option, a column of numbers.
+    """
+
+    name = "sensitivity"
+    x: str
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        need(results, [self.x])
+        cells = self.cells(results)
+        values = cells[self.x].dropna()
+        if not all(isinstance(value, int | float) for value in values):
+            raise UsageError(f"{self.x} has values that are not numbers: {named([str(v) for v in values.unique()])}.")
+        scores = named_competitors(results, values.map(float).map(repr), options.measure).scores
+        means = cell_means(scores.assign(x=scores["competitor"].astype(float)), "value", by=("dataset", "x"))
+        complete = means.pivot_table(index="dataset", columns="x", values="mean").dropna()
+        if complete.empty or len(complete.columns) < 2:
+            raise UsageError(f"No dataset has finished trials of every value of {self.x}, of two or more.")
+        relative = relative_to_best(complete)
+        label, x = options.measure.label, column_in_words(self.x)
+        blocks: list[Block] = [
+            Picture(
+                name,
+                sensitivity_line(relative, x_title=x, y_title=label),
+                alt=f"{label} relative to the best {x}: "
+                + ", ".join(f"{at:g}: {mean:.2f} %" for at, mean in relative[["x", "mean"]].itertuples(index=False))
+                + ".",
+                caption=f"How near {label} comes to that of each dataset's best {x}, in percent of it: mean over "
+                f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more.",
+            )
+        ]
+        left_out = [str(d) for d in dict.fromkeys(cells["dataset"]) if d not in complete.index]
+        if left_out:
+            blocks.append(Paragraph(f"Without trials of every {x}, and left out: {named(left_out)}.", warns=True))
+        heading = {"x": x, "mean": "mean, % of the best"}
+        formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}
+        blocks.append(table(name, f"{label} relative to the best {x} of each dataset", relative, formats, heading))
+        return blocks
+
+
+@styled()
+def sensitivity_line(relative: pd.DataFrame, *, x_title: str, y_title: str) -> Figure:
+    """The mean over datasets of a metric relative to the best setting of each, with its 95 % interval.
+
+    Args:
+        relative: ``x, mean, low, high``, in percent; an interval may be missing.
+        x_title, y_title: the option, the metric.
+    """
+    figure, (axes,) = new_figure(COLUMN, 2.3)
+    x, mean = relative["x"].to_numpy(float), relative["mean"].to_numpy(float)
+    axes.fill_between(
+        x, relative["low"].to_numpy(float), relative["high"].to_numpy(float), color=colour(0), alpha=0.2, lw=0
+    )
+    axes.plot(x, mean, color=colour(0), marker="o", ms=4)
+    if spread(x.tolist()):
+        axes.set_xscale("log")
+    axes.set_xticks(x, [f"{value:g}" for value in x])
+    axes.minorticks_off()
+    span = np.nanmax(relative[["mean", "high"]].to_numpy(float)) - np.nanmin(relative[["mean", "low"]].to_numpy(float))
+    axes.margins(y=0.08 if span else 0.5)
+    axes.set_xlabel(x_title)
+    axes.set_ylabel(f"{y_title}, % of the best")
+    return figure
+
+
+def relative_to_best(means: pd.DataFrame) -> pd.DataFrame:
+    """Mean over datasets of 100 (1 - (best - m) / |best|), which is 100 m / best of a positive m, with its t interval.
+
+    Args:
+        means: ``(datasets, values of x)``, higher is better, none missing.
+
+    Returns:
+        A row a value: ``x, mean, low, high, datasets``; one dataset has no interval. A dataset whose best is zero is
+        left out.
+    """
+    best = means.max(axis=1)
+    percent = 100 * (1 - means.rsub(best, axis=0).div(best.abs(), axis=0))[best != 0]
+    n = len(percent)
+    half = special.stdtrit(n - 1, 0.975) * percent.sem() if n > 1 else percent.mean() * float("nan")
+    mean = percent.mean()
+    return pd.DataFrame(
+        {
+            "x": [float(value) for value in mean.index],
+            "mean": mean.to_numpy(),
+            "low": (mean - half).to_numpy(),
+            "high": (mean + half).to_numpy(),
+            "datasets": n,
+        }
+    )

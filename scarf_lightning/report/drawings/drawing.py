@@ -1,0 +1,130 @@
+"""What all drawings share: their place in a sweep file's ``report:``, and how they are read."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, get_origin, get_type_hints
+
+import pandas as pd
+
+from ...errors import UsageError, did_you_mean
+from ...options.axes import registered
+from ..blocks import Block, Paragraph, Section
+from ..competitors import select
+from ..loading import CellResults
+from ..report_options import ReportOptions
+
+BASE = "scarf_lightning.report.drawings:Drawing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing(ABC):
+    """One entry of a sweep file's ``report:``; ``draw:`` is its ``name``, its fields are the other keys.
+
+    A list of columns may be given as one column.
+
+    Args:
+        title: of its section.
+        where: which cells it is of: columns to a value or a list of them.
+        metric: what it compares by; the report's if not given.
+    """
+
+    name: ClassVar[str]
+    only_draws: ClassVar[bool] = True  # so a plugin of drawings is no part of a cell's identity
+
+    title: str
+    where: dict[str, Any] = field(default_factory=dict)
+    metric: str | None = None
+
+    @abstractmethod
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        """What the section consists of.
+
+        Args:
+            results: what there is.
+            options: how differences are tested, and the metric.
+            name: that the names of all figures and tables begin with.
+
+        Raises:
+            UsageError: it cannot be drawn of these cells, or not yet.
+        """
+
+    def cells(self, results: CellResults) -> pd.DataFrame:
+        """The cells that it is of."""
+        return select(results, self.where)
+
+
+def left_out(n_shown: int, n_found: int) -> list[Block]:
+    """A sentence, where only the first of the cells are shown."""
+    if n_found <= n_shown:
+        return []
+    return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
+
+
+def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
+    """Drawings as a sweep file gives them, checked before anything is read.
+
+    Args:
+        entries: the ``report`` of a sweep file.
+        file: its name, for messages.
+
+    Raises:
+        UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
+    """
+    known = registered(BASE)
+    drawings = []
+    for number, entry in enumerate(entries, start=1):
+        place = f"{file}, drawing {number} of report"
+        if not isinstance(entry, dict) or "draw" not in entry:
+            raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
+        keys = {key: value for key, value in entry.items() if key != "draw"}
+        name = entry["draw"]
+        if name not in known:
+            raise UsageError(f"{place}: {name} is not a drawing; the drawings are: {', '.join(sorted(known))}.")
+        try:
+            drawings.append(_read(known[name], keys))
+        except UsageError as error:
+            raise UsageError(f"{place}: {error}") from error
+    return drawings
+
+
+def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportOptions) -> list[Section]:
+    """A section a drawing; one that cannot be drawn yet says why in its place."""
+    sections = []
+    for number, drawing in enumerate(drawings, start=1):
+        name = f"{number:02d}-{drawing.name}"
+        try:
+            chosen = options if drawing.metric is None else replace(options, metric=drawing.metric)
+            blocks = drawing.blocks(results, chosen, name)
+        except UsageError as error:
+            blocks = [Paragraph(f"Not drawn: {error}", warns=True)]
+        sections.append(Section(name, drawing.title, blocks))
+    return sections
+
+
+def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
+    """A drawing from its keys.
+
+    Raises:
+        UsageError: a key is missing, unknown or of the wrong type.
+    """
+    types, known = get_type_hints(kind), [each.name for each in fields(kind)]
+    for name in keys:
+        if name not in known:
+            said = f"{kind.name} has no key {name}; its keys are: draw, {', '.join(known)}."
+            raise UsageError(said + did_you_mean(name, known))
+    lists = {name for name in known if get_origin(types[name]) is list}
+    given: dict[str, Any] = {
+        key: [value] if key in lists and isinstance(value, str) else value for key, value in keys.items()
+    }
+    for each in fields(kind):
+        if each.default is each.default_factory and not given.get(each.name):  # both MISSING
+            raise UsageError(f"{kind.name} needs {each.name}; its keys are: draw, {', '.join(known)}.")
+    for name, value in given.items():
+        if name in lists and not (isinstance(value, list) and all(isinstance(column, str) for column in value)):
+            raise UsageError(f"{name} must name a column, or a list of columns, not {value}.")
+        if name == "where" and not isinstance(value, dict):
+            raise UsageError(f"where must give columns their values, as in {{regime: full}}, not {value}.")
+        if types[name] in (str, str | None) and not isinstance(value, str):
+            raise UsageError(f"{name} must be one text, not {value}.")
+    return kind(**given)

@@ -1,0 +1,261 @@
+"""Relative gains over a reference: box plots and average gains (the paper's section 4 and Table 1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..blocks import Block, Paragraph, Picture, counted, named
+from ..competitors import competing, grid_over_reference, reference_in_words
+from ..loading import CellResults
+from ..naming import columns_in_words
+from ..report_options import ReportOptions
+from ..statistics import gain_table, relative_gains
+from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, short, styled
+from ..tables import NOTHING, Entry, Table, number
+from .drawing import Drawing
+
+FILTER = 0.20
+"""The paper's p-value for box plots and average gains."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainTable(Drawing):
+    """Average gains of each column over the reference, a line a row.
+
+    Args:
+        rows, columns: columns of the results whose values are the grid's.
+        reference: the values of ``columns`` that are gained upon.
+    """
+
+    name = "gain_table"
+    rows: list[str]
+    columns: list[str]
+    reference: str
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        gains, notes = gains_over(results, self.cells(results), self.rows, self.columns, self.reference, options)
+        if gains["gain"].isna().all():
+            return notes
+        averages = gain_table(gains)
+        reference = reference_in_words(self.columns, self.reference, results.labels)
+        return [
+            average_table(averages, name, self.rows, self.columns, options),
+            *notes,
+            Picture(
+                f"{name}-figure",
+                gain_dots(averages, reference=reference),
+                alt=f"Average relative gains over {reference}, filtered and not. {averages_in_words(averages)}",
+                caption=f"Average relative gain over {reference}: filled over all datasets, hollow over those on which "
+                f"the means differ at p < {FILTER:.2f}, as the paper has it, which overstates what to expect of the "
+                "next dataset.",
+            ),
+        ]
+
+
+@styled()
+def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
+    """A line a row of the grid and a mark a column: hollow what the paper's filter keeps, filled all datasets.
+
+    Args:
+        table: as `gain_table` returns it.
+        reference: what is gained upon.
+    """
+    rows = list(dict.fromkeys(table.index.get_level_values("row")))
+    columns = list(dict.fromkeys(table.index.get_level_values("column")))
+    height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
+    names = [short(row) for row in rows]
+    figure, (axes,) = new_figure(PAGE if max(map(len, names)) > 18 else COLUMN * 1.3, height)
+    for i, column in enumerate(columns):
+        part = table.xs(column, level="column")
+        y = np.array([rows.index(row) for row in part.index]) + (i - (len(columns) - 1) / 2) * 0.7 / len(columns)
+        kept, every = part["kept_mean"].to_numpy(float), part["mean"].to_numpy(float)
+        axes.hlines(y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7)
+        axes.scatter(kept, y, s=18, facecolors="white", edgecolors=colour(i), marker=marker(i), lw=0.9, zorder=3)
+        axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=short(column))
+    axes.axvline(0, color="black", lw=0.6, zorder=0)
+    axes.set_yticks(range(len(rows)), names)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel(f"mean gain over {short(reference)}, %")
+    figure.legend(loc="outside upper center", ncols=min(len(columns), 3), frameon=False)
+    return figure
+
+
+def gains_over(
+    results: CellResults,
+    cells: pd.DataFrame,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    reference: str,
+    options: ReportOptions,
+) -> tuple[pd.DataFrame, list[Block]]:
+    """Gains of every cell of the grid on every dataset, and what is to be said of those that have none."""
+    found = competing(results, cells, [*rows, *columns], options.measure)
+    grid, alone = grid_over_reference(results, cells, rows, columns, reference)
+    gains = relative_gains(found.scores, grid, alpha=FILTER, test=options.test)
+    missing = [
+        f"{dataset} {competitor}"
+        for dataset, competitor in gains.loc[gains["gain"].isna(), ["dataset", "competitor"]].itertuples(index=False)
+        if (dataset, competitor) in found.wanted
+    ]
+    notes: list[Block] = []
+    if missing:
+        what = f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}: {named(missing)}."
+        notes.append(Paragraph(what, warns=True))
+    if alone:
+        notes.append(Paragraph(f"Without a reference, and left out: {named(alone)}.", warns=True))
+    return gains, notes
+
+
+def average_table(
+    averages: pd.DataFrame, name: str, rows: Sequence[str], columns: Sequence[str], options: ReportOptions
+) -> Table:
+    """Average gains: a row a row of the grid; for each column the filtered mean, and that over all datasets."""
+    places: dict[Any, Any] = averages.to_dict("index")
+    of_grid = averages.index.get_level_values("column").unique()
+    kinds = (("kept_mean", "kept_datasets", f"p < {FILTER:.2f}"), ("mean", "datasets", "all"))
+    nothing = {"kept_mean": float("nan"), "mean": float("nan"), "kept_datasets": 0, "datasets": 0}
+
+    def shown(cell: dict[str, float], mean: str, count: str) -> Entry:
+        if pd.isna(cell[mean]):
+            return Entry(NOTHING, None)
+        return Entry(f"{number(cell[mean], '+.2f')} ({int(cell[count])})", float(cell[mean]))
+
+    lines = [
+        (Entry(row, row), *(shown(places.get((row, c), nothing), m, n) for c in of_grid for m, n, _ in kinds))
+        for row in averages.index.get_level_values("row").unique()
+    ]
+    return Table(
+        name,
+        f"Average relative gain in {options.measure.label}, percent, by {columns_in_words(columns)} (number of "
+        f"datasets): over those on which the means differ at p < {FILTER:.2f}, and over all",
+        (columns_in_words(rows), *(f"{column}, {kind}" for column in of_grid for _, _, kind in kinds)),
+        tuple(lines),
+        averages.reset_index(),
+    )
+
+
+def averages_in_words(averages: pd.DataFrame) -> str:
+    """The means over all datasets."""
+    known = averages["mean"].dropna().reset_index()
+    means = [f"{row} {column} {number(mean, '+.2f')} %" for row, column, mean in known.itertuples(index=False)]
+    return f"Means over all datasets: {named(means)}."
+
+
+BESIDE = 0.19
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxPlot(Drawing):
+    """Each competitor's improvement on each dataset.
+
+    Args:
+        compare: columns whose values are the competitors.
+        reference: the values of ``compare`` that are improved upon.
+        panels: columns whose values have a panel each.
+    """
+
+    name = "box_plot"
+    compare: list[str]
+    reference: str
+    panels: list[str]
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        gains, notes = gains_over(results, self.cells(results), self.panels, self.compare, self.reference, options)
+        if gains["gain"].isna().all():
+            return notes
+        averages = gain_table(gains)
+        reference = reference_in_words(self.compare, self.reference, results.labels)
+        return [
+            Picture(
+                name,
+                box_plots(gains, reference=reference, column_title=columns_in_words(self.compare)),
+                alt=f"Box plots of relative improvement over {reference}. {averages_in_words(averages)}",
+                caption=f"Improvement of {options.measure.label} over {reference} in percent, a point a dataset: "
+                f"coloured those on which the means differ at p < {FILTER:.2f}, as in the paper; grey beside them all "
+                "datasets. Triangles lie beyond the axis.",
+            ),
+            *notes,
+            average_table(averages, f"{name}-gains", self.panels, self.compare, options),
+        ]
+
+
+@styled()
+def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figure:
+    """A panel a row of the grid, in it two boxes a column: coloured what the paper's filter keeps, grey all datasets.
+
+    Each dataset is a point. The y-axis is that of the boxes and whiskers; points beyond it stand at its edge as
+    triangles.
+
+    Args:
+        gains: as `relative_gains` returns them.
+        reference: what is improved upon.
+        column_title: what the columns are.
+    """
+    rows = list(dict.fromkeys(gains["row"]))
+    columns = list(dict.fromkeys(gains["column"]))
+    across = 1 if len(rows) == 1 else 2
+    down = -(-len(rows) // across)
+    height = 2.4 if across == 1 else 2.2 * down
+    width = COLUMN if across == 1 and len(columns) <= 5 else PAGE
+    figure, panels = new_figure(width, height, down, across, sharex=True)
+    for axes, row in zip(panels, rows, strict=False):
+        of_row = gains[(gains["row"] == row) & gains["gain"].notna()]
+        parts = [
+            (of_row.loc[(of_row["column"] == column) & keep, "gain"].to_numpy(float), i, side)
+            for i, column in enumerate(columns)
+            for side, keep in ((-1, of_row["kept"]), (1, pd.Series(True, index=of_row.index)))
+        ]
+        low, high = _limits([values for values, _, _ in parts])
+        for values, i, side in parts:
+            _box(axes, values, i + side * BESIDE, colour(i) if side < 0 else GREY, low, high)
+        axes.axhline(0, color="black", lw=0.6, zorder=0)
+        axes.set_ylim(low, high)
+        axes.set_xticks(
+            range(len(columns)), [short(name, 20) for name in columns], rotation=30, ha="right", rotation_mode="anchor"
+        )
+        axes.set_title(short(row) if len(rows) > 1 else "")
+    for axes in panels[len(rows) :]:
+        axes.set_visible(False)
+    figure.supylabel(f"improvement over {reference}, %", fontsize=8)
+    figure.supxlabel(column_title, fontsize=8)
+    return figure
+
+
+def _box(
+    axes: Axes, values: "np.ndarray[tuple[int], np.dtype[np.float64]]", x: float, c: str, low: float, high: float
+) -> None:
+    if len(values) == 0:
+        return
+    axes.boxplot(
+        values,
+        positions=[x],
+        widths=0.3,
+        showfliers=False,
+        manage_ticks=False,
+        boxprops={"color": c},
+        whiskerprops={"color": c},
+        capprops={"color": c},
+        medianprops={"color": c, "lw": 1.6},
+    )
+    places = x + jitter(len(values), 0.1)
+    inside = (values >= low) & (values <= high)
+    axes.scatter(places[inside], values[inside], s=6, color=c, alpha=0.55, lw=0, zorder=3)
+    for beyond, edge, mark in ((values > high, high, "^"), (values < low, low, "v")):
+        axes.scatter(places[beyond], np.full(beyond.sum(), edge), s=10, color=c, marker=mark, clip_on=False, zorder=3)
+
+
+def _limits(parts: "list[np.ndarray[tuple[int], np.dtype[np.float64]]]") -> tuple[float, float]:
+    """From the lowest to the highest whisker of all boxes, zero among them."""
+    ends = [0.0]
+    for values in parts:
+        if len(values):
+            first, third = np.quantile(values, [0.25, 0.75])
+            reach = 1.5 * (third - first)
+            ends += [float(values[values >= first - reach].min()), float(values[values <= third + reach].max())]
+    margin = 0.08 * (max(ends) - min(ends)) or 1.0
+    return min(ends) - margin, max(ends) + margin

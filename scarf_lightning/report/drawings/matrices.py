@@ -1,0 +1,206 @@
+"""Win matrices: wins over wins and losses, by datasets (the paper's section 4, "Win matrix")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ...errors import UsageError
+from ..blocks import Block, Paragraph, Picture, counted, named
+from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
+from ..loading import CellResults
+from ..naming import columns_in_words
+from ..report_options import ReportOptions
+from ..statistics import Pair, WinMatrix, reference_win_matrix, surviving_wins, win_matrix
+from ..style import new_figure, short, styled
+from ..tables import Table, table
+from .drawing import Drawing
+from .rankings import rank_blocks
+
+LONGEST_PAIRS = 45
+"""Pairs of competitors of which it is said how many wins survive each test: those of ten competitors."""
+COLOUR_MAP = "RdBu"
+GAP = 0.35
+"""Between the matrix and its column of minima, in cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WinMatrixDrawing(Drawing):
+    """Competitors against each other: heat map, what survives stricter tests, ranks.
+
+    Args:
+        compare: columns whose values are the competitors.
+    """
+
+    name = "win_matrix"
+    compare: list[str]
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        found = competing(results, self.cells(results), self.compare, options.measure)
+        if len(found.names) < 2:
+            raise UsageError(f"Only {found.names[0]} has a finished trial, and so nothing to be compared with.")
+        matrix = win_matrix(found.scores, found.names, **options.how)
+        title = columns_in_words(self.compare)
+        blocks: list[Block] = []
+        if len(found.names) > 2:  # a matrix of two says in two cells what the table below says
+            blocks.append(
+                matrix_picture(
+                    name,
+                    heat_map(matrix, row_title=title, column_title=f"against {title}"),
+                    alt=f"Win matrix of {counted(len(found.names), 'competitor')}. {minima(matrix)}",
+                    what=f"of the row against the column in {options.measure.label}",
+                    options=options,
+                )
+            )
+        blocks += lacking(matrix, found)
+        pairs = [(a, b) for i, a in enumerate(found.names) for b in found.names[i + 1 :]]
+        if 0 < len(pairs) <= LONGEST_PAIRS:
+            blocks.append(survival_table(found.scores, pairs, options, name))
+        return blocks + rank_blocks(found, options, name)
+
+
+def matrix_picture(name: str, figure: Figure, *, alt: str, what: str, options: ReportOptions) -> Picture:
+    """A heat map with its caption, which says of ``what`` its fractions are."""
+    counts = f"by datasets ({options.in_words}); last, the least ratio of each row."
+    return Picture(name, figure, alt=alt, caption=f"Wins over wins and losses {what}, {counts}")
+
+
+@styled()
+def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
+    """Wins over wins and losses in each cell, blue where the row wins and red where it loses, and the row's minimum.
+
+    Cells that compare nothing stay empty; one without a win or a loss says 0/0 on grey.
+    """
+    n_rows, n_columns = matrix.wins.shape
+    cell = 0.52 if n_columns <= 8 else 0.42
+    rows, columns = ([short(name) for name in names] for names in (matrix.wins.index, matrix.wins.columns))
+    longest, below = max(map(len, rows)), max(map(len, columns))
+    width = (n_columns + 1 + GAP) * cell + 0.062 * longest + 0.5
+    height = n_rows * cell + (0.062 * below * 0.7 if below > 6 else 0.12) + 0.5
+    figure, (axes,) = new_figure(width, height)
+    ratio, wins, decided = (frame.to_numpy() for frame in (matrix.ratio, matrix.wins, matrix.decided))
+    compared = decided + (matrix.ties + matrix.undecided).to_numpy() > 0
+    minimum: Any = matrix.minimum.to_dict("records")
+    for row in range(n_rows):
+        for column in range(n_columns):
+            if compared[row, column]:
+                fraction = f"{wins[row, column]}/{decided[row, column]}"
+                _cell(axes, column, row, float(ratio[row, column]), fraction)
+        least = minimum[row]
+        if least["column"] is not None:
+            fraction = f"{least['wins']}/{least['decided']}"
+            _cell(axes, n_columns + GAP, row, float(least["ratio"]), fraction)
+    axes.set_xlim(-0.5, n_columns + GAP + 0.5)
+    axes.set_ylim(n_rows - 0.5, -0.5)
+    axes.set_aspect("equal")
+    rotation = 35 if below > 6 else 0
+    ticks = [*range(n_columns), n_columns + GAP]
+    axes.set_xticks(ticks, [*columns, "min"], rotation=rotation, ha="right" if rotation else "center")
+    if rotation:
+        for label in axes.get_xticklabels():
+            label.set_rotation_mode("anchor")
+    axes.set_yticks(range(n_rows), rows)
+    axes.set_xlabel(column_title)
+    axes.set_ylabel(row_title)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def _cell(axes: Axes, x: float, y: float, ratio: float, text: str) -> None:
+    face = (0.9, 0.9, 0.9, 1.0) if np.isnan(ratio) else colormaps[COLOUR_MAP](0.08 + 0.84 * ratio)
+    axes.fill(
+        [x - 0.5, x + 0.5, x + 0.5, x - 0.5], [y - 0.5, y - 0.5, y + 0.5, y + 0.5], color=face, ec="white", lw=0.8
+    )
+    luminance = float(np.dot(face[:3], (0.2126, 0.7152, 0.0722)))
+    axes.text(x, y, text, ha="center", va="center", color="black" if luminance > 0.45 else "white", fontsize=6.5)
+
+
+def minima(matrix: WinMatrix) -> str:
+    """The column of minima in words."""
+    words = [
+        f"{row}: {least['wins']}/{least['decided']} against {least['column']}"
+        for row, least in matrix.minimum.iterrows()
+        if least["column"] is not None
+    ]
+    return f"Least ratio of each row: {named(words)}." if words else "No dataset is decided."
+
+
+def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportOptions, name: str) -> Table:
+    """Wins and losses of each pair by every test, without and with Holm's correction."""
+    survivors = surviving_wins(scores, pairs, alpha=options.alpha)
+    order = {pair: place for place, pair in enumerate(pairs)}
+    places = [order[pair] for pair in zip(survivors["competitor"], survivors["reference"], strict=True)]
+    survivors = survivors.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
+    outcome = survivors["wins"].astype(str) + "–" + survivors["losses"].astype(str)
+    by = survivors["test"] + survivors["adjusted"].map({True: ", Holm", False: ""})
+    wide = survivors.assign(outcome=outcome, by=by).pivot_table(
+        index=["competitor", "reference"], columns="by", values="outcome", aggfunc="first", sort=False
+    )
+    return table(
+        f"{name}-surviving-wins",
+        f"Wins–losses that survive each test at p < {options.alpha:g}: Welch's, paired over trials, and Nadeau and "
+        "Bengio's correction of it, each without and with Holm's correction over datasets",
+        wide.reset_index(),
+        data=survivors,
+    )
+
+
+def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
+    """What is to be said of cells that lack trials."""
+    blocks: list[Block] = []
+    if found.empty:
+        blocks.append(Paragraph(f"Without any finished trial, and left out: {named(found.empty)}.", warns=True))
+    cells = [
+        f"{dataset} {competitor} ({trials} of {expected} trials)"
+        for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False)
+        if (dataset, competitor) in found.wanted
+    ]
+    if cells:
+        text = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest: {named(cells)}."
+        blocks.append(Paragraph(text, warns=True))
+    return blocks
+
+
+@dataclass(frozen=True, kw_only=True)
+class WinsOverReference(Drawing):
+    """Each row with each column against the same row with the reference column.
+
+    Args:
+        rows, columns: columns of the results whose values are the grid's.
+        reference: the values of ``columns`` that the others are compared with.
+    """
+
+    name = "wins_over_reference"
+    rows: list[str]
+    columns: list[str]
+    reference: str
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        cells = self.cells(results)
+        found = competing(results, cells, [*self.rows, *self.columns], options.measure)
+        grid, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
+        grid = {place: pair for place, pair in grid.items() if not set(pair) & set(found.empty)}
+        reference = reference_in_words(self.columns, self.reference, results.labels)
+        if not grid:
+            return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
+        matrix = reference_win_matrix(found.scores, grid, **options.how)
+        rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
+        blocks: list[Block] = [
+            matrix_picture(
+                name,
+                heat_map(matrix, row_title=rows, column_title=f"{columns}, against {reference}"),
+                alt=f"Wins of each {rows} with {columns} over the same with {reference}. {minima(matrix)}",
+                what=f"in {options.measure.label} against the same {rows} with {reference}",
+                options=options,
+            ),
+            *lacking(matrix, found),
+        ]
+        if alone:
+            blocks.append(Paragraph(f"Without a reference, and left out: {named(alone)}.", warns=True))
+        return [*blocks, survival_table(found.scores, list(grid.values()), options, name)]

@@ -1,0 +1,228 @@
+"""What trials predicted on their test rows: ROC curves and confusion matrices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ...errors import UsageError
+from ...results import Predictions, read_cell, read_predictions
+from ..blocks import Block, Paragraph, Picture, counted, named
+from ..loading import CellResults
+from ..naming import distinguishing, named_by
+from ..report_options import ReportOptions
+from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled
+from .drawing import Drawing, left_out
+
+Floats = NDArray[np.float64]
+
+GRID = np.linspace(0, 1, 201)
+"""False-positive rates at which curves are averaged."""
+
+
+def roc_curve(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """False- and true-positive rates of all thresholds, both from 0 to 1: ``(n_thresholds + 1,)`` each.
+
+    Args:
+        scores: of n rows, ``(n,)``; equal ones share a threshold.
+        positive: whether each is of the class, ``(n,)``; some are, and some are not.
+
+    Source: Fawcett, 2006, DOI 10.1016/j.patrec.2005.10.010, algorithm 1.
+    """
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(scores) - 1)
+    hits = np.cumsum(positive[order])[last]
+    misses = last + 1 - hits
+    return np.append(0, misses / misses[-1]), np.append(0, hits / hits[-1])
+
+
+def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
+    """True-positive rates at `GRID`, the mean of each class against the others; None where fewer than two occur.
+
+    Args:
+        probabilities: of the classes, ``(n, C)``.
+        labels: class numbers, ``(n,)``.
+    """
+    present = np.unique(labels)
+    if len(present) < 2:
+        return None
+    curves = [roc_curve(probabilities[:, c], labels == c) for c in present]
+    rates: Floats = np.mean([np.interp(GRID, *curve) for curve in curves], axis=0)
+    return rates
+
+
+@dataclass(frozen=True)
+class PredictedCell:
+    """What the trials of a cell predicted, its name among the others, and the names of its classes."""
+
+    name: str
+    classes: list[str]
+    trials: list[Predictions]
+
+
+def predicted_cells(results: CellResults, cells: pd.DataFrame) -> list[PredictedCell]:
+    """What wanted trials predicted, a cell each; cells that have kept nothing are left out.
+
+    Args:
+        results: what there is; damaged predictions are noted in it.
+        cells: those to look at.
+
+    Raises:
+        UsageError: none has kept any.
+    """
+    names = named_by(cells, ["dataset", *distinguishing(cells, results.axes)], results.words)
+    found = []
+    for cell, name in names.items():
+        wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()
+        if wanted and int(str(cell)) in results.folders:
+            stored = read_cell(results.folders[int(str(cell))])
+            predictions = read_predictions(stored, results.damaged)
+            trials = [predictions[trial] for trial in wanted if trial in predictions]
+            if trials and stored.description is not None:
+                found.append(PredictedCell(name, list(stored.description["classes"]), trials))
+    if not found:
+        raise UsageError("These cells have kept no predictions; keep_predictions_mb=20 force=true trains them again.")
+    return found
+
+
+MOST_LINES = len(COLOURS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RocCurves(Drawing):
+    """The curve of each cell, the mean of its trials; of several classes the mean of each against the others."""
+
+    name = "roc_curves"
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        found = predicted_cells(results, self.cells(results))
+        curves = [(cell, rates) for cell in found if len(rates := curves_of_trials(cell))]
+        if not curves:
+            raise UsageError("No trial of these cells has test rows of two classes.")
+        drawn = curves[:MOST_LINES]
+        areas = "; ".join(f"{cell.name} {100 * area(rates):.1f} %" for cell, rates in drawn)
+        blocks: list[Block] = [
+            Picture(
+                name,
+                roc_figure(drawn),
+                alt=f"ROC curves of {counted(len(drawn), 'cell')}. Areas under them: {areas}.",
+                caption="Mean of trials, shaded by one standard deviation; of several classes the mean of each against "
+                f"the others. Areas under the curves: {areas}.",
+            )
+        ]
+        return blocks + left_out(len(drawn), len(curves))
+
+
+def curves_of_trials(cell: PredictedCell) -> Floats:
+    """True-positive rates at `GRID` of the trials whose test rows show two classes, ``(T, len(GRID))``."""
+    found = [mean_roc(each.probabilities, each.labels) for each in cell.trials]
+    return np.array([rates for rates in found if rates is not None])
+
+
+def area(rates: Floats) -> float:
+    """Under the mean curve of trials, by trapezoids."""
+    return float(np.trapezoid(rates.mean(axis=0), GRID))
+
+
+@styled()
+def roc_figure(curves: Sequence[tuple[PredictedCell, Floats]]) -> Figure:
+    """Mean and standard deviation of each cell's curves ``(T, len(GRID))``, and the diagonal of guessing."""
+    figure, (axes,) = new_figure(COLUMN * 1.4, COLUMN * 1.35)
+    for place, (cell, rates) in enumerate(curves):
+        mean, deviation = rates.mean(axis=0), rates.std(axis=0)
+        axes.plot(GRID, mean, color=colour(place), label=short(cell.name, 40))
+        low, high = np.clip(mean - deviation, 0, 1), np.clip(mean + deviation, 0, 1)
+        axes.fill_between(GRID, low, high, color=colour(place), alpha=0.15, lw=0)
+    axes.plot([0, 1], [0, 1], color=GREY, lw=0.6, ls=":")
+    axes.set_aspect("equal")
+    axes.set_xlabel("false-positive rate")
+    axes.set_ylabel("true-positive rate")
+    axes.legend(loc="lower right", frameon=False)
+    return figure
+
+
+MOST_PANELS = 4
+MOST_WRITTEN = 12
+"""Classes of which numbers can be read; with more, colours alone are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfusionMatrix(Drawing):
+    """Shares of each class's test rows that are given each class, all trials together; a panel a cell."""
+
+    name = "confusion_matrix"
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        found = predicted_cells(results, self.cells(results))
+        drawn = found[:MOST_PANELS]
+        said = [mistakes(each) for each in drawn]
+        blocks: list[Block] = [
+            Picture(
+                name,
+                confusion_matrices(drawn),
+                alt=f"Shares of classes by the class given, in {counted(len(drawn), 'cell')}. {' '.join(said)}",
+                caption="Percent of the test rows of a class (row) that are given a class (column), of all trials "
+                "together; rows sum to 100. Blue is right, red is wrong.",
+            ),
+            *map(Paragraph, said),
+        ]
+        return blocks + left_out(len(drawn), len(found))
+
+
+def confusion(cell: PredictedCell) -> NDArray[np.float64]:
+    """Percent of each class's test rows that are given each class, ``(C, C)``; NaN for a class without a row."""
+    counts = np.zeros((len(cell.classes), len(cell.classes)))
+    for each in cell.trials:
+        np.add.at(counts, (each.labels, each.probabilities.argmax(axis=1)), 1)
+    rows = counts.sum(axis=1, keepdims=True)
+    return np.asarray(100 * np.divide(counts, rows, out=np.full_like(counts, np.nan), where=rows > 0))
+
+
+def mistakes(cell: PredictedCell) -> str:
+    """The largest ones in a sentence."""
+    shares = np.nan_to_num(confusion(cell))
+    np.fill_diagonal(shares, 0)
+    largest = np.argsort(-shares, axis=None, kind="stable")[:3]
+    places = [(int(place) // len(shares), int(place) % len(shares)) for place in largest]
+    worst = [f"{shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" for a, b in places if shares[a, b] > 0]
+    return f"{cell.name} takes {named(worst)}." if worst else f"{cell.name} takes no class for another."
+
+
+@styled()
+def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
+    """A square a cell, classes from above and from the left in their order."""
+    across = min(2, len(cells))
+    down = -(-len(cells) // across)
+    width = PAGE if across == 2 else COLUMN * 1.3
+    figure, panels = new_figure(width, width / across * 0.95 * down, down, across)
+    for axes, cell in zip(panels, cells, strict=False):
+        _square(axes, confusion(cell), [short(name, 14) for name in cell.classes])
+        axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")
+    for axes in panels[len(cells) :]:
+        axes.set_visible(False)
+    figure.supxlabel("class given", fontsize=8)
+    figure.supylabel("class", fontsize=8)
+    return figure
+
+
+def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
+    n = len(classes)
+    right, wrong = colormaps["Blues"], colormaps["Reds"]
+    shown = np.nan_to_num(shares) / 100
+    faces = np.where(np.eye(n, dtype=bool)[:, :, None], right(0.75 * shown), wrong(0.75 * shown))
+    axes.imshow(faces, aspect="equal")
+    if n <= MOST_WRITTEN:
+        for a, b in np.ndindex(n, n):
+            if not np.isnan(shares[a, b]):
+                c = "white" if shares[a, b] > 70 else "black"
+                axes.text(b, a, f"{shares[a, b]:.0f}", ha="center", va="center", color=c, fontsize=6.5 if n > 6 else 8)
+    every = max(1, n // 20)
+    axes.set_xticks(range(0, n, every), classes[::every], rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(0, n, every), classes[::every])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

@@ -1,0 +1,269 @@
+"""The cells of a report, and what the store holds of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import UsageError
+from ..metrics import metrics
+from ..results import (
+    described_cells,
+    measured_rows,
+    read_cell,
+    read_curves,
+    read_environments,
+)  # fmt: skip
+from ..sweeping.hydra import named_plugins
+from .naming import Labels, Words
+
+Row = dict[str, Any]
+
+NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
+ORDERED = ("regime", "pretrain", "method")
+PAPERS_ORDER = (
+    "full", "noise30", "semi25",
+    "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
+)  # fmt: skip
+CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
+SIZES = ("n_train", "n_test", "n_labelled")
+
+
+@dataclass(frozen=True)
+class ReportedCell:
+    """A cell that a report is of.
+
+    Args:
+        axes: ``dataset``, and a column an axis and option that the cell uses.
+        dataset_id: OpenML's, where it has one.
+        folder: its place in the store; None while its data, and so its fingerprint, are not known.
+        trials: how many are wanted.
+        failure: why it failed when it was last tried.
+        overrides: what asks for it on the command line.
+        labels: what people call its parts, by axis.
+    """
+
+    axes: Row
+    dataset_id: int | None
+    folder: Path | None
+    trials: int
+    failure: str | None = None
+    overrides: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CellResults:
+    """What a report is made from.
+
+    Attributes:
+        cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None where
+            the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
+        trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
+            NaN where it did and where it is younger than a row without predictions; ``finetune_epochs``; ``n_train,
+            n_test, n_labelled``, rows of the split.
+        folders: of the cells in the store, by label.
+        damaged: records that cannot be used, and why.
+        usual: the axis columns of a cell without overrides: names leave out what is usual.
+        labels: by axis, what people call its parts.
+    """
+
+    cells: pd.DataFrame
+    trials: pd.DataFrame
+    folders: dict[int, Path] = field(default_factory=dict)
+    damaged: dict[Path, str] = field(default_factory=dict)
+    usual: Row = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+
+    @property
+    def words(self) -> Words:
+        """How its cells are named."""
+        return Words(self.usual, self.labels)
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns that say what a cell is."""
+        return [column for column in self.cells.columns if column not in NOT_AXES]
+
+    @property
+    def unfinished(self) -> pd.DataFrame:
+        """The cells that lack trials."""
+        return self.cells[self.cells["finished"] < self.cells["wanted"]]
+
+
+def read_results(
+    wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
+) -> CellResults:
+    """What the store has of these cells; records that cannot be used are named, and left out.
+
+    Args:
+        wanted: the cells.
+        damaged: records that are known to be, with the reason.
+        usual: as in `CellResults`.
+    """
+    damaged = dict(damaged or {})
+    found: list[list[Row]] = []
+    for cell in wanted:
+        stored = None if cell.folder is None else read_cell(cell.folder)
+        rows = {} if stored is None else measured_rows(stored)
+        damaged |= {} if stored is None else stored.damaged
+        found.append([rows[trial] for trial in range(cell.trials) if trial in rows])
+    return results_of(wanted, found, damaged, usual)
+
+
+def results_of(
+    wanted: Sequence[ReportedCell],
+    found: Sequence[Sequence[Row]],
+    damaged: dict[Path, str] | None = None,
+    usual: Row | None = None,
+) -> CellResults:
+    """As `read_results`, of rows that have been ``found`` in the store, those of a cell together."""
+    cells: list[Row] = []
+    rows: list[Row] = []
+    measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES)
+    for label, (cell, its) in enumerate(zip(wanted, found, strict=True)):
+        rows += [
+            {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
+            | {name: row.get(name) for name in measured}
+            for row in its
+        ]
+        cells.append(
+            cell.axes
+            | {
+                "dataset_id": cell.dataset_id,
+                "fingerprint": None if cell.folder is None else cell.folder.name,
+                "wanted": cell.trials,
+                "finished": len(its),
+                "failure": cell.failure,
+                "overrides": cell.overrides,
+            }
+        )
+    kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
+    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
+    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
+    labels: dict[str, dict[str, str]] = {}
+    for each in wanted:
+        for axis, name in each.labels.items():
+            labels.setdefault(axis, {})[str(each.axes.get(axis))] = name
+    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {}, labels)
+
+
+def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
+    """All cells in a folder, each with the trials that it was asked for or has; and descriptions that cannot be read.
+
+    Data of one name and different content are told apart by their hash.
+
+    Raises:
+        UsageError: no such folder, or no cells in it.
+    """
+    described: list[tuple[Path, Row]] = []
+    damaged: dict[Path, str] = {}
+    trials: dict[Path, int] = {}
+    for folder, stored in described_cells(results):
+        if stored.description is None:
+            damaged |= stored.damaged
+        else:
+            described.append((folder, stored.description))
+            asked = _asked_for(stored.description["overrides"])
+            trials[folder] = max([*(trial + 1 for trial in stored.rows), asked])
+    if not described:
+        raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
+    contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}
+    shared = {name for name, n in Counter(name for name, _ in contents).items() if n > 1}
+    wanted = []
+    for folder, cell in sorted(described, key=_place):
+        name, data = cell["dataset"], cell["identity"]["data"]
+        axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | cell["options"]
+        wanted.append(
+            ReportedCell(
+                axes,
+                cell["dataset_id"],
+                folder,
+                trials[folder],
+                overrides=tuple(cell["overrides"]),
+                labels=cell["labels"],
+            )
+        )
+    return wanted, damaged
+
+
+def plugins_of(cells: Sequence[ReportedCell]) -> list[str]:
+    """The modules that the cells' own commands named, without which their parts and metrics are not known."""
+    return list(dict.fromkeys(name for cell in cells for name in named_plugins(cell.overrides)))
+
+
+def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[ReportedCell]:
+    """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
+
+    Raises:
+        UsageError: a condition is none, names a column that no cell uses, or leaves no cell.
+    """
+    known = list(dict.fromkeys(column for cell in cells for column in cell.axes))
+    for condition in conditions:
+        column, sign, values = condition.partition("=")
+        if not sign or column not in known:
+            raise UsageError(f"{condition} does not narrow these results; give one of {', '.join(known)} a value.")
+        there = [str(cell.axes.get(column, "null")) for cell in cells]
+        for value in values.split(","):
+            if value not in there:
+                raise UsageError(f"No cell has {column}={value}; {column} has: {', '.join(dict.fromkeys(there))}.")
+        cells = [cell for cell, its in zip(cells, there, strict=True) if its in values.split(",")]
+    return list(cells)
+
+
+def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
+    """The curves of some cells' wanted trials: `CURVE`'s columns, NaN where a phase has no such loss."""
+    frames = [pd.DataFrame(columns=list(CURVE))]
+    for cell in cells:
+        trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
+        if len(trials):
+            frame = read_curves(read_cell(results.folders[cell]), results.damaged).assign(cell=cell)
+            frames.append(frame[frame["trial"].isin(trials)])
+    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    return pd.concat(filled).reindex(columns=list(CURVE))
+
+
+def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
+    """The versions and hardware that the cells' stacks were trained with, and how many stacks with each."""
+    found: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for folder in results.folders.values():
+        for values in read_environments(read_cell(folder), results.damaged):
+            versions = values.pop("packages", {})
+            found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
+    return found
+
+
+def _asked_for(overrides: Sequence[str]) -> int:
+    """The number of trials that a command line asks for; 0 where it leaves that to the configuration."""
+    given = [value for key, _, value in (override.partition("=") for override in overrides) if key == "trials"]
+    return int(given[-1]) if given and given[-1].isdigit() else 0
+
+
+def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:
+    """Where a cell stands among others: the paper's order of regimes and pre-trainings, numbers by size, else names."""
+    cell = described[1]
+    columns = cell["options"]
+    values = [columns.get(column) for column in dict.fromkeys((*ORDERED, *sorted(columns)))]
+    return [_sort_key(value) for value in (*values[:3], cell["dataset"], cell["identity"]["data"], *values[3:])]
+
+
+def _sort_key(value: Any) -> tuple[bool, float, str]:
+    if isinstance(value, int | float):
+        return True, float(value), ""
+    known = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)
+    return value is not None, known, str(value)
+
+
+def _objects(cells: Sequence[Row]) -> pd.DataFrame:
+    """Axes keep their own values, and None where they are not used."""
+    columns = dict.fromkeys(key for cell in cells for key in cell)
+    counts = ("wanted", "finished")
+    return pd.DataFrame(
+        {
+            column: pd.Series([cell.get(column) for cell in cells], dtype="int64" if column in counts else object)
+            for column in columns
+        }
+    )

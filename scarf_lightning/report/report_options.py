@@ -1,0 +1,81 @@
+"""The options of a report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..metrics import Metric, metric_named
+from ..options.checking import checked
+from ..options.option import Options, option, options_of
+from .statistics import Test
+
+TEST_NAMES: dict[str, str] = {
+    "welch": "Welch's t-test",
+    "paired": "paired t-test",
+    "corrected": "corrected resampled t-test",
+}
+
+
+@dataclass
+class ReportOptions(Options):
+    """What a report compares by, and how its tables and matrices test differences.
+
+    Raises:
+        ValueError: an option has a value that it does not take.
+        UsageError: the metric is unknown.
+    """
+
+    metric: str = option("accuracy", "metric that everything is compared by, such as auroc or log_loss")
+    rope: float = option(
+        0.01, "largest difference without practical consequence; 0.01 is a point of accuracy", "[0, inf)"
+    )
+    test: Test = option("welch", "test behind win matrices and gains; welch is the paper's")
+    adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
+    alpha: float = option(0.05, "level below which a p-value counts as a difference", "(0, 1)")
+    nemenyi: bool = option(False, "join competitors in rank diagrams by Nemenyi's test instead of Wilcoxon-Holm's")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        metric_named(self.metric)
+
+    @property
+    def measure(self) -> Metric:
+        """The metric."""
+        return metric_named(self.metric)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The arguments of the statistics that say how to test."""
+        return {"test": self.test, "alpha": self.alpha, "adjust": self.adjust == "holm"}
+
+    @property
+    def in_words(self) -> str:
+        """How differences are tested."""
+        corrected = " after Holm's correction over datasets" if self.adjust == "holm" else ""
+        return f"{TEST_NAMES[self.test]}, p < {self.alpha:g}{corrected}"
+
+
+NAMES = tuple(options_of(ReportOptions))
+
+
+def read_options(given: Mapping[str, Any]) -> ReportOptions:
+    """Options from a command line or from Python: ``metric=auroc rope=0.005 nemenyi=true``.
+
+    Raises:
+        UsageError: an option is unknown, or does not take its value.
+    """
+    return checked(
+        ReportOptions, {name: {"true": True, "false": False}.get(str(value), value) for name, value in given.items()}
+    )
+
+
+def help_lines() -> list[str]:
+    """A line per option for ``--help``."""
+    each = [
+        (f"{one.name}={_default(one.default)}", one.meaning, one.allowed) for one in options_of(ReportOptions).values()
+    ]
+    return [f"  {name:28}  {meaning}{f' ({allowed})' if allowed else ''}" for name, meaning, allowed in each]
+
+
+def _default(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

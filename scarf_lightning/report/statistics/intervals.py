@@ -1,0 +1,160 @@
+"""Intervals of means over trials, over test rows and over datasets."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from .scores import Floats
+
+TEST_TO_TRAIN = 2 / 7
+"""Test rows over training rows in the paper's splits of 70 % / 10 % / 20 % (section 4)."""
+FEWEST = 3
+"""Trials below which there is no interval: the spread of two says nothing."""
+BLOCKS = 20
+"""Blocks of rows in the order of time: rows in one block may depend on each other."""
+DRAWS = 2000
+"""Bootstrap draws of the mean over datasets; a tenth of them for a metric that is no mean over rows."""
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its interval; NaN where there are too few values for one."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
+    """The part of a trial's variance that more trials do not average away, over the part that they do.
+
+    Trials draw their rows from one table, so they are correlated, and the variance of the mean of T trials is
+    s^2 (1 / T + ratio), not s^2 / T. With all labels the ratio is n_test / n_train (Nadeau and Bengio 2003, DOI
+    10.1023/A:1024068626366). With few labels, training sets hardly overlap: two random sets of n out of N rows have a
+    share n / N in common. The correlation is then that share of the test rows for the part of the variance that comes
+    from test rows, and that share of the labelled rows for the rest.
+
+    Args:
+        n_test, n_train: rows of a split; training rows with and without a label.
+        n_labelled: training rows with a label; all if not given.
+        test_share: the part of a trial's variance that comes from its test rows; 1 if unknown.
+    """
+    if n_labelled is None or n_labelled >= n_train:
+        return n_test / n_train
+    rows = n_test + n_train
+    correlation = (test_share * n_test + (1 - test_share) * n_labelled) / rows
+    return min(correlation / (1 - correlation), n_test / n_train)
+
+
+def share_of_test(row_values: Floats) -> float:
+    """The part of the variance of a trial's value that comes from its test rows.
+
+    Args:
+        row_values: a value per trial and test row, ``(T, n)``, each trial on test rows of its own.
+    """
+    of_rows = float(row_values.var(axis=1, ddof=1).mean()) / row_values.shape[1]
+    spread = float(row_values.mean(axis=1).var(ddof=1)) if len(row_values) > 1 else 0.0
+    return min(1.0, of_rows / spread) if spread else 1.0
+
+
+def mean_interval(
+    values: Sequence[float] | Floats,
+    ratio: float = TEST_TO_TRAIN,
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """The mean of trials on one table, with the interval of the corrected resampled t-test.
+
+    Args:
+        values: one a trial.
+        ratio: as `overlap_ratio` gives it.
+        level: coverage.
+        bounds: of the metric; the interval is cut there.
+    """
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    if n < FEWEST:
+        return Interval(mean, math.nan, math.nan)
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) * math.sqrt(1 / n + ratio)
+    return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
+
+
+def fixed_error(row_values: Floats, *, in_time: bool = False) -> tuple[float, float]:
+    """Standard error of a mean over trials that share their test rows, and its degrees of freedom.
+
+    Two parts add up: other test rows would give other numbers, and other seeds would. Where rows are in the order of
+    time, neighbours may depend on each other, and the first part is taken over blocks of them.
+
+    Args:
+        row_values: a value per trial and test row, ``(T, n)``, such as the difference of two correct predictions.
+        in_time: whether rows are in the order of time.
+    """
+    trials, n = row_values.shape
+    by_row = row_values.mean(axis=0)
+    parts = np.array_split(by_row, min(BLOCKS, n)) if in_time else None
+    units = by_row if parts is None else np.array([part.mean() for part in parts])
+    of_rows = float(units.var(ddof=1)) / len(units)
+    of_seeds = float(row_values.mean(axis=1).var(ddof=1)) / trials
+    both = of_rows + of_seeds
+    freedom = both**2 / (of_rows**2 / (len(units) - 1) + of_seeds**2 / (trials - 1)) if both else math.inf
+    return math.sqrt(both), freedom
+
+
+def bootstrapped_error(
+    value: Callable[[NDArray[np.int64]], Floats], n: int, *, in_time: bool = False
+) -> tuple[float, float]:
+    """As `fixed_error`, for a metric that is no mean over rows: rows, or blocks of them, are drawn again.
+
+    Args:
+        value: the values of the trials, ``(T,)``, on these rows.
+        n: number of rows.
+        in_time: whether rows are in the order of time.
+    """
+    random = np.random.default_rng(0)
+    blocks = np.array_split(np.arange(n), min(BLOCKS, n) if in_time else n)
+    drawn = [
+        float(np.nanmean(value(np.concatenate([blocks[i] for i in random.integers(len(blocks), size=len(blocks))]))))
+        for _ in range(DRAWS // 10)
+    ]
+    observed = value(np.arange(n))
+    of_rows, of_seeds = float(np.nanvar(drawn, ddof=1)), float(observed.var(ddof=1)) / len(observed)
+    both = of_rows + of_seeds
+    of_freedom = of_rows**2 / (len(blocks) - 1) + of_seeds**2 / (len(observed) - 1)
+    return math.sqrt(both), both**2 / of_freedom if both else math.inf
+
+
+def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:
+    """The mean over datasets with its bootstrap-t interval, which follows skewed gains better than Student's t does.
+
+    Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, chapter 12.5.
+
+    Args:
+        means: one a dataset, ``(D,)``.
+        level: coverage.
+    """
+    n, mean = len(means), float(means.mean())
+    spread = float(means.std(ddof=1)) if n > 1 else math.nan
+    if n < 2 * FEWEST:
+        return Interval(mean, math.nan, math.nan)
+    if spread == 0:
+        return Interval(mean, mean, mean)
+    error = spread / math.sqrt(n)
+    student = float(stdtrit(n - 1, (1 + level) / 2))
+    drawn = means[np.random.default_rng(0).integers(n, size=(DRAWS, n))]
+    errors = np.maximum(drawn.std(axis=1, ddof=1), 0.1 * spread) / math.sqrt(n)  # a draw of near-ties has no scale
+    low, high = np.quantile((drawn.mean(axis=1) - mean) / errors, [(1 - level) / 2, (1 + level) / 2])
+    # Never narrower than Student's t, which is right where gains are symmetric.
+    return Interval(mean, mean - max(float(high), student) * error, mean + max(-float(low), student) * error)
+
+
+def outlying(means: Floats) -> NDArray[np.bool_]:
+    """Which datasets lie outside: farther than 1.5 interquartile ranges from the quartiles (Tukey 1977)."""
+    if len(means) < 2 * FEWEST:
+        return np.zeros(len(means), dtype=bool)
+    first, third = np.quantile(means, [0.25, 0.75])
+    reach = 1.5 * (third - first)
+    return np.asarray((means < first - reach) | (means > third + reach))

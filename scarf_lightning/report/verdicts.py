@@ -1,0 +1,128 @@
+"""Verdicts and intervals of cells, with what is known of how their trials share rows."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from ..metrics import Metric
+from ..results import Predictions, read_cell, read_predictions
+from .loading import CellResults
+from .report_options import ReportOptions
+from .statistics import TEST_TO_TRAIN, Interval, Verdict, fixed_error, judge, judge_fixed, mean_interval, overlap_ratio
+from .statistics.intervals import FEWEST, bootstrapped_error, share_of_test
+from .statistics.scores import Floats
+from .statistics.verdict import no_verdict
+
+FIXED_SPLITS = ("time", "column", "files")
+"""Splits in which all trials share their test rows."""
+NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
+
+
+def verdict_of(results: CellResults, pairs: pd.DataFrame, differences: Floats, options: ReportOptions) -> Verdict:
+    """The verdict on cells beside their references.
+
+    Args:
+        results: the cells and their results.
+        pairs: ``cell, reference``, a row per dataset.
+        differences: of their trials, ``(D, T)``, higher is better; NaN where either has no trial.
+        options: the metric and the region of practical equivalence.
+    """
+    metric = options.measure
+    width = metric.bounds[1] - metric.bounds[0]
+    tried = np.isfinite(differences).any(axis=1)
+    if tried.sum() != 1:
+        return judge(differences, rope=options.rope, width=width)
+    cell, reference = (int(pairs[side].to_numpy()[tried][0]) for side in ("cell", "reference"))
+    its = differences[tried][0]
+    its = its[np.isfinite(its)]
+    if not is_fixed(results, cell):
+        ratio = ratio_of(results, cell, metric, reference)
+        return judge(differences, rope=options.rope, test_to_train=ratio, width=width)
+    if len(its) < FEWEST:
+        return judge(differences, rope=options.rope, width=width)
+    first, second = _shared(results, cell, reference)
+    if len(first) < FEWEST:
+        return no_verdict(its, NOT_KEPT)
+    return judge_fixed(its, *_error(results, cell, metric, first, second), rope=options.rope, width=width)
+
+
+def level_of(results: CellResults, cell: int, values: list[float], metric: Metric) -> Interval:
+    """The mean of a cell's metric over trials with its interval; without ends where nothing is known of the error."""
+    if not is_fixed(results, cell):
+        return mean_interval(values, ratio_of(results, cell, metric), bounds=metric.bounds)
+    mean = float(np.mean(values))
+    predicted = list(_predictions(results, cell).values()) if len(values) >= FEWEST else []
+    if len(predicted) < FEWEST:
+        return Interval(mean, math.nan, math.nan)
+    error, freedom = _error(results, cell, metric, predicted, None)
+    half = float(stdtrit(freedom, 0.975)) * error
+    return Interval(mean, max(mean - half, metric.bounds[0]), min(mean + half, metric.bounds[1]))
+
+
+def is_fixed(results: CellResults, cell: int) -> bool:
+    """Whether all trials of a cell share their test rows."""
+    return "split" in results.cells and results.cells.loc[cell, "split"] in FIXED_SPLITS
+
+
+def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | None = None) -> float:
+    """The `overlap_ratio` of a cell's trials, or of their differences from a reference's; the paper's if unknown."""
+    sizes = results.trials.loc[results.trials["cell"] == cell, ["n_test", "n_train", "n_labelled"]].median()
+    n_test, n_train, n_labelled = (float(size) for size in sizes)
+    if not n_test > 0 or not n_train > 0:
+        return TEST_TO_TRAIN
+    if not n_labelled < n_train:
+        return n_test / n_train
+    share = 1.0
+    if metric.name == "accuracy":
+        first = _predictions(results, cell)
+        second = {} if reference is None else _predictions(results, reference)
+        trials = [trial for trial in first if reference is None or trial in second]
+        rows = [_right(first[t]) - (_right(second[t]) if t in second else 0.0) for t in trials]
+        if len(rows) >= FEWEST and len({len(each) for each in rows}) == 1:
+            share = share_of_test(np.array(rows))
+    return overlap_ratio(n_test, n_train, n_labelled, share)
+
+
+def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:
+    """The predictions of a cell's reported trials that were kept."""
+    if cell not in results.folders:
+        return {}
+    wanted = set(results.trials.loc[results.trials["cell"] == cell, "trial"])
+    kept = read_predictions(read_cell(results.folders[cell]), results.damaged)
+    return {trial: kept[trial] for trial in sorted(wanted & set(kept))}
+
+
+def _shared(results: CellResults, cell: int, reference: int) -> tuple[list[Predictions], list[Predictions]]:
+    """The predictions of the trials that both cells have, on the same rows."""
+    first, second = _predictions(results, cell), _predictions(results, reference)
+    same = [t for t in first if t in second and np.array_equal(first[t].rows, second[t].rows)]
+    return [first[t] for t in same], [second[t] for t in same]
+
+
+def _error(
+    results: CellResults, cell: int, metric: Metric, first: list[Predictions], second: list[Predictions] | None
+) -> tuple[float, float]:
+    """The error of a mean over trials that share their test rows, and its degrees of freedom."""
+    in_time = str(results.cells.loc[cell, "split"]) == "time"
+    if metric.name == "accuracy":
+        rows = np.array([_right(each) for each in first])
+        return fixed_error(rows - np.array([_right(each) for each in second]) if second else rows, in_time=in_time)
+
+    def value(chosen: NDArray[np.int64]) -> Floats:
+        measure = partial(_measured, metric, chosen)
+        of_first = np.array([measure(each) for each in first])
+        return of_first - np.array([measure(each) for each in second]) if second else of_first
+
+    return bootstrapped_error(value, len(first[0].rows), in_time=in_time)
+
+
+def _right(predictions: Predictions) -> Floats:
+    return np.asarray(predictions.probabilities.argmax(axis=1) == predictions.labels, dtype=np.float64)
+
+
+def _measured(metric: Metric, rows: NDArray[np.int64], predictions: Predictions) -> float:
+    return metric.sign * metric.function(predictions.probabilities[rows], predictions.labels[rows])

@@ -1,0 +1,141 @@
+"""Notes beside the cells: what is known of data, and why cells failed.
+
+    results/datasets/<source>.json      the hash and the size of data, so that they need not be loaded to skip a cell
+    results/failures/<key>.json         why a cell failed, until it runs again
+
+A cell may fail before its data, and so its fingerprint, are known: the key names what was asked for instead.
+"""
+
+import socket
+import time
+import traceback
+import warnings
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import UsageError, on_system_error
+from .files import DamagedRecordError, write_whole
+from .records import Fields, check_fields, read_sealed, sealed
+
+
+class HasFiles(Protocol):
+    """Names data, and the local files that they are in."""
+
+    @property
+    def key(self) -> str: ...
+
+    def files(self) -> tuple[Path, ...]: ...
+
+
+@dataclass(frozen=True)
+class KnownData:
+    """Data that were loaded once: the hash of their content and their size; ``n_encoded`` columns after one-hot
+    encoding, if that is known."""
+
+    hash: str
+    n_rows: int
+    n_columns: int
+    n_classes: int
+    n_encoded: int | None = None
+
+
+OF_DATA: Fields = {
+    "hash": str, "n_rows": int, "n_columns": int, "n_classes": int, "n_encoded": int | None,
+}  # fmt: skip
+
+
+def known_data(results: Path, source: HasFiles) -> KnownData | None:
+    """What is known of data, if their files have not changed since; the data are not read.
+
+    A damaged note counts as none, and a warning names it: the data are loaded again.
+    """
+    described = _describe(source)
+    if not described:
+        return None
+    path = _data_path(results, source)
+    try:
+        note = read_sealed(path)
+        check_fields(note, {"data": dict, "files": list})
+        if note["files"] != described:
+            return None
+        check_fields(note["data"], OF_DATA)
+    except FileNotFoundError:
+        return None
+    except DamagedRecordError as error:
+        warnings.warn(f"{path} is left out: {error}; it is written again when the data are loaded.", stacklevel=2)
+        return None
+    return KnownData(**{name: note["data"][name] for name in OF_DATA})
+
+
+def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
+    """Keep what is known of data that have just been loaded."""
+    if known_data(results, source) != data:
+        note = {"data": asdict(data), "files": _describe(source)}
+        write_whole(_data_path(results, source), sealed(note))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failed attempt. ``error`` is a sentence if the input or the machine was at fault, else a traceback."""
+
+    cell: str
+    error: str
+    host: str
+    time: str
+
+    def __str__(self) -> str:
+        if self.error.startswith("Traceback"):
+            return f"{self.cell} failed on {self.host}:\n{self.error}"
+        return f"{self.cell}: {self.error}"
+
+
+def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
+    """Write down why a cell failed."""
+    if isinstance(error, UsageError):
+        reason = str(error)
+    elif isinstance(error, OSError):
+        reason = on_system_error(error)
+    else:
+        reason = "".join(traceback.format_exception(error)).rstrip()
+    failure = Failure(cell, reason, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
+    write_whole(_failure_path(results, key), sealed(asdict(failure)))
+
+
+def read_failure(results: Path, key: str) -> Failure | None:
+    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
+    path, names = _failure_path(results, key), [field.name for field in fields(Failure)]
+    try:
+        found = read_sealed(path)
+        check_fields(found, dict.fromkeys(names, str))
+    except FileNotFoundError:
+        return None
+    except DamagedRecordError as error:
+        return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.", "", "")
+    return Failure(**{name: found[name] for name in names})
+
+
+def forget_failure(results: Path, key: str) -> None:
+    """A cell runs again, or is finished."""
+    _failure_path(results, key).unlink(missing_ok=True)
+
+
+def _data_path(results: Path, source: HasFiles) -> Path:
+    return results / "datasets" / f"{source.key}.json"
+
+
+def _failure_path(results: Path, key: str) -> Path:
+    return results / "failures" / f"{key}.json"
+
+
+def _describe(source: HasFiles) -> list[dict[str, Any]]:
+    """What tells that the files of data have not changed.
+
+    Size and time of the last modification are not enough: a program may set that time. Nobody can set the time of the
+    last change of the file's own record.
+    """
+    stats = [(path.name, path.stat()) for path in source.files()]
+    return [
+        {"name": name, "size": stat.st_size, "modified_ns": str(stat.st_mtime_ns), "changed_ns": str(stat.st_ctime_ns)}
+        for name, stat in stats
+    ]

@@ -1,0 +1,93 @@
+"""What is shown to people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
+
+import time
+import unicodedata
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+WIDTH_WITHOUT_TERMINAL = 160
+
+KEPT = "\n\t"
+
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode categories that a terminal acts on instead of showing: controls, writing directions, lone surrogates."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
+
+
+def escaped(text: str, kept: str = KEPT) -> str:
+    """Replace every character that a terminal would act on by Python's notation for it: ESC becomes ``\\x1b``.
+
+    Args:
+        text: any text.
+        kept: characters that stay as they are: by default line feeds and tabs.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(character) in HIDDEN and character not in kept
+        else character
+        for character in text
+    )
+
+
+def spreadsheet(value: Any) -> Any:
+    """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+
+
+class Screen(Console):
+    """A console that shows text literally: brackets are no markup, and control characters are escaped."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(escaped(text), **options)
+
+    def say(self, sentence: str) -> None:
+        """Print a sentence that the terminal wraps, so that it can be copied as one line."""
+        self.print(sentence, soft_wrap=True)
+
+
+def screen(*, stderr: bool = False) -> Screen:
+    """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
+    console = Screen(stderr=stderr)
+    return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
+
+
+def doing(what: str) -> AbstractContextManager[object]:
+    """Show what is being done while the block runs, on a terminal only."""
+    console = screen(stderr=True)
+    return console.status(f"{what} ...") if console.is_terminal else nullcontext()
+
+
+class NotebookLine:
+    """A line in the output of a notebook's cell that is overwritten, as a progress bar is on a terminal."""
+
+    SECONDS_BETWEEN = 0.2
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._written = 0.0
+
+    def write(self, text: str, *, last: bool = False) -> None:
+        """Replace the line, at most five times a second; the last text is always written."""
+        now = time.monotonic()
+        if now - self._written < self.SECONDS_BETWEEN and not last:
+            return
+        from IPython.display import display
+
+        self._written = now
+        shown = {"text/plain": escaped(text)}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(shown, raw=True)

@@ -1,0 +1,194 @@
+"""The door to Hydra: our configuration folder with the defaults of our classes, and plain values out of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from hydra import initialize_config_dir
+from hydra._internal.core_plugins import file_config_source
+from hydra._internal.hydra import Hydra
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException, MissingConfigException
+from hydra.plugins.config_source import ConfigResult
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ..errors import UsageError, did_you_mean
+from ..options import BASES, Config, load_plugins, read
+from ..options.axes import parts
+from ..options.filling import filled
+from ..options.option import suggestion
+from .folders import CONF
+
+NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
+"""OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
+
+
+class FileConfigSource(file_config_source.FileConfigSource):
+    """Files of a configuration folder, each with the defaults of the options that its class has and it leaves out.
+
+    Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
+    registered already alone if it has the same name, so this class has it.
+    """
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        result = super().load_config(config_path)
+        content = OmegaConf.to_container(result.config, resolve=False)
+        assert isinstance(content, dict)
+        name = self._normalize_file_name(config_path).removesuffix(".yaml")
+        result.config = OmegaConf.create(filled(name, {str(key): value for key, value in content.items()}))
+        return result
+
+
+@contextmanager
+def option_files() -> Iterator[None]:
+    """Within this context Hydra reads every folder, `conf/` and a ``--config-dir``, by our `FileConfigSource`.
+
+    Only within it: a program of the user's may use Hydra for a configuration of its own.
+    """
+    Plugins.instance()  # registers Hydra's own way to read files, which is put back at the end
+    sources = SourcesRegistry.instance().types
+    usual = sources["file"]
+    sources["file"] = FileConfigSource
+    try:
+        yield
+    finally:
+        sources["file"] = usual
+
+
+def read_config(composed: DictConfig) -> Config:
+    """Check what Hydra composed.
+
+    Raises:
+        UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
+    """
+    ours = OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+    try:
+        values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise UsageError(f"{error.full_key}: {str(error).splitlines()[0].removesuffix('.')}.") from error
+    assert isinstance(values, dict)
+    return read({str(name): value for name, value in values.items()})
+
+
+def explain(error: BaseException) -> str:
+    """One sentence on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
+    if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
+        return _unknown_choice(error.missing_cfg_file, error.options)
+    cause = error.__cause__
+    if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
+        known = [str(key) for key in cause.parent_node if key != "hydra"]
+        full = str(cause.full_key)
+        parent, _, name = full.rpartition(".")
+        where = f"the options of {parent}" if parent else "the options"
+        return f"{full} is not an option; {where} are: {', '.join(known)}.{suggestion(name, known)}"
+    message = str(error) if cause is None else f"{error} {cause}"
+    return " ".join(message.split())
+
+
+def _unknown_choice(file: str, options: Sequence[str]) -> str:
+    """A sentence on a file that is not in `conf/`. A user may have meant a table by it."""
+    group, _, name = file.rpartition("/")
+    table = file.removeprefix("dataset/")
+    if table != file and ("." in table or "/" in table):
+        return f"dataset={table} is not an option; for a file of yours: dataset=csv dataset.path={table}."
+    suite = [option for option in options if group == "dataset" and option.startswith("cc18-")]
+    listed = [option for option in options if option not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
+    hint = did_you_mean(name, options)
+    return f"{group}={name} is not an option; the options of {group} are: {', '.join(listed)}.{hint}"
+
+
+def named_plugins(arguments: Sequence[str]) -> list[str]:
+    """The modules that a command line names."""
+    parser = OverridesParser.create()
+    given = [argument for argument in arguments if argument.startswith("plugins=")]
+    value = parser.parse_override(given[-1]).value() if given else []
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
+def offer(plugins: Sequence[str]) -> None:
+    """Let ``AXIS=NAME`` and ``AXIS.OPTION=VALUE`` work for every part in these modules, before Hydra composes.
+
+    Raises:
+        UsageError: there is no such module, or one of its parts has a name that is taken.
+    """
+    if not plugins:
+        return
+    load_plugins(plugins)
+    for axis in BASES:
+        for name, cls in parts(axis, plugins).items():
+            if not cls.__module__.startswith("scarf_lightning."):
+                ConfigStore.instance().store(group=axis, name=name, node=filled(f"{axis}/{name}", {"name": name}))
+
+
+@contextmanager
+def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
+    """Hydra with our configuration and the parts of plugins.
+
+    What the program around us has of Hydra, it has again in the end; what Hydra refuses is a `UsageError`.
+    """
+    instance = GlobalHydra.instance()
+    theirs = instance.hydra
+    instance.clear()
+    try:
+        offer(plugins)
+        with option_files(), initialize_config_dir(str(CONF), job_name="train", version_base="1.3"):
+            hydra = GlobalHydra.instance().hydra
+            assert hydra is not None
+            yield hydra
+    except HydraException as error:
+        raise UsageError(explain(error)) from error
+    finally:
+        GlobalHydra.instance().hydra = theirs
+
+
+def master_of(hydra: Hydra) -> DictConfig:
+    """The configuration of a command line without options, as Hydra gives it to a sweeper."""
+    return hydra.config_loader.load_configuration("train", overrides=[], run_mode=RunMode.MULTIRUN)
+
+
+def check_hydra(hydra: Any) -> None:
+    """Refuse options of Hydra's own that would be ignored here, or would lose results.
+
+    Args:
+        hydra: the section of that name.
+
+    Raises:
+        UsageError: which option, and what to do.
+    """
+    if hydra.job.chdir:
+        raise UsageError(
+            "hydra.job.chdir=true: results and tables are found from the folder that the command runs in; "
+            "paths.results=FOLDER says where results go, hydra.sweep.dir=FOLDER where Hydra's own files do."
+        )
+    is_sweep = str(hydra.mode).endswith("MULTIRUN")
+    ignored, used = ("hydra.run.", "hydra.sweep.dir") if is_sweep else ("hydra.sweep.", "hydra.run.dir")
+    for override in hydra.overrides.hydra:
+        if override.lstrip("+").startswith(ignored):
+            mode = "a sweep" if is_sweep else "hydra.mode=RUN"
+            raise UsageError(f"{override} is not for {mode}, whose folder for Hydra's own files is {used}.")
+
+
+def scaling_of(dataset: Mapping[str, Any]) -> str:
+    """The paper's scaling of the data of this configuration."""
+    is_unscaled = dataset.get("id") in NEVER_SCALED or dataset.get("task") in NEVER_SCALED.values()
+    return "none" if is_unscaled else "zscore"
+
+
+def split_of(dataset: Mapping[str, Any]) -> str:
+    """The split of data that are an OpenML task, or not."""
+    return "random" if dataset.get("task") is None else "task"
+
+
+def given(value: Any, default: Any) -> Any:
+    """An option that both phases share, or a phase's own default if it is null."""
+    return default if value is None else value
+
+
+for _resolver in (scaling_of, split_of, given):
+    OmegaConf.register_new_resolver(f"scarf.{_resolver.__name__}", _resolver, replace=True)

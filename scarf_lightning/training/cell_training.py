@@ -1,0 +1,263 @@
+"""A cell from its data to the records of its trials.
+
+For each stack of trials that the cell lacks: split the rows and apply the regime (`CellTraining.stack`), pre-train or
+load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`train`). A cell with
+`tune` does this once for each try of each trial.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pytorch_lightning import Callback, LightningModule, Trainer
+
+from ..data.splits import Splitting
+from ..data.table import Table
+from ..data.trials import prepare_trials
+from ..engine.early_stopping import TrialStopping
+from ..engine.fitting import Fit
+from ..engine.hardware import Hardware, Promise
+from ..engine.stack import Stack
+from ..errors import UsageError
+from ..methods import SupervisedPhase
+from ..metrics import metric_named
+from ..options import CellParts, Config, build_parts
+from ..options.combinations import check_labels, labels, on_data, on_empty_selections
+from ..randomness import Purpose, Streams
+from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
+from .pretraining import pretrain
+from .trained_stack import TrainedStack
+from .tuning import tune, tuning_metric
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Tell = Callable[[str, Sequence[dict[str, Any]]], None]
+"""Given a phase and the records of its latest epoch, one for each trial that still trains."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellTraining:
+    """A cell, its data, and everything that its stacks are trained with. Make one with `prepare`.
+
+    Attributes:
+        config: the configuration that the cell amounts to on its data.
+        parts: the objects that the configuration names.
+        table: the data.
+        hardware: what to train on.
+        store: where the cell's records are kept; None keeps none.
+        pretrained: where its pre-trainings are kept; None keeps none.
+        notes: sentences on options that have no effect on these data.
+        console: where progress is shown, if it is a terminal; None shows none.
+        tell: called after each epoch, except those of tries.
+    """
+
+    config: Config
+    parts: CellParts
+    table: Table
+    hardware: Hardware
+    store: CellStore | None = None
+    pretrained: PretrainingStore | None = None
+    notes: Sequence[str] = ()
+    console: "Console | None" = None
+    tell: Tell | None = None
+
+    @classmethod
+    def prepare(
+        cls,
+        config: Config,
+        table: Table,
+        hardware: Hardware,
+        results: Path | None = None,
+        *,
+        splitting: Splitting | None = None,
+        console: "Console | None" = None,
+    ) -> "CellTraining":
+        """Check a cell against its data, and make its parts.
+
+        Args:
+            config: the cell's configuration.
+            table: its data.
+            hardware: what to train on.
+            results: the folder of all results; None keeps neither records nor pre-trainings.
+            splitting: replaces the split that the configuration names.
+            console: where progress is shown.
+
+        Raises:
+            UsageError: the data cannot be split so, or lack unlabelled rows that the method needs.
+        """
+        check_labels(config, table.n_unlabelled)
+        amounting = on_data(config, len(table.columns), table.n_encoded)
+        parts = build_parts(amounting)
+        if splitting is not None:
+            parts = replace(parts, splitting=splitting)
+        parts.splitting.check(table, config.trials)
+        store = pretrained = None
+        if results is not None:
+            store = CellStore(results, identity(amounting, table.hash))
+        if results is not None and config.cache.max_gb:
+            pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
+        notes = on_empty_selections(config, amounting)
+        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)
+
+    @property
+    def streams(self) -> Streams:
+        """The random streams of all trials."""
+        return Streams(self.config.seed, self.table.hash)
+
+    def describe(self, overrides: Sequence[str]) -> None:
+        """Write into the store what the cell is, before its first record.
+
+        Args:
+            overrides: what asks for the cell on the command line.
+        """
+        assert self.store is not None
+        table = self.table
+        self.store.describe(
+            dataset=table.name,
+            dataset_id=table.dataset_id,
+            source=table.source,
+            columns=[(column.name, column.categories) for column in self.parts.encoding.encode(table).columns],
+            classes=table.classes,
+            overrides=overrides,
+            config=asdict(self.config),
+            options=columns(self.config),
+            labels=labels(self.config),
+            reading=table.report(self.notes),
+        )
+
+    def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
+        """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
+        together = 1 if self.parts.splitting.is_ragged or self.config.tune else self.config.trainer.trials_per_stack
+        for company in self.hardware.stacks(trials, together):
+            yield [trial for trial in company if trial in trials], company
+
+    def train(self, trials: Sequence[int], company: Sequence[int] | None = None) -> StackRecord:
+        """Train one stack and measure it on the test rows.
+
+        Args:
+            trials: the trials to keep.
+            company: the trials to train at once, with those to keep among them; None trains these alone. A tuned trial
+                is always trained alone.
+        """
+        if self.config.tune:
+            return StackRecord.join([self._tune(trial) for trial in trials])
+        return self.run(trials, company).record(trials)
+
+    def run(
+        self, trials: Sequence[int], company: Sequence[int] | None = None, *, predicts_validation: bool = False
+    ) -> TrainedStack:
+        """Pre-train where the cell says so, and run the method.
+
+        Args:
+            trials, company: as in `train`.
+            predicts_validation: predict the validation rows that stop training too, before the test rows.
+        """
+        together = list(trials if company is None else company)
+        stack = self.stack(together, predicts_validation=predicts_validation)
+        pretraining = self.pretrain(stack)
+        if self.parts.method.trains_each_alone and list(trials) != together:
+            if pretraining is not None:
+                pretraining = pretraining.of([together.index(trial) for trial in trials])
+            stack = self.stack(trials, predicts_validation=predicts_validation)
+        start = None if pretraining is None else pretraining.part("encoder")
+        outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
+        if outcome.probabilities.shape[:2] != stack.data.predicted.shape:
+            name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
+            raise UsageError(
+                f"method={name} predicts {outcome.probabilities.shape[1]} rows instead of {wanted}; it must predict "
+                "stack.data.predicted."
+            )
+        return TrainedStack(self.config, stack, pretraining, outcome, len(together))
+
+    def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
+        """Trials with their data, ready to train."""
+        encoded = self.parts.encoding.encode(self.table)
+        data = prepare_trials(
+            encoded,
+            trials,
+            self.streams,
+            regime=self.parts.regime,
+            scaling=self.parts.scaling,
+            fit_on=self.config.fit_on,
+            splitting=self.parts.splitting,
+        )
+        if predicts_validation:
+            data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
+        network, settings = self.parts.network, self.config.network
+        return Stack.make(encoded, data, self.streams, network, settings, self.hardware, self._watch)
+
+    def pretrain(self, stack: Stack) -> Fit | None:
+        """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""
+        pretext, settings, together = self.parts.pretext, self.config.pretrain, list(stack.trials)
+        if pretext is None:
+            return None
+        return pretrain(
+            together,
+            self.pretrained,
+            lambda missing: (stack if missing == together else self.stack(missing)).pretrain(settings, pretext),
+            steps_per_epoch=stack.steps_per_epoch(settings),
+            together=self.hardware.promise is Promise.FIXED,
+        )
+
+    def _tune(self, trial: int) -> StackRecord:
+        """The record of the best try of one trial, with the effort of all tries."""
+        metric = metric_named(tuning_metric(self.config))
+
+        def train(config: Config) -> tuple[StackRecord, float]:
+            tried = replace(self, tell=None)
+            if config is not self.config:
+                tried = replace(tried, config=config, parts=build_parts(config), pretrained=None)
+            elif self.hardware.promise is not Promise.EXACT:  # a cached trial is one that was trained in its block
+                tried = replace(tried, pretrained=None)
+            trained = tried.run([trial], predicts_validation=True)
+            record, judged = trained.record([trial]), trained.stack.data.validation_labels[0]
+            if record.rows[0]["diverged"] is not None:
+                return record, math.nan
+            return record, metric.function(trained.outcome.probabilities[0, : len(judged)], judged)
+
+        tries, best = tune(self.config, self.streams.seed_of(trial, Purpose.TUNING) % 2**32, train)
+        rows = [each.result.rows[0] for each in tries]
+        effort = {"fits": sum(row["fits"] for row in rows)}
+        for phase in ("pretrain_seconds", "finetune_seconds"):
+            effort[phase] = None if rows[0][phase] is None else sum(row[phase] for row in rows)
+        history = [
+            {"trial": trial, "try": number, "chosen": number == best, "metric": metric.name, "score": each.score}
+            | {"seconds": (row["pretrain_seconds"] or 0) + row["finetune_seconds"]}
+            | dict(each.options)
+            for number, (each, row) in enumerate(zip(tries, rows, strict=True))
+        ]
+        return replace(tries[best].result, rows=[rows[best] | effort], tries=history)
+
+    def _watch(self, phase: str, stopping: TrialStopping, max_epochs: int) -> list[Callback]:
+        """The callbacks that show a fit."""
+        callbacks: list[Callback] = []
+        if self.console is not None:
+            from ..engine.progress import StackProgress  # a fit that shows nothing needs no rich
+
+            callbacks.append(StackProgress(phase, stopping, max_epochs, self.console))
+        if self.tell is not None:
+            callbacks.append(EpochTeller(phase, stopping, self.tell))
+        return callbacks
+
+
+class EpochTeller(Callback):
+    """Passes on the curves of one phase after each epoch. It must stand after the early stopping, which writes them.
+
+    Args:
+        phase: its name.
+        stopping: the early stopping that keeps the curves.
+        tell: called with the phase and the new records.
+    """
+
+    def __init__(self, phase: str, stopping: TrialStopping, tell: Tell) -> None:
+        self._phase, self._stopping, self._tell, self._told = phase, stopping, tell, 0
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        records = self._stopping.curves[self._told :]
+        self._told += len(records)
+        if records:
+            self._tell(self._phase, records)

@@ -1,0 +1,143 @@
+"""The loop over cells: train the trials that each one lacks, keep them in the store, and show them if asked."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.reading.shown import reading_report
+from ..data.sources import LastTable, Source
+from ..data.table import Table
+from ..engine.hardware import choose_hardware, prepare_process
+from ..options import Config
+from ..results import (
+    KnownData,
+    LostClaimError,
+    clear_dead,
+    columns,
+    forget_failure,
+    keep_failure,
+    note_data,
+    read_failure,
+)
+from ..screen import Screen, screen
+from ..sweeping.cell import Cell
+from .cell_training import CellTraining, Tell
+
+if TYPE_CHECKING:
+    from ..loggers import CellView
+
+
+class CellLoop:
+    """Trains cells one after the other in this process. It keeps the last table, and prints each sentence once.
+
+    Args:
+        save_model: given a cell's configuration and its folder, writes the model of a cell with ``keep_weights``.
+        shown: where to print; the standard error by default.
+    """
+
+    def __init__(self, save_model: Callable[[Config, Path], None] | None = None, shown: Screen | None = None) -> None:
+        self._save_model, self._screen = save_model, shown or screen(stderr=True)
+        self._tables, self._said = LastTable(), set[str]()
+        self._reported: list[tuple[Source, str]] = []
+
+    def train(self, cells: Sequence[Cell]) -> None:
+        """Train cells. One that fails leaves its traceback in the store; the others go on."""
+        for cell in cells:
+            is_ended = True
+            try:
+                is_ended = self.train_cell(cell)
+            except LostClaimError as error:
+                is_ended = False
+                self._screen.say(str(error))
+            except Exception as error:
+                keep_failure(cell.results, cell.key, cell.label, error)
+            if is_ended:
+                show_cell(cell, self._screen)
+
+    def train_cell(self, cell: Cell) -> bool:
+        """Train the trials that a cell lacks; False if another process is training it."""
+        prepare_process(cell.config.trainer.threads)
+        hardware = choose_hardware(cell.config.trainer)
+        if hardware.drawback is not None and hardware.drawback not in self._said:
+            self._said.add(hardware.drawback)
+            self._screen.say(hardware.drawback)
+        table = self._tables.load(cell.source)
+        self._report(cell.source, table)
+        console = self._screen if cell.is_alone else None  # a sweep shows its own progress
+        training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
+        for sentence in training.notes:
+            self._screen.say(sentence)
+        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes, table.n_encoded)
+        note_data(cell.results, cell.source, known)
+        store = training.store
+        assert store is not None
+        with store.claim() as claim:
+            if claim is None:
+                return False  # the sweeper waits for the other process
+            forget_failure(cell.results, cell.key)
+            if training.pretrained is not None:
+                clear_dead(training.pretrained.folder)  # if all its trials are there, nobody claims it again
+            for sentence in store.mend():
+                self._screen.say(sentence)
+            training.describe(cell.overrides)
+            # Another process may have trained some trials before this one had the claim, so look only now.
+            missing = store.missing(range(cell.config.trials))
+            with _live_view(cell, store.fingerprint, table.name) as tell:
+                training = replace(training, tell=tell)
+                for trials, company in training.stacks(missing):
+                    store.add(training.train(trials, company), claim)
+            if cell.config.keep_weights and self._save_model is not None:
+                self._save_model(training.config, store.folder)
+        return True
+
+    def _report(self, source: Source, table: Table) -> None:
+        """Print once how a table was read."""
+        if (source, table.hash) not in self._reported:
+            self._reported.append((source, table.hash))
+            for line in reading_report(table):
+                self._screen.print(line, soft_wrap=isinstance(line, str))
+
+
+def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextManager[Tell | None]:
+    """What is told of each epoch while the cell trains."""
+    if cell.config.logger.name == "none":
+        return nullcontext()
+    from ..loggers import live_curves, run_name
+
+    name = run_name(dataset, cell.overrides, columns(cell.config), cell.name or None)
+    return live_curves(cell.config.logger, cell.results, fingerprint, name, cell.group)
+
+
+def show_cell(cell: Cell, shown: Screen) -> None:
+    """Write the views of a cell that has ended. A view that cannot be written is named; the store has its results."""
+    settings = cell.config.logger
+    if settings.name == "none":
+        return
+    from ..loggers import write_views
+
+    try:
+        problems = write_views(_view_of(cell), cell.results, settings)
+    except Exception as error:
+        problems = [f"{cell.label} cannot be shown: {error}."]
+    for problem in problems:
+        again = f"sweeps={cell.config.sweeps}" if cell.config.sweeps else f"results={cell.results}"
+        sentence = f"{problem} Nothing is lost: `python report.py {again} upload=wandb` makes it."
+        shown.say(sentence)
+
+
+def _view_of(cell: Cell) -> "CellView":
+    """What the views of a cell show, whether it is finished or has failed."""
+    from ..loggers import cell_view, unstored_view
+
+    failure, store = read_failure(cell.results, cell.key), cell.store()
+    name, group = cell.name or None, cell.group
+    error = None if failure is None else failure.error
+    if store is not None and store.is_described:
+        return cell_view(store.fingerprint, cell.results, failure=error, name=name, group=group)
+    dataset, config = str(cell.axes()["dataset"]), asdict(cell.config)
+    options = columns(cell.config)
+    return unstored_view(
+        cell.key, dataset, cell.overrides, config, options, failure=error or "", name=name, group=group
+    )

@@ -1,0 +1,148 @@
+"""What is measured of a trained stack, and what the store keeps of it."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import distributions, version
+from platform import platform, python_version
+from typing import Any
+
+import numpy as np
+
+from ..engine.fitting import Fit
+from ..engine.hardware import Promise
+from ..engine.stack import Stack
+from ..methods import MethodResult
+from ..metrics import classification_metrics, metrics
+from ..options import Config
+from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
+
+PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
+OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "catboost", "tabm", "optuna")
+
+
+@dataclass(frozen=True)
+class TrainedStack:
+    """A stack of T trials after its phases.
+
+    Attributes:
+        config: the cell's configuration.
+        stack: the trials and their data.
+        pretraining: the fit of the first phase, if there is one.
+        outcome: what the method returned.
+        together: how many trials were pre-trained at once.
+    """
+
+    config: Config
+    stack: Stack
+    pretraining: Fit | None
+    outcome: MethodResult
+    together: int
+
+    def record(self, trials: Sequence[int]) -> StackRecord:
+        """What the store keeps of these trials."""
+        data, fit = self.stack.data, self.outcome.fit
+        rows = {trial: self._row(position) for position, trial in enumerate(data.trials) if trial in trials}
+        kept = [data.trials.index(trial) for trial in rows]
+        predictions, notes = self._predictions([p for p in kept if rows[data.trials[p]]["diverged"] is None])
+        weights = None
+        if self.config.keep_weights and fit is not None:
+            weights = {name: weight.cpu().numpy()[kept] for name, weight in fit.part("classifier").items()}
+        phases = (("pretrain", self.pretraining), ("finetune", fit))
+        curves = [{"phase": phase} | record for phase, each in phases if each is not None for record in each.curves]
+        return StackRecord(
+            rows=list(rows.values()),
+            curves=[record for record in curves if record["trial"] in trials],
+            preprocessing={name: getattr(data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
+            environment=self._environment(),
+            weights=weights,
+            predictions=predictions,
+            notes=[*on_few_steps([list(rows.values())]), *notes],
+        )
+
+    def _row(self, position: int) -> Row:
+        """One row of results: metrics, epochs, steps and seconds of the phases, sizes of the split, hardware."""
+        data, outcome, hardware = self.stack.data, self.outcome, self.stack.hardware
+        test = data.test[position]
+        # Tuning asks for other rows before the test rows; these are always the last.
+        probabilities = outcome.probabilities[position, -len(test) :]
+        diverged = self._diverged(position)
+        measured: Row = dict.fromkeys(metric.name for metric in metrics())
+        if diverged is None:
+            measured = dict(classification_metrics(probabilities, self.stack.table.labels[test]))
+        sizes = {
+            "n_train": data.train.shape[1],
+            "n_labelled": data.labelled.shape[1],
+            "n_unlabelled": data.train.shape[1] - data.labelled.shape[1],
+            "n_validation": data.validation.shape[1],
+            "n_test": data.test.shape[1],
+        }
+        place = {
+            "device": hardware.device.type,
+            "precision": hardware.precision,
+            "threads": self.config.trainer.threads,
+        }
+        return (
+            {"trial": data.trials[position], "diverged": diverged}
+            | measured
+            | _effort("pretrain", self.pretraining, position)
+            | _effort("finetune", outcome.fit, position)
+            | {"fits": outcome.fits[position], "finetune_seconds": outcome.seconds[position]}
+            | sizes
+            | place
+        )
+
+    def _diverged(self, position: int) -> str | None:
+        """The phase in which a trial diverged. Its method runs on from the weights before, and is not measured."""
+        if self.pretraining is not None and self.pretraining.diverged[position]:
+            return "pretrain"
+        is_finite = np.isfinite(self.outcome.probabilities[position]).all()
+        return None if is_finite and not self.outcome.diverged[position] else "finetune"
+
+    def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
+        """The predictions of the trials at these positions; or none, and a sentence on why."""
+        labels, test = self.stack.table.labels, self.stack.data.test
+        found = [
+            Predictions(self.stack.trials[p], test[p], labels[test[p]], self.outcome.probabilities[p, -test.shape[1] :])
+            for p in positions
+        ]
+        most = self.config.keep_predictions_mb
+        needed = self.config.trials * max((each.size for each in found), default=0) / 1e6
+        if needed <= most:
+            return found, []
+        note = f"Test predictions are not kept: they may take {needed:.3g} MB, more than keep_predictions_mb={most:g}."
+        return [], [note] if most else []
+
+    def _environment(self) -> dict[str, Any]:
+        """Versions and hardware. The size of the stack is kept where numbers depend on it."""
+        hardware = self.stack.hardware
+        return {
+            "python": python_version(),
+            "platform": platform(),
+            "device": str(hardware.device),
+            "precision": hardware.precision,
+            "threads": self.config.trainer.threads,
+            "promise": hardware.promise.value,
+            "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
+            "MKL_CBWR": os.environ.get("MKL_CBWR"),
+            "packages": _packages(),
+            "commit": source_commit(),
+        }
+
+
+def _effort(phase: str, fit: Fit | None, position: int) -> Row:
+    if fit is None:
+        return dict.fromkeys(f"{phase}_{what}" for what in ("epochs", "steps", "best_epoch", "seconds"))
+    return {
+        f"{phase}_epochs": fit.epochs[position],
+        f"{phase}_steps": fit.steps[position],
+        f"{phase}_best_epoch": fit.best_epochs[position],
+        f"{phase}_seconds": fit.seconds[position],
+    }
+
+
+@cache
+def _packages() -> dict[str, str]:
+    optional = {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}
+    return {name: version(name) for name in PACKAGES} | optional

@@ -1,0 +1,185 @@
+"""The front door in Python: what it trains, gives back and refuses, and what it leaves of Hydra."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+
+import scarf_lightning
+from scarf_lightning import UnfinishedError, UsageError
+from scarf_lightning.cli import commands
+from scarf_lightning.report import drawings
+from tests.processes import TIMES, TINY, here
+from tests.storing import one_overflows
+
+TWO = ("corruption=mean,marginal", "trials=2", *TINY)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
+    """A folder in which two cells were trained, and what came back. Nobody changes it."""
+    cwd = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        return cwd, scarf_lightning.run(TWO)
+
+
+def test_the_trials_come_back_a_row_each(trained: tuple[Path, pd.DataFrame]) -> None:
+    cwd, trials = trained
+
+    assert trials[["corruption", "trial"]].values.tolist() == [
+        ["mean", 0],
+        ["mean", 1],
+        ["marginal", 0],
+        ["marginal", 1],
+    ]
+    assert trials["accuracy"].between(0, 1).all()
+    assert [path.name for path in cwd.iterdir()] == ["results"]
+
+
+def test_they_are_those_that_train_py_leaves(trained: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+    ran = here(commands.train, "-m", *TWO, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    order = ["fingerprint", "trial"]
+    theirs = scarf_lightning.load(tmp_path / "results").sort_values(order, ignore_index=True)
+    ours = trained[1].sort_values(order, ignore_index=True)
+    pd.testing.assert_frame_equal(ours.drop(columns=TIMES), theirs.drop(columns=TIMES))
+
+
+def test_finished_trials_are_not_trained_again(
+    trained: tuple[Path, pd.DataFrame], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cwd, before = trained
+    monkeypatch.chdir(cwd)
+    monkeypatch.setattr("scarf_lightning.training.loop.CellLoop.train_cell", None)
+
+    again = scarf_lightning.run(TWO)
+    one_trial = scarf_lightning.run("corruption=mean", "trials=1", *TINY)
+
+    pd.testing.assert_frame_equal(again, before)
+    assert one_trial[["corruption", "trial"]].values.tolist() == [["mean", 0]]
+    assert "2 of 2 cells were finished already." in capsys.readouterr().out
+
+
+def test_the_plan_says_what_there_is_to_do(trained: tuple[Path, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(trained[0])
+
+    plan = scarf_lightning.plan(["corruption=mean,zero", "method=control,mixup", "trials=2", *TINY])
+
+    said = plan[["corruption", "method", "state", "trials", "missing"]].values.tolist()
+    assert said == [
+        ["mean", "control", "finished", 2, 0],
+        ["mean", "mixup", "waiting", 2, 2],
+        ["zero", "control", "waiting", 2, 2],
+        ["zero", "mixup", "waiting", 2, 2],
+    ]
+    hours = plan["core_hours"].tolist()
+    assert hours[0] == 0
+    assert hours[2] == hours[3] > hours[1] > 0, "two cells share the pre-training with zeros, that with means is kept"
+
+
+def test_a_sweep_goes_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    plan = scarf_lightning.plan("quick", "regime=full")
+
+    assert set(plan["dataset"]) == {"wdbc"}
+    assert set(plan["regime"]) == {"full"}
+    assert len(plan) > 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_report_is_written_and_says_what_it_says(
+    trained: tuple[Path, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert drawings  # importing a part of the package `report` leaves the function where it was
+
+    written = scarf_lightning.report(results=trained[0] / "results", metric="auroc", out="page")
+
+    assert written.index == Path("page/index.html")
+    html = written.index.read_text(encoding="utf-8")
+    assert f"python report.py results={trained[0] / 'results'} metric=auroc out=page" in html
+    assert any("AUROC" in sentence for sentence in written.answer)
+    assert str(written).splitlines()[-1] == f"The report is {tmp_path / 'page' / 'index.html'}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (["corruption=foo"], "corruption=foo is not an option; the options of corruption are: "),
+        (
+            ["corruption.rat=0.3"],
+            "corruption.rat is not an option; the options of corruption are: name, rate. Did you mean rate?",
+        ),
+        (["method=xgboost", "pretrain=scarf"], "method=xgboost does not go with pretrain=scarf"),
+        ("unheard", "sweeps=unheard: there is no file "),
+        (["plan=true"], "plan=true is not for scarf_lightning.run: use scarf_lightning.plan."),
+        (["hydra.mode=RUN"], "hydra.mode=RUN is not for scarf_lightning.run: train.py takes it."),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(
+    asked: str | list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UsageError) as caught:
+        scarf_lightning.run(asked)
+
+    assert str(caught.value).startswith(sentence)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_refuses_what_it_does_not_know() -> None:
+    with pytest.raises(UsageError, match=r"^upload=nowhere is unknown; "):
+        scarf_lightning.report("quick", upload="nowhere")
+    with pytest.raises(UsageError, match=r"^metrik is not an option; "):
+        scarf_lightning.report("quick", metrik="auroc")
+
+
+def test_a_cell_that_fails_stops_no_other_and_is_raised_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UnfinishedError, match="scaling=zscore"):
+        scarf_lightning.run(one_overflows(tmp_path), "trials=1", *TINY)
+
+    assert scarf_lightning.load()["scaling"].tolist() == ["minmax"]
+
+
+def test_a_program_of_hydras_own_may_call_it(
+    trained: tuple[Path, pd.DataFrame], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(trained[0])
+    (tmp_path / "theirs.yaml").write_text("answer: 42\n")
+    with initialize_config_dir(str(tmp_path), version_base="1.3"):
+        theirs = GlobalHydra.instance().hydra
+
+        scarf_lightning.run(TWO)
+
+        assert GlobalHydra.instance().hydra is theirs
+        assert compose("theirs").answer == 42
+
+
+def test_importing_the_package_imports_nothing_heavy_and_sets_the_rounding() -> None:
+    code = "import sys, os, scarf_lightning; print(os.environ['MKL_CBWR'], *sys.modules)"
+
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env={})
+
+    rounding, *imported = ran.stdout.split()
+    assert rounding == "AUTO"
+    assert not set(imported) & {"torch", "numpy", "pandas", "hydra", "omegaconf", "rich"}
+
+
+def test_the_public_names_are_there() -> None:
+    assert {*scarf_lightning.__all__} <= {*dir(scarf_lightning)}
+    for name in scarf_lightning.__all__:
+        assert callable(getattr(scarf_lightning, name))
+    with pytest.raises(AttributeError, match="no attribute nothing"):
+        _ = scarf_lightning.nothing  # type: ignore[attr-defined]

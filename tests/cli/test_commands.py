@@ -1,0 +1,74 @@
+"""The command lines in this process: what they answer without training, and how Ctrl-C ends them."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.cli import commands
+from tests.composing import ROOT
+from tests.processes import FIRST_LINE, TINY, here
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--trials", "3"], "--trials is not known; options have no dashes: trials=3."),
+        (["--trials=3"], "--trials=3 is not known; options have no dashes: trials=3."),
+        (["-m", "pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
+        (["pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
+        (["corruption=[mean,marginal]"], "corruption=[mean,marginal]: name one option, or try each of them with "),
+    ],
+)
+def test_a_mistake_is_answered_in_a_line(arguments: list[str], sentence: str, tmp_path: Path) -> None:
+    ran = here(commands.train, *arguments, cwd=tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    (said,) = ran.stderr.splitlines()
+    assert re.match(re.escape(sentence).replace(r"\.\*", ".*"), said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_axis_has_no_page(tmp_path: Path) -> None:
+    ran = here(commands.train, "--help", "corruptions", cwd=tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert re.fullmatch(
+        r"There is no axis corruptions; the axes are: .*\. Did you mean corruption\?\n", ran.stderr, re.DOTALL
+    )
+
+
+def test_the_version_is_ours(tmp_path: Path) -> None:
+    assert here(commands.train, "--version", cwd=tmp_path).stdout == f"scarf-lightning {version('scarf-lightning')}\n"
+
+
+def test_the_configuration_of_several_cells_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    ran = here(commands.train, "-m", "corruption=mean,zero", "--cfg", "job", cwd=tmp_path)
+
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "--cfg shows the configuration of one cell; give every option one value.\n"
+
+
+INTERRUPTED = """
+import signal, sys
+from scarf_lightning.cli import commands
+from scarf_lightning.engine.early_stopping import TrialStopping
+
+TrialStopping.on_train_epoch_start = lambda *_: signal.raise_signal(signal.SIGINT)
+sys.exit(commands.train())
+"""
+
+
+def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, "trials=1", *TINY],
+        cwd=tmp_path, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )  # fmt: skip
+
+    assert ran.returncode == 130, ran.stderr
+    assert ran.stderr.startswith(FIRST_LINE)
+    assert ran.stderr.splitlines()[-1] == "Interrupted; the same command goes on where it ended."
+    assert not list(tmp_path.rglob("claim"))

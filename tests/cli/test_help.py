@@ -1,0 +1,66 @@
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scarf_lightning.cli.help import COMMANDS, axis_page, help_page
+from scarf_lightning.options.axes import AXES
+from scarf_lightning.screen import Screen
+from tests.composing import CONF, GROUPS, cells_of, names
+
+
+def shown(width: int = 400) -> str:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(help_page(Path(CONF)))
+    return captured.get()
+
+
+def test_every_axis_is_shown_with_all_its_options() -> None:
+    groups = {path.name for path in Path(CONF).iterdir() if path.is_dir()} - {"hydra"} | {"hydra/launcher"}
+    assert {axis.name for axis in AXES} == groups
+    rows = shown().splitlines()
+    for group in groups:
+        (row,) = [line for line in rows if line.split()[:1] == [group]]
+        for option in Path(CONF, group).glob("*.yaml"):
+            assert option.stem in row or (option.stem.startswith("cc18-") and "cc18-NAME (69)" in row)
+
+
+def test_every_sweep_is_named() -> None:
+    page = " ".join(shown().split())
+    (listed,) = re.findall(r"behind a figure or table: ([^.]*)\.", page)
+    sweeps, _, rest = listed.partition("; ")
+    assert rest == "sweeps=all trains all of these"
+    assert sweeps.split(", ") == sorted(path.stem for path in Path(CONF).parent.glob("sweeps/*.yaml"))
+
+
+def test_the_commands_can_be_given() -> None:
+    for command, _ in COMMANDS:
+        arguments = command.replace("'", "").replace("-m", "").split()[1:]
+        assert cells_of(*arguments)
+
+
+def test_it_says_where_results_go_and_fits_a_terminal() -> None:
+    assert "Results go to results/" in shown()
+    assert max(map(len, shown(80).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("axis", GROUPS)
+def test_it_shows_every_choice_of_an_axis(axis: str) -> None:
+    text = io.StringIO()
+
+    Screen(file=text, width=160).print(axis_page(CONF, axis))
+
+    for name in names(axis):
+        assert name.startswith("cc18-") or re.search(rf"\b{name}\b", text.getvalue())
+
+
+def test_it_shows_what_can_be_set_and_what_is_allowed() -> None:
+    text = io.StringIO()
+
+    Screen(file=text, width=160).print(axis_page(CONF, "corruption"))
+
+    (line, *_) = [line for line in text.getvalue().splitlines() if "corruption.sigma" in line]
+    assert line.split()[:6] == ["corruption.sigma", "0.5", "float", "greater", "than", "0"]

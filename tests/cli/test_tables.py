@@ -1,0 +1,307 @@
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+from scipy import stats
+
+from scarf_lightning.cli.tables import (
+    cell_table,
+    describe,
+    full_table,
+    shared_axes,
+    shared_trials,
+    summary_table,
+    sweep_table,
+)
+from scarf_lightning.metrics import METRICS
+from scarf_lightning.options import Config
+from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, ViewsSettings
+from scarf_lightning.results import columns
+from tests.cells import some_cell, some_config, some_record
+
+COTRAIN = {"name": "cotrain"}
+OUTCOMES = ["trials", "accuracy", "95 % interval", "pretrain epochs", "finetune epochs", "seconds"]
+
+
+def grid(table: Table) -> list[list[str]]:
+    """The headings and the lines of a table, as text."""
+    columns = [[str(column.header), *map(str, column.cells)] for column in table.columns]
+    return [list(line) for line in zip(*columns, strict=True)]
+
+
+def axes_of(config: Config, dataset: str = "wdbc") -> dict[str, Any]:
+    return {"dataset": dataset} | columns(config)
+
+
+def cotrained(weight: float) -> CotrainSettings:
+    return replace(some_config().cotrain, weight=weight)
+
+
+def rows_of(n: int, **values: Any) -> list[dict[str, Any]]:
+    return list(some_record(range(n), **values).rows)
+
+
+def headings(*configs: Config) -> list[str]:
+    """The columns that a sweep over these cells shows beside what came out."""
+    shown = grid(sweep_table([(axes_of(config), rows_of(3)) for config in configs]))[0]
+    same = OUTCOMES[1:]  # all cells have three trials
+    assert shown[-len(same) :] == same
+    return shown[: -len(same)]
+
+
+def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
+    table = grid(cell_table(rows_of(3)))
+
+    assert table == [
+        ["", "mean", "95 % interval", "trials"],
+        ["accuracy", "0.5100", "0.4852 to 0.5348", "3"],
+        ["balanced accuracy", "0.5000", "0.5000 to 0.5000", "3"],
+        ["AUROC", "0.9000", "0.9000 to 0.9000", "3"],
+        ["log-loss", "0.7000", "0.7000 to 0.7000", "3"],
+        ["pretrain epochs (median)", "12", "", "3"],
+        ["pretrain seconds (all trials)", "4.5", "", "3"],
+        ["finetune epochs (median)", "7", "", "3"],
+        ["finetune seconds (all trials)", "0.8", "", "3"],
+    ]
+
+
+def test_a_cell_without_pretraining_has_no_lines_of_it() -> None:
+    names = [line[0] for line in grid(cell_table(rows_of(2, pretrained=False)))]
+
+    assert not [name for name in names if "pretrain" in name]
+    assert names[-2:] == ["finetune epochs (median)", "finetune seconds (all trials)"]
+
+
+def test_a_metric_counts_the_trials_in_which_it_is_defined() -> None:
+    rows = rows_of(2) + rows_of(1, auroc=None)
+    table = {line[0]: line for line in grid(cell_table(rows))}
+
+    assert table["AUROC"][1:] == ["0.9000", "–", "2"]
+    assert table["accuracy"][3] == "3"
+
+
+def test_a_metric_that_is_never_defined_has_no_line() -> None:
+    names = [line[0] for line in grid(cell_table(rows_of(2, auroc=None)))]
+
+    assert names[1:4] == ["accuracy", "balanced accuracy", "log-loss"]
+    assert "AUROC" not in names
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_fewer_than_three_trials_have_a_mean_and_a_dash_for_its_interval(n: int) -> None:
+    name, _, interval, trials = grid(cell_table(rows_of(n)))[1]
+    assert (name, interval, trials) == ("accuracy", "–", str(n))
+
+
+def test_the_median_of_epochs_may_lie_between_two() -> None:
+    rows = [row | {"finetune_epochs": epochs} for row, epochs in zip(rows_of(2), (6, 9), strict=True)]
+
+    assert ["finetune epochs (median)", "7.5", "", "2"] in grid(cell_table(rows))
+
+
+def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
+    assert describe(axes_of(some_config())) == (
+        "dataset=wdbc, split=random, regime=semi25, scaling=zscore, encoding=onehot, pretrain=scarf, "
+        "corruption=marginal, selection=exact, views=one, loss=infonce, method=control, network=mlp"
+    )
+    assert describe(axes_of(some_config(pretrain="none"))) == (
+        "dataset=wdbc, split=random, regime=semi25, scaling=zscore, encoding=onehot, pretrain=none, method=control, "
+        "network=mlp"
+    )
+
+
+def test_options_that_differ_from_their_defaults_are_named_too() -> None:
+    cell = some_cell(corruption={"name": "marginal", "rate": 0.3}, seed=3)
+
+    assert describe(cell.axes(), cell.settings()).endswith(", method=control, network=mlp, corruption.rate=0.3, seed=3")
+
+
+@pytest.mark.parametrize(
+    ("configs", "shown"),
+    [
+        ([some_config()] * 2, []),
+        ([some_config(), some_config(corruption={"name": "mean", "rate": 0.6})], ["corruption"]),
+        ([some_config(), some_config(corruption={"name": "marginal", "rate": 0.3})], ["corruption.rate"]),
+        (
+            [some_config(), some_config(corruption={"name": "mean", "rate": 0.3})],
+            ["corruption", "corruption.rate"],
+        ),
+        ([some_config(), some_config(pretrain="none")], ["pretrain"]),
+        (
+            [some_config(), some_config(pretrain="none"), some_config(corruption={"name": "mean", "rate": 0.6})],
+            ["pretrain", "corruption"],
+        ),
+        ([some_config(), some_config(views=ViewsSettings("both"))], ["views"]),
+        ([some_config(), some_config(selection={"name": "shared"})], ["selection"]),
+        ([some_config(cotrain=cotrained(weight)) for weight in (1.0, 0.1)], []),
+        ([some_config(method=COTRAIN, cotrain=cotrained(weight)) for weight in (1.0, 0.1)], ["cotrain.weight"]),
+        ([some_config(seed=0), some_config(seed=1)], ["seed"]),
+        ([some_config(), some_config(finetune=FinetuneSettings(batch_size=64))], ["finetune.batch_size"]),
+        (
+            [some_config(scaling={"name": "none"}), some_config(regime={"name": "full"})],
+            ["regime", "scaling"],
+        ),
+        ([some_config(trials=2), some_config(trials=30)], []),
+    ],
+)
+def test_a_sweep_shows_the_axes_and_options_in_which_its_cells_differ(configs: list[Config], shown: list[str]) -> None:
+    assert headings(*configs) == shown
+
+
+def test_what_is_not_shown_is_shared_and_nothing_is_both() -> None:
+    cells = [axes_of(some_config()), axes_of(some_config(corruption={"name": "mean", "rate": 0.6}))]
+
+    shared = shared_axes(cells)
+
+    assert describe(shared) == (
+        "dataset=wdbc, split=random, regime=semi25, scaling=zscore, encoding=onehot, pretrain=scarf, selection=exact, "
+        "views=one, loss=infonce, method=control, network=mlp"
+    )
+    assert "corruption" not in shared
+    assert shared == {name: value for name, value in cells[1].items() if name in shared}
+
+
+def test_what_all_cells_that_use_it_share_is_shared() -> None:
+    shared = shared_axes([axes_of(some_config(pretrain="none")), axes_of(some_config())])
+
+    assert describe(shared) == (
+        "dataset=wdbc, split=random, regime=semi25, scaling=zscore, encoding=onehot, corruption=marginal, "
+        "selection=exact, views=one, loss=infonce, method=control, network=mlp"
+    )
+
+
+def test_datasets_are_told_apart_by_name() -> None:
+    cells = [(axes_of(some_config(), name), rows_of(2)) for name in ("wdbc", "adult")]
+
+    assert [line[0] for line in grid(sweep_table(cells))] == ["dataset", "wdbc", "adult"]
+
+
+def test_a_line_says_what_came_out_of_its_cell() -> None:
+    control, scarf = some_config(pretrain="none"), some_config()
+    rows = rows_of(3)
+
+    table = grid(sweep_table([(axes_of(control), rows_of(2, pretrained=False)), (axes_of(scarf), rows)]))
+
+    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([row["accuracy"] for row in rows]))
+    assert table[1] == ["none", "2", "0.5050", "–", "", "7", "0.5"]
+    assert table[2] == ["scarf", "3", "0.5100", f"{low:.4f} to {high:.4f}", "12", "7", "5.2"]
+
+
+def test_a_cell_without_rows_did_not_finish() -> None:
+    table = grid(sweep_table([(axes_of(some_config(seed=0)), []), (axes_of(some_config(seed=1)), rows_of(1))]))
+
+    assert table[1] == ["0", "0", "not finished", "", "", ""]
+    assert table[2] == ["1", "1", "0.5000", "12", "7", "1.8"]
+
+
+GONE = {"diverged": "finetune"} | dict.fromkeys(metric.name for metric in METRICS)
+
+
+def test_diverged_trials_are_counted_and_in_no_mean() -> None:
+    rows = rows_of(3) + [row | GONE for row in rows_of(2)]
+
+    lines = grid(cell_table(rows))
+    assert ["accuracy", "0.5100", "0.4852 to 0.5348", "3"] in lines
+    assert ["diverged, without metrics", "", "", "2"] in lines
+    (line,) = grid(sweep_table([(axes_of(some_config()), rows)]))[1:]
+    assert line[:2] == ["5, 2 diverged", "0.5100"]
+
+
+def test_a_cell_all_of_whose_trials_diverged_has_no_mean() -> None:
+    rows = [row | GONE for row in rows_of(2)]
+    axes = axes_of(some_config())
+
+    assert grid(sweep_table([(axes, rows)])) == [
+        ["trials", "pretrain epochs", "finetune epochs", "seconds"],
+        ["2, 2 diverged", "12", "7", "3.5"],
+    ]
+    assert grid(summary_table([(axes, rows), (axes | {"dataset": "other"}, rows_of(2))]))[1] == ["1", "2", "0.5050"]
+
+
+def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
+    rows = [row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)]
+    table = grid(cell_table(rows))
+    assert ["labelled training rows (median)", "35", "", "2"] in table
+    assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
+    full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
+    assert not any("labelled" in line[0] for line in full)
+
+
+VARIED = [
+    some_config(corruption={"name": name, "rate": rate}, scaling={"name": scaling}, regime={"name": regime})
+    for name, rate, scaling, regime in (
+        ("single_row", 0.3, "minmax", "noise30"),
+        ("marginal", 0.6, "zscore", "full"),
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "lacking"),
+    [(80, ["pretrain epochs", "finetune epochs", "seconds"]), (100, ["finetune epochs", "seconds"]), (160, [])],
+)
+def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lacking: list[str]) -> None:
+    cells = [(axes_of(config), rows_of(3)) for config in VARIED]
+
+    table = sweep_table(cells, width)
+
+    varying = ["regime", "scaling", "corruption", "corruption.rate"]
+    assert grid(table)[0] == varying + [each for each in OUTCOMES[1:] if each not in lacking]
+    lines = printed(table, width)
+    assert max(map(len, lines)) <= width
+    for config in VARIED:
+        told = [
+            config.regime["name"],
+            config.scaling["name"],
+            config.corruption["name"],
+            str(config.corruption["rate"]),
+        ]
+        assert any(line.split() == [*told, *line.split()[4:]] for line in lines)
+    assert sum("0.5100" in line and "0.4852 to 0.5348" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_names_too_long_for_the_screen_are_folded_and_the_metric_is_whole(width: int) -> None:
+    names = ["a" * 90 + "1", "a" * 90 + "2"]
+
+    lines = printed(sweep_table([(axes_of(some_config(), name), rows_of(3)) for name in names], width), width)
+
+    assert max(map(len, lines)) <= width
+    assert sum("0.5100" in line for line in lines) == 2
+    assert "".join(lines).count("a") - "".join(lines).count("accuracy") >= 180
+    assert not any("…" in line for line in lines)
+
+
+def printed(table: Table, width: int) -> list[str]:
+    console = Console(width=width, file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def test_what_is_equal_everywhere_is_no_column() -> None:
+    cells = [(axes_of(some_config(seed=seed), "wdbc"), rows_of(3, pretrained=False)) for seed in range(2)]
+
+    assert grid(sweep_table(cells))[0] == ["seed", "accuracy", "95 % interval", "finetune epochs", "seconds"]
+    assert shared_trials(cells) == 3
+    assert shared_trials([*cells, (cells[0][0], rows_of(1))]) is None
+
+
+def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
+    cells = [(axes_of(some_config(seed=seed), "=1+1"), rows_of(3)[: 3 * seed]) for seed in range(2)]
+
+    rows = list(csv.DictReader(io.StringIO(full_table(cells))))
+
+    assert [row["trials"] for row in rows] == ["0", "3"]
+    assert [row["seed"] for row in rows] == ["0", "1"]
+    assert {row["dataset"] for row in rows} == {"'=1+1"}
+    assert rows[1]["corruption.rate"] == "0.6"
+    assert float(rows[1]["accuracy"]) == pytest.approx(0.51)
+    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([0.5, 0.51, 0.52]))
+    assert [float(rows[1][f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
+    assert {name for name in rows[1] if name in {metric.name for metric in METRICS}} == {m.name for m in METRICS}
+    assert (rows[1]["pretrain_epochs"], float(rows[1]["finetune_seconds"])) == ("12.0", 0.75)
+    assert rows[0]["accuracy"] == ""

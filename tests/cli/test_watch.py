@@ -1,0 +1,211 @@
+import io
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scarf_lightning.cli import watch as module
+from scarf_lightning.cli.watch import SweepProgress
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import keep_failure, note_data
+from scarf_lightning.sweeping.cell import Cell, named, survey
+from scarf_lightning.sweeping.plan import make_plan
+from tests.cells import WDBC, finish, results_in, some_cell
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> list[Cell]:
+    """Four alike, of which the first is finished."""
+    found = [some_cell(f"seed={seed}", seed=seed, pretrain="none", paths=results_in(tmp_path)) for seed in range(4)]
+    note_data(found[0].results, found[0].source, WDBC)
+    finish(found[0])
+    return found
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+def watching(cells: list[Cell], *, terminal: bool, width: int = 120) -> tuple[SweepProgress, io.StringIO]:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=width, color_system=None)
+    return SweepProgress(make_plan(survey(cells)), console), out
+
+
+def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+
+    finish(cells[1])
+    clock.now += 30
+    progress.look()
+    assert out.getvalue() == ""
+    finish(cells[2])
+    clock.now += 40
+    progress.look()
+
+    # Two of three cells in 70 seconds: the third is expected to take 35.
+    result = "last seed=2: accuracy 0.5050"
+    assert out.getvalue() == f"3 of 4 cells done, 0:01:10 gone, 0:00:35 left; {result}\n"
+
+
+def test_no_line_says_that_nothing_has_changed(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+
+    clock.now += 3600
+    progress.look()
+
+    assert out.getvalue() == ""
+
+
+def test_what_runs_and_what_failed_is_told(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=False)
+    finish(cells[1])
+    keep_failure(cells[2].results, cells[2].key, "x", UsageError("y."))
+    store = cells[3].store()
+    assert store is not None
+
+    clock.now += 5000
+    with store.claim():
+        progress.look()
+
+    said = "2 of 4 cells done, 1 failed, 1:23:20 gone, 1:23:20 left; training seed=3; last seed=1: accuracy 0.5050"
+    assert out.getvalue().startswith(said)
+
+
+def test_before_the_first_cell_is_done_nobody_knows_how_long(
+    cells: list[Cell], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, out = watching(cells, terminal=True)
+
+    with progress._live:
+        progress.look()
+
+    assert "1 of 4 cells done, 0:00:00 gone, time left unknown" in out.getvalue()
+
+
+def test_on_a_terminal_a_line_is_kept_up_to_date_and_removed_at_the_end(
+    cells: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, out = watching(cells, terminal=True)
+    looked = threading.Event()
+    look = progress.look
+    monkeypatch.setattr(progress, "look", lambda: (look(), looked.set()))
+
+    with progress.shown():
+        finish(cells[1])
+        assert looked.wait(30)
+        looked.clear()
+        progress.look()
+        progress._live.refresh()
+    progress_shown = out.getvalue()
+
+    assert "2 of 4 cells done" in progress_shown
+    assert "last seed=1: accuracy 0.5050" in progress_shown
+    assert progress_shown.endswith("\x1b[2K")  # the lines are cleared
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_nothing_of_it_is_cut_off_on_a_narrow_terminal(tmp_path: Path, clock: Clock, width: int) -> None:
+    shared = ("dataset=csv", "dataset.path=some/folder/of/mine/customers.csv")
+    names = [
+        (
+            f"corruption.rate=0.{n}",
+            f"network.encoder.width={n}000",
+            f"finetune.batch_size={n}12",
+            f"loss.temperature={n}",
+        )
+        for n in range(1, 4)
+    ]
+    cells = [some_cell(*shared, *own, seed=n, paths=results_in(tmp_path)) for n, own in enumerate(names)]
+    progress, out = watching(named(cells), terminal=True, width=width)
+    finish(cells[0])
+    store = cells[1].store()
+    assert store is not None
+    clock.now += 3725
+
+    with store.claim(), progress._live:
+        progress.look()
+
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", out.getvalue()).replace("\r", "\n").splitlines()
+    assert max(map(len, lines)) <= width
+    text = "".join(line.strip() for line in lines)
+    assert "…" not in text
+    assert "1 of 3 cells done, 1:02:05 gone" in text
+    for own in names[:2]:
+        assert " ".join(own).replace(" ", "") in text.replace(" ", "")
+    assert "accuracy0.5050" in text.replace(" ", "")
+    assert "customers.csv" not in text  # all cells share it
+
+
+def test_the_watch_ends_with_the_block_also_by_an_exception(cells: list[Cell]) -> None:
+    progress, _ = watching(cells, terminal=False)
+    before = set(threading.enumerate())
+
+    with pytest.raises(KeyboardInterrupt), progress.shown():
+        raise KeyboardInterrupt
+
+    assert set(threading.enumerate()) <= before
+
+
+def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A survey that takes ten seconds is made every eight minutes."""
+    progress, _ = watching(cells, terminal=False)
+    now = [0.0]
+    waits: list[float] = []
+
+    def look() -> None:
+        now[0] += 10
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        progress._stopped.set()
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "look", look)
+    monkeypatch.setattr(progress._stopped, "wait", wait)
+    progress._watch()
+
+    assert waits == [10 / module.BUSY_AT_MOST]
+
+
+def test_a_cell_that_is_finished_is_not_looked_at_again(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, _ = watching(cells, terminal=False)
+    looked: list[list[str]] = []
+    look = module.survey
+    monkeypatch.setattr(module, "survey", lambda cells: looked.append([c.label for c in cells]) or look(cells))
+
+    progress.look()
+    finish(cells[2])
+    progress.look()
+    progress.look()
+
+    assert looked == [["seed=1", "seed=2", "seed=3"]] * 2 + [["seed=1", "seed=3"]]
+
+
+def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock) -> None:
+    """Two methods that share a pre-training, and one cell without: each counts as what it is expected to cost."""
+    shared = [some_cell(f"method={n}", method={"name": n}, paths=results_in(tmp_path)) for n in ("control", "dropout")]
+    lone = some_cell("pretrain=none", pretrain="none", paths=results_in(tmp_path))
+    note_data(lone.results, lone.source, WDBC)
+    progress, out = watching([*shared, lone], terminal=False)
+
+    finish(shared[0])
+    clock.now += 100
+    progress.look()
+
+    cost = progress._cost
+    expected = int(100 * (cost[shared[1].key] + cost[lone.key]) / cost[shared[0].key])
+    assert cost[shared[0].key] == cost[shared[1].key] > cost[lone.key]
+    assert f"0:{expected // 60:02d}:{expected % 60:02d} left" in out.getvalue()

@@ -1,0 +1,213 @@
+"""What is made of a column, kind by kind."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.data.columns import Coded
+from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column
+from scarf_lightning.data.reading.rules import Feature
+from scarf_lightning.errors import UsageError
+
+N = 60
+
+
+def read(values: Any, name: str = "c", **options: Any) -> Read:
+    return read_column(pd.Series(values, name=name), ReadingOptions(**options))
+
+
+def values_of(feature: Feature) -> list[Any]:
+    """The values of the rows, None where they are missing."""
+    if isinstance(feature.values, Coded):
+        return [None if code < 0 else feature.values.distinct[code] for code in feature.values.codes]
+    return [None if np.isnan(value) else value for value in feature.values]
+
+
+def column(found: Read) -> list[Any]:
+    (made,) = found.features
+    return values_of(made)
+
+
+def cycle(*values: Any, n: int = N) -> list[Any]:
+    return [values[i % len(values)] for i in range(n)]
+
+
+def test_numbers_are_taken_as_they_are() -> None:
+    values = np.random.default_rng(0).normal(size=N)
+    found = read(values)
+    assert (found.kind, found.done, found.notes) == ("numbers", "as they are", [])
+    assert column(found) == values.tolist()
+
+
+def test_text_is_read_as_numbers_and_what_says_there_is_none_is_missing() -> None:
+    found = read([*cycle("1,250.5", "?", "$30"), "-"])
+    assert found.kind == "numbers"
+    assert column(found) == [*cycle(1250.5, None, 30.0), None]
+    assert found.notes == ["21 of its values are not numbers ('?', '-') and are read as missing"]
+
+
+def test_a_word_among_many_numbers_is_named_and_among_few_makes_categories() -> None:
+    found = read([f"{i % 7}.5" for i in range(99)] + ["broken"])
+    assert found.kind == "numbers"
+    assert column(found)[-1] is None
+    assert found.notes == ["1 of its values are not numbers ('broken') and are read as missing"]
+
+    assert read(cycle("1", "2", "low", "high")).kind == "categories"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (range(N), "id"),
+        (np.arange(N)[::-1] + 10**6, "id"),
+        ([float(i) for i in range(N)], "id"),
+        ([f"A-{i:03d}" for i in range(N)], "id or text"),
+        ([f"{i + 10**17}" for i in range(N)], "id or text"),
+        ([f"{i:05d}" for i in range(N)], "id or text"),
+    ],
+)
+def test_a_value_a_row_is_left_out(values: Any, kind: str) -> None:
+    found = read(values)
+    assert (found.kind, found.done, found.features) == (kind, "left out: a value a row", [])
+
+
+def test_whole_numbers_that_are_all_different_stay_unless_they_count_or_are_named_as_ids() -> None:
+    values = (np.arange(N) ** 3).tolist()
+    assert read(values, "income").kind == "numbers"
+    assert read(values, "customer_id").kind == "id"
+    assert read(values, "customer_id", numeric=("customer_id",)).kind == "numbers"
+    assert read([*range(N - 1), 2 * N - 1]).kind == "id", "half of the numbers in their range are there"
+    assert read([*range(N - 1), 2 * N]).kind == "numbers"
+    assert read(range(29)).kind == "numbers", "too few rows to tell"
+    assert read([*range(N - 1), 0]).kind == "numbers"
+    assert read((np.arange(N) / 2).tolist()).kind == "numbers"
+
+
+@pytest.mark.parametrize("values", [[3] * N, ["x"] * N, [True] * N, [None, *["x"] * (N - 1)], ["2024-01-31"] * N])
+def test_one_value_alone_is_left_out(values: list[Any]) -> None:
+    found = read(values)
+    assert found.done == "left out: one value alone"
+    assert not found.features
+    assert len(read(values, categorical=("c",)).features) == 1, "unless it is asked for"
+
+
+@pytest.mark.parametrize("values", [[3] * N, [True] * N, ["7"] * N])
+def test_one_value_alone_that_is_asked_for_as_a_number_is_one(values: list[Any]) -> None:
+    assert column(read(values, numeric=("c",))) == [float(values[0])] * N
+
+
+def test_no_value_is_left_out() -> None:
+    assert read([None] * N).done == "left out: it has no value"
+
+
+def test_what_is_dropped_is_not_looked_at() -> None:
+    assert read(["\x00"] * N, drop=("c",)) == Read("not looked at", "left out by dataset.drop")
+
+
+@pytest.mark.parametrize("values", [cycle(True, False), cycle(True, None, False)])
+def test_booleans(values: list[Any]) -> None:
+    found = read(values)
+    assert found.kind == "Boolean"
+    assert isinstance(found.features[0].values, Coded)
+
+
+def test_codes_with_leading_zeros_stay_apart() -> None:
+    found = read(cycle("007", "7", "10"))
+    assert found.kind == "categories"
+    assert column(found)[:2] == ["007", "7"]
+    assert "leading zeros" in found.notes[0]
+    assert read(cycle("007", "7"), numeric=("c",)).kind == "numbers"
+
+
+def test_whole_numbers_that_float64_would_merge_stay_apart() -> None:
+    found = read(cycle("9007199254740992", "9007199254740993"))
+    assert column(found)[:2] == ["9007199254740992", "9007199254740993"]
+    assert "above 2^53" in found.notes[0]
+
+
+def test_blanks_around_values_make_no_categories() -> None:
+    found = read(cycle("a", "a ", " b", "  "))
+    assert column(found)[:4] == ["a", "a", "b", None]
+    assert found.notes == ["blanks around its values are cut off; 1 of them differed from another by those alone"]
+    assert not read(cycle(" a", "b ")).notes
+
+
+def test_a_nul_character_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"column 'c' holds a NUL character, in 'a\\x00'"):
+        read(cycle("a\x00", "b"))
+
+
+def test_strings_of_many_values_do_not_blow_the_width_up() -> None:
+    random = np.random.default_rng(0)
+    names = ["".join(random.choice(list("abcdefghij"), 8)) for _ in range(150)]
+    found = read(names * 4)
+    assert (found.kind, len(found.features)) == ("strings", 16)
+    values = np.stack([values_of(feature) for feature in found.features], axis=1)
+    assert np.abs(values).max() <= 1
+    assert (values[:150] == values[150:300]).all(), "equal strings, equal numbers"
+    assert len(np.unique(values[:150], axis=0)) == 150, "and different ones different numbers"
+
+    assert read(names * 4, categorical=("c",)).kind == "categories"
+    assert read([f"s{i % 100}" for i in range(1000)]).kind == "categories"
+    assert read([f"s{i % 101}" for i in range(1010)]).kind == "strings"
+    assert read([f"s{i % 20}" for i in range(N)]).kind == "categories", "of a short column"
+    assert read([f"s{i % 21}" for i in range(N)]).kind == "strings"
+    gaps = read([*names, None] * 4).features[0]
+    assert gaps.is_missing.sum() == 4
+
+
+def test_equal_parts_of_strings_are_seen() -> None:
+    made = read([f"{name} {i}" for i in range(60) for name in ("north", "south") for _ in range(2)]).features
+    values = np.stack([values_of(feature) for feature in made], axis=1)
+    alike = np.mean([(values[0] == values[4]).mean(), (values[2] == values[6]).mean()])
+    assert alike > (values[0] == values[2]).mean()
+
+
+@pytest.mark.parametrize(
+    ("texts", "day"),
+    [
+        (["2024-01-31", "2024-02-01"], 19753),
+        (["31/01/2024", "01/02/2024"], 19753),
+        (["Jan 31, 2024", "Feb 01, 2024"], 19753),
+        (["2024-01-31 12:00", "2024-02-01 00:00"], 19753.5),
+    ],
+)
+def test_dates_in_text(texts: list[str], day: float) -> None:
+    found = read(cycle(*texts, None))
+    made = {feature.name: values_of(feature) for feature in found.features}
+    assert found.kind == "dates"
+    assert made["c (days)"][0] == day
+    assert made["c (days)"][2] is None
+    assert made["c (month)"][:2] == [1, 2]
+    assert made["c (weekday)"][:2] == [3, 4], "Wednesday and Thursday"
+    assert ("c (hour)" in made) == (day % 1 != 0)
+
+
+def test_dates_that_could_be_read_in_two_ways_are_said() -> None:
+    assert "could be %d/%m/%Y" in read(cycle("01/02/2024", "03/04/2024")).notes[0]
+    assert not read(cycle("01/02/2024", "31/04/2024", "30/12/2023")[2:]).notes
+    assert not read(cycle("2024-01-02", "2024-03-04")).notes
+
+
+def test_times_of_pandas() -> None:
+    times = pd.date_range("2020-01-01", periods=N, freq="D", tz="Europe/Berlin")
+    found = read(times)
+    assert values_of(found.features[0])[0] == 18261 + 23 / 24, "an hour before midnight in UTC"
+
+
+def test_times_of_day_are_hours() -> None:
+    found = read(cycle("07:30", "18:00:36", "?"))
+    assert found.kind == "times of day"
+    assert column(found)[:3] == [7.5, 18.01, None]
+
+
+def test_what_is_said_to_be_a_date_and_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"dataset\.dates names 'c', which holds 'soon'"):
+        read(cycle("soon", "2024-01-01"), dates=("c",))
+
+
+def test_pandas_categories_stay_categories() -> None:
+    found = read(pd.Categorical(cycle("1", "2")))
+    assert found.kind == "categories"

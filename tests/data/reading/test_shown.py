@@ -1,0 +1,48 @@
+import io
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.reading.shown import LONGEST, reading_report
+from scarf_lightning.data.table import Column, ColumnReading, Table
+from scarf_lightning.screen import screen
+
+
+def table_of(readings: list[ColumnReading], labels: list[int], notes: tuple[str, ...] = ()) -> Table:
+    values = np.zeros((len(labels), 1))
+    made = Table("mine", None, "mine.csv", (Column("x"),), values, np.array(labels), ("a", "b"))
+    return Table(**{**vars(made), "reading": tuple(readings), "notes": notes})
+
+
+def shown(table: Table, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr("sys.stdout", written := io.StringIO())
+    for line in reading_report(table):
+        screen().print(line)
+    return [line.strip() for line in written.getvalue().splitlines() if line.strip()]
+
+
+def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    readings = [
+        ColumnReading("x", "numbers", 3, 1200, "as they are"),
+        ColumnReading("[id]", "id", 0, 1500, "left out: a value a row"),
+    ]
+    lines = shown(table_of(readings, [0, 1, -1, -1], ("Column 'x' is odd.",)), monkeypatch)
+    assert lines[0] == "mine.csv: 4 rows, 2 columns beside the target, 1 columns for 2 classes"
+    assert [line.split() for line in lines if line.startswith(("x ", "[id]"))] == [
+        ["x", "numbers", "3", "1,200", "as", "they", "are"],
+        ["[id]", "id", "0", "1,500", "left", "out:", "a", "value", "a", "row"],
+    ]
+    assert lines[-2].startswith("2 of 4 rows of mine have a label")
+    assert lines[-1] == "Column 'x' is odd."
+
+
+def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are") for i in range(LONGEST)]
+    lines = shown(table_of([*plain, ColumnReading("c", "constant", 0, 1, "left out")], [0, 1]), monkeypatch)
+    assert not any(line.startswith("x") for line in lines)
+    assert any(line.startswith("c ") for line in lines)
+    assert any(line.startswith(f"{LONGEST} more") for line in lines)
+
+
+def test_nothing_is_said_of_data_that_are_known() -> None:
+    assert reading_report(table_of([], [0, 1])) == []

@@ -1,0 +1,57 @@
+import os
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from scarf_lightning.data.sources import WdbcSource, open_source
+from scarf_lightning.data.table import Table
+from scarf_lightning.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return WdbcSource().load()
+
+
+def test_the_values_are_those_of_scikit_learn(table: Table) -> None:
+    bundle = load_breast_cancer()
+    assert table.values.shape == (569, 30)
+    assert (table.values == bundle.data).all()
+    malignant = bundle.target == list(bundle.target_names).index("malignant")
+    assert (table.labels == malignant).all()
+
+
+def test_columns_and_classes_are_those_of_openml_1510(table: Table) -> None:
+    assert [column.name for column in table.columns] == [f"V{i}" for i in range(1, 31)]
+    assert not table.is_categorical.any()
+    assert table.classes == ("1", "2")
+    assert np.bincount(table.labels).tolist() == [357, 212]
+    assert table.dataset_id == 1510
+    assert table.name == "wdbc"
+    # The first row of the original file: a malignant tumour of mean radius 17.99 and mean texture 10.38.
+    assert table.values[0, :2].tolist() == [17.99, 10.38]
+    assert table.classes[table.labels[0]] == "2"
+
+
+def test_the_source_names_its_key_and_its_file() -> None:
+    source = open_source("wdbc", id=None, name=None, openml_cache=None)
+    assert isinstance(source, WdbcSource)
+    assert source.key == "wdbc"
+    (file,) = source.files()
+    assert file.name == "breast_cancer.csv"
+    assert os.access(file, os.R_OK)
+
+
+def test_the_table_has_the_name_that_is_asked_for() -> None:
+    assert open_source("wdbc", id=1510, name="tumours", openml_cache=None).load().name == "tumours"
+
+
+def test_wdbc_is_no_other_dataset() -> None:
+    with pytest.raises(UsageError, match="wdbc is OpenML dataset 1510; for 11 use dataset=openml"):
+        open_source("wdbc", id=11, name=None, openml_cache=None)
+
+
+def test_an_unknown_source_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match=r"dataset\.source=wdcb is not a source; .* wdbc"):
+        open_source("wdcb", id=None, name=None, openml_cache=None)

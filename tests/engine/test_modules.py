@@ -1,0 +1,375 @@
+"""The steps of an epoch, and what a fit is weighted by and watched for."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+from torch.optim.lr_scheduler import CosineAnnealingLR
+
+from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
+from scarf_lightning.data.regimes import Noise30, Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import stack as stacks
+from scarf_lightning.engine.modules import FinetuneModule
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.engine.supervision import Supervision
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import METRICS, metric_named
+from scarf_lightning.networks import Network
+from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.networks.resnet import ResNet
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from tests.stacks import MakeStack, task
+
+
+@dataclass
+class Loader:
+    start: Callable[[], Iterator[Examples]]
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[Examples]:
+        return self.start()
+
+
+class BatchByBatch(StackDataModule):
+    """Gives Lightning each mini-batch by itself."""
+
+    def train_dataloader(self) -> Loader:  # type: ignore[override]
+        return Loader(self.training_examples, self.steps_per_epoch)
+
+    def val_dataloader(self) -> Loader:  # type: ignore[override]
+        return Loader(self.validation_examples, len(list(self.validation_examples())))
+
+    def on_after_batch_transfer(self, batch: Examples, dataloader_idx: int) -> Batch:  # type: ignore[override]
+        return self.fetch(batch)
+
+
+class ByLightning(FinetuneModule):
+    """Leaves gradients and the optimiser to Lightning."""
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.automatic_optimization = True
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:  # type: ignore[override]
+        losses = self.losses(batch)
+        self._add("train_loss", losses.detach(), batch.x.shape[1])
+        return losses.sum()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:  # type: ignore[override]
+        super().validation_step(iter([batch]), batch_idx)
+
+
+@pytest.mark.parametrize("precision", ["32-true", "64-true", "bf16-mixed"])
+def test_training_is_bit_for_bit_lightnings_own(
+    patients: Table, make_stack: MakeStack, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, range(3), precision=precision)
+    settings = FinetuneSettings(max_epochs=4, batch_size=46)
+    fit, _ = stack.finetune(settings, stack.labelled())
+    by_batches = replace(stack, datamodule=BatchByBatch(stack.datamodule.table))
+    monkeypatch.setattr(stacks, "FinetuneModule", ByLightning)
+    expected, _ = by_batches.finetune(settings, stack.labelled())
+    assert fit.curves == expected.curves
+    assert len(fit.weights) > 0
+    for name, weight in fit.weights.items():
+        assert torch.equal(weight, expected.weights[name]), name
+
+
+def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
+    """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
+    module = make_stack(patients, range(3)).finetune_module(FinetuneSettings())
+    groups = module.configure_optimizers().param_groups
+    sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
+    assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
+    assert sum(len(group["params"]) for group in groups) == len(list(module.parameters()))
+
+
+@pytest.mark.parametrize("network", [MLP(width=16), ResNet(width=16)], ids=lambda each: each.name)
+def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, network: Network) -> None:
+    """Nor are the running statistics of its normalisation, which a forward pass in training mode would move."""
+    stack = make_stack(patients, range(2), network=network)
+    settings = FinetuneSettings(max_epochs=2, freeze="encoder")
+    before = stack.finetune_module(settings).state_dict()
+    fit, _ = stack.finetune(settings, stack.labelled())
+    changed = {name for name, tensor in before.items() if not torch.equal(tensor, fit.weights[name])}
+    assert changed
+    assert all(name.startswith("classifier.head") for name in changed)
+
+
+SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
+
+
+def test_one_hot_soft_targets_are_hard_targets(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1], precision="64-true")
+    hard = stack.labelled()
+    assert hard.targets is not None
+    soft = Examples(hard.rows, F.one_hot(hard.targets, 3).double(), torch.ones_like(hard.targets).double())
+    (fit, _), (soft_fit, _) = stack.finetune(SETTINGS, hard), stack.finetune(SETTINGS, soft)
+    for name, weight in fit.weights.items():
+        torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
+
+
+def test_training_is_stopped_by_the_validation_rows_and_their_true_labels(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, range(3), regime=Noise30(1.0))
+    fit, classifier = stack.finetune(replace(SETTINGS, max_epochs=1), stack.labelled())
+    labels = patients.labels[stack.data.validation]
+    error = (stack.predict(classifier, stack.data.validation).argmax(axis=-1) != labels).mean(axis=1)
+    np.testing.assert_allclose([record["validation_error"] for record in fit.curves], error, atol=1e-12)
+
+
+def test_all_weights_of_f_and_h_are_trained(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    fit, _ = stack.finetune(replace(SETTINGS, restore_best=False), stack.labelled(), pretrained)
+    for name, weight in pretrained.items():
+        assert not torch.equal(fit.weights[f"classifier.encoder.{name}"], weight), name
+
+
+def test_it_starts_from_the_pretrained_encoder_and_leaves_it_alone(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    before = {name: weight.clone() for name, weight in pretrained.items()}
+    still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
+    fit, _ = stack.finetune(still, stack.labelled(), pretrained)
+    for name, weight in before.items():
+        assert torch.equal(pretrained[name], weight)
+        torch.testing.assert_close(fit.weights[f"classifier.encoder.{name}"], weight)
+
+
+def test_heads_of_control_and_pretrained_start_alike(patients: Table, make_stack: MakeStack) -> None:
+    """Methods are paired in all that they share."""
+    stack = make_stack(patients, [4])
+    still = replace(SETTINGS, max_epochs=1, learning_rate=1e-30)
+    pretrained = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    (control, _), (scarf, _) = (stack.finetune(still, stack.labelled(), weights) for weights in (None, pretrained))
+    for name, weight in control.weights.items():
+        if "head" in name:
+            torch.testing.assert_close(weight, scarf.weights[name])
+    other, _ = stack.finetune(still, stack.labelled(), number=1)
+    assert not torch.equal(
+        other.weights["classifier.head.layers.0.weight"], control.weights["classifier.head.layers.0.weight"]
+    )
+
+
+def test_validation_error_is_that_of_the_true_labels(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1], regime=Semi25())
+    fit, classifier = stack.finetune(replace(SETTINGS, restore_best=False), stack.labelled())
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    last = [record["validation_error"] for record in fit.curves if record["epoch"] == 3]
+    np.testing.assert_allclose(last, error)
+
+
+def test_the_kept_weights_are_those_of_the_best_epoch(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1, 2])
+    fit, classifier = stack.finetune(FinetuneSettings(max_epochs=30, batch_size=46), stack.labelled())
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    lowest = [min(r["validation_error"] for r in fit.curves if r["trial"] == trial) for trial in range(3)]
+    np.testing.assert_allclose(error, lowest)
+
+
+def test_probabilities(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    _, classifier = stack.finetune(SETTINGS, stack.labelled())
+    probabilities = stack.predict(classifier, stack.data.test)
+    assert probabilities.shape == (2, 40, 3)
+    assert probabilities.dtype == np.float64
+    np.testing.assert_allclose(probabilities.sum(axis=2), 1, atol=1e-12)
+
+
+EPOCHS = 6
+
+
+def trained_alone(stack: Stack, position: int, settings: FinetuneSettings) -> dict[str, torch.Tensor]:
+    """Weights of one trial after so many steps on all of its rows at once."""
+    alone = stack.of(position)
+    classifier = alone.finetune_module(settings).classifier
+    classifier.to(stack.hardware.dtype)
+    x, labels = alone.raw(alone.data.labelled), torch.from_numpy(alone.data.labels[0])
+    parameters = list(classifier.parameters())
+    optimizer = torch.optim.Adam(
+        parameters, lr=settings.learning_rate, eps=settings.epsilon, weight_decay=settings.weight_decay
+    )
+    schedule = CosineAnnealingLR(optimizer, settings.max_epochs) if settings.schedule == "cosine" else None
+    for _ in range(EPOCHS):
+        optimizer.zero_grad()
+        F.cross_entropy(classifier(x)[0], labels).backward()
+        if settings.gradient_clip is not None:
+            clip_grad_norm_(parameters, settings.gradient_clip)
+        optimizer.step()
+        if schedule is not None:
+            schedule.step()
+    return {f"classifier.{name}": parameter.detach()[0] for name, parameter in classifier.named_parameters()}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weight_decay": 0.1},
+        {"gradient_clip": 0.05},
+        {"schedule": "cosine"},
+        {"weight_decay": 0.01, "gradient_clip": 0.3, "schedule": "cosine"},
+    ],
+    ids=" ".join,
+)
+def test_each_trial_is_trained_as_by_torchs_optimiser_alone(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any]
+) -> None:
+    stack = make_stack(patients, range(3), precision="64-true")
+    fixed = {"max_epochs": EPOCHS, "patience": None, "restore_best": False, "batch_size": 1000, "learning_rate": 0.01}
+    settings = FinetuneSettings(**fixed, **options)  # type: ignore[arg-type]
+
+    fit, _ = stack.finetune(settings, stack.labelled())
+
+    for position in range(3):
+        for name, weight in trained_alone(stack, position, settings).items():
+            torch.testing.assert_close(fit.weights[name][position], weight, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "option", [{"weight_decay": 0.1}, {"gradient_clip": 0.05}, {"schedule": "cosine"}], ids=" ".join
+)
+def test_each_of_them_makes_a_difference(patients: Table, make_stack: MakeStack, option: dict[str, Any]) -> None:
+    stack = make_stack(patients, range(2))
+    plain, _ = stack.finetune(FinetuneSettings(max_epochs=4), stack.labelled())
+    other, _ = stack.finetune(FinetuneSettings(max_epochs=4, **option), stack.labelled())
+    assert plain.curves[-1]["train_loss"] != other.curves[-1]["train_loss"]
+
+
+WATCHING_SETTINGS = FinetuneSettings(max_epochs=6, batch_size=46, patience=None)
+
+
+def unbalanced(stack: Stack) -> Stack:
+    """Half of the labels of the first class are the second one's."""
+    labels = stack.data.labels.copy()
+    labels[:, : labels.shape[1] // 2] = np.maximum(labels[:, : labels.shape[1] // 2], 1)
+    return replace(stack, data=replace(stack.data, labels=labels))
+
+
+def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights(patients: Table, make_stack: MakeStack) -> None:
+    stack = unbalanced(make_stack(patients, [0, 2], precision="64-true"))
+    settings = FinetuneSettings(max_epochs=1, batch_size=1000, learning_rate=1e-30, class_weight="balanced")
+
+    fit, classifier = stack.finetune(settings, stack.labelled())
+
+    logits = stack.logits(classifier, stack.data.labelled)
+    for t in range(2):
+        labels = torch.from_numpy(stack.data.labels[t])
+        counts = torch.bincount(labels, minlength=3)
+        expected = torch.nn.CrossEntropyLoss(weight=len(labels) / (3 * counts.double()))(logits[t], labels)
+        loss = next(record["train_loss"] for record in fit.curves if record["trial"] == (0, 2)[t])
+        assert loss == pytest.approx(expected.item(), abs=1e-9)
+
+
+def test_soft_targets_of_one_class_weigh_as_hard_ones(patients: Table, make_stack: MakeStack) -> None:
+    stack = unbalanced(make_stack(patients, [0], precision="64-true"))
+    settings = replace(WATCHING_SETTINGS, class_weight="balanced")
+    soft = stack.examples(stack.data.labelled, np.eye(3)[stack.data.labels])
+
+    (hard_fit, _), (soft_fit, _) = stack.finetune(settings, stack.labelled()), stack.finetune(settings, soft)
+
+    for name, weight in hard_fit.weights.items():
+        torch.testing.assert_close(weight, soft_fit.weights[name], atol=1e-9, rtol=0)
+
+
+def test_class_weights_leave_validation_alone(patients: Table, make_stack: MakeStack) -> None:
+    stack = unbalanced(make_stack(patients, [0]))
+    still = FinetuneSettings(max_epochs=1, learning_rate=1e-30)
+
+    (plain, _), (weighted, _) = (
+        stack.finetune(replace(still, class_weight=chosen), stack.labelled()) for chosen in ("none", "balanced")
+    )
+
+    assert plain.curves[0]["validation_loss"] == weighted.curves[0]["validation_loss"]
+    assert plain.curves[0]["train_loss"] != weighted.curves[0]["train_loss"]
+
+
+@pytest.mark.parametrize("metric", [metric.name for metric in METRICS])
+def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
+    patients: Table, make_stack: MakeStack, metric: str
+) -> None:
+    stack = make_stack(patients, [0, 3])
+    fit, classifier = stack.finetune(replace(WATCHING_SETTINGS, metric=metric), stack.labelled())
+
+    probabilities = stack.predict(classifier, stack.data.validation)
+    for t, trial in enumerate((0, 3)):
+        values = [record[f"validation_{metric}"] for record in fit.curves if record["trial"] == trial]
+        assert len(values) == 6
+        best = int(np.argmax(metric_named(metric).sign * np.array(values)))
+        assert fit.best_epochs[t] == best + 1
+        direct = metric_named(metric).function(probabilities[t], patients.labels[stack.data.validation[t]])
+        assert direct == pytest.approx(values[best], abs=1e-6)
+
+
+def test_accuracy_stops_where_the_error_does(patients: Table, make_stack: MakeStack) -> None:
+    stack, settings = make_stack(patients, [0, 1]), FinetuneSettings(batch_size=46)
+    (by_error, _), (by_accuracy, _) = (
+        stack.finetune(replace(settings, metric=metric), stack.labelled()) for metric in (None, "accuracy")
+    )
+
+    assert by_error.epochs.tolist() == by_accuracy.epochs.tolist()
+    for name, weight in by_error.weights.items():
+        assert torch.equal(weight, by_accuracy.weights[name])
+
+
+def test_a_metric_that_the_validation_rows_do_not_define_is_refused(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [4])
+    of_one_class = stack.data.validation_labels[0] == 1
+    rows, labels = (each[:, of_one_class] for each in (stack.data.validation, stack.data.validation_labels))
+    alone = replace(stack, data=replace(stack.data, validation=rows, validation_labels=labels))
+
+    with pytest.raises(UsageError, match=r"finetune.metric=auroc is not defined on the validation rows of trial 4"):
+        alone.finetune(replace(WATCHING_SETTINGS, metric="auroc"), alone.labelled())
+
+
+def test_a_metric_that_chooses_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="metric has nothing to choose"):
+        FinetuneSettings(metric="auroc", patience=None, restore_best=False)
+
+
+@pytest.mark.parametrize(("min_steps", "epochs"), [(0, 5), (15, 5), (16, 6), (30, 10), (31, 11)])
+def test_no_trial_stops_before_its_steps_are_made(
+    patients: Table, make_stack: MakeStack, min_steps: int, epochs: int
+) -> None:
+    """139 rows in batches of 46 are three steps an epoch. A network that stands still never improves on its first."""
+    stack = make_stack(patients, [0, 1])
+    still = FinetuneSettings(batch_size=46, learning_rate=1e-30, max_epochs=200, min_steps=min_steps)
+
+    fit, _ = stack.finetune(still, stack.labelled())
+
+    assert fit.best_epochs.tolist() == [1, 1]
+    assert fit.epochs.tolist() == [epochs] * 2
+    assert fit.steps.tolist() == [3 * epochs] * 2
+
+
+def test_steps_that_are_asked_for_go_before_the_largest_number_of_epochs(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, [0])
+    fit, _ = stack.finetune(replace(WATCHING_SETTINGS, max_epochs=2, min_steps=30), stack.labelled())
+
+    assert fit.epochs.tolist() == [10]
+
+
+def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeStack) -> None:
+    class TooFew(Supervision):
+        def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+            return logits.square().mean()
+
+    stack = make_stack(patients, [0, 1])
+    with pytest.raises(UsageError, match=r"train loss has the shape \(\) instead of one value for each"):
+        stack.finetune(FinetuneSettings(max_epochs=1), stack.labelled(), supervision=TooFew())

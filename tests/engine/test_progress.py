@@ -1,0 +1,137 @@
+import io
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.options.settings import FinetuneSettings, FitSettings
+
+TRAINER: Any = None
+MODULE: Any = None
+
+
+def state(
+    epochs: list[int],
+    waited: list[int],
+    active: list[int],
+    *,
+    patience: int | None = 3,
+    monitor: str = "loss",
+    every: int = 1,
+) -> TrialStopping:
+    """Where early stopping stands: for each trial its epochs and validations since its best one; who still trains."""
+    settings = FitSettings(monitor=monitor, patience=patience, validate_every=every)
+    stopping = TrialStopping(range(len(epochs)), settings)
+    stopping.epochs, stopping.waited, stopping.active = np.array(epochs), np.array(waited), np.array(active, dtype=int)
+    stopping.best = np.full(len(epochs), 0.25)
+    return stopping
+
+
+@pytest.mark.parametrize(
+    ("stopping", "max_epochs", "left"),
+    [
+        pytest.param(state([5], [0], [0]), 100, 4, id="just improved: patience and one more"),
+        pytest.param(state([5], [3], [0]), 100, 1, id="patience all but used up"),
+        pytest.param(state([5, 5], [3, 1], [0, 1]), 100, 3, id="the last of two"),
+        pytest.param(state([50], [1], [0], every=10), 100, 30, id="a validation every ten epochs"),
+        pytest.param(state([5], [0], [0]), 7, 2, id="no more than there may be"),
+        pytest.param(state([7], [0], [0]), 7, 0, id="all that there may be"),
+        pytest.param(state([5], [0], [0], patience=None), 200, 195, id="without early stopping"),
+        pytest.param(state([20, 30, 6], [4, 4, 3], [2]), 100, 19, id="the median of those that stopped"),
+        pytest.param(state([20, 6, 6], [4, 3, 0], [1, 2]), 100, 14, id="one stopped, two train"),
+        pytest.param(state([3, 10], [4, 1], [1]), 100, 3, id="longer than those that stopped"),
+        pytest.param(state([50, 6], [4, 3], [1]), 30, 24, id="the median is later than there may be"),
+        pytest.param(state([9, 8], [4, 4], []), 100, 0, id="all have stopped"),
+    ],
+)
+def test_the_epochs_left(stopping: TrialStopping, max_epochs: int, left: float) -> None:
+    assert expected_epochs_left(stopping, max_epochs) == left
+
+
+def shown(
+    stopping: TrialStopping,
+    *,
+    terminal: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float = 0.0,
+    width: int = 160,
+) -> str:
+    """What a phase prints that is in this state after this time."""
+    monkeypatch.setenv("TERM", "xterm")
+    clock = iter([100.0, 100.0 + seconds])
+    monkeypatch.setattr("scarf_lightning.engine.progress.time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=terminal, width=width)
+    progress = StackProgress("pretrain", stopping, 1000, console)
+    progress.on_fit_start(TRAINER, MODULE)
+    progress.on_train_epoch_end(TRAINER, MODULE)
+    progress.on_fit_end(TRAINER, MODULE)
+    return written.getvalue()
+
+
+def test_nothing_is_printed_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(state([5], [0], [0]), terminal=False, monkeypatch=monkeypatch) == ""
+
+
+def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping = state([20, 30, 6, 30], [4, 4, 3, 2], [2, 3])
+
+    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=120.0)
+
+    assert "pretrain" in text
+    assert "2 of 4 trials, epoch 30, best loss 0.2500" in text
+    assert "~1:16 left" in text  # 19 epochs, as the median of 20 and 30 is 25, of 4 seconds each
+
+
+def test_a_metric_is_shown_in_its_own_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping = TrialStopping([0], FinetuneSettings(metric="auroc"), metric=metric_named("auroc"))
+    stopping.best, stopping.epochs = np.array([-0.75]), np.array([10])
+
+    assert "epoch 10, best auroc 0.7500" in shown(stopping, terminal=True, monkeypatch=monkeypatch)
+
+
+def test_steps_that_are_asked_for_are_counted_in_the_epochs_left() -> None:
+    stopping = TrialStopping([0], FinetuneSettings(), min_epochs=50)
+    stopping.epochs = np.array([3])
+
+    assert expected_epochs_left(stopping, 100) == 47
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_the_line_is_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    stopping = state([995] * 30, [0] * 30, list(range(30)))
+
+    text = shown(stopping, terminal=True, monkeypatch=monkeypatch, seconds=3000.0, width=width)
+
+    assert "pretrain: 30 of 30 trials, epoch 995, best loss 0.2500" in text
+    assert "left" in text
+    assert "…" not in text
+
+
+def test_the_line_is_gone_when_the_phase_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = shown(state([5], [0], [0]), terminal=True, monkeypatch=monkeypatch, seconds=1.0)
+
+    erase_line, show_cursor = "\x1b[2K", "\x1b[?25h"
+    assert text.rfind(erase_line) > text.rfind("pretrain")
+    assert show_cursor in text
+
+
+def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=160)
+    progress = StackProgress("finetune", state([5], [0], [0]), 1000, console)
+    progress.on_fit_start(TRAINER, MODULE)
+
+    progress.on_exception(TRAINER, MODULE, FloatingPointError("diverged"))
+
+    text = written.getvalue()
+    assert text.rfind("\x1b[2K") > text.rfind("finetune") > -1
+    after = len(text)
+    console.print("Traceback")
+    assert written.getvalue()[after:] == "Traceback\n"

@@ -1,0 +1,165 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators import (
+    Model,
+    TrialRows,
+    alignment,
+    corrupted_view,
+    effective_rank,
+    load_model,
+    load_rows,
+    uniformity,
+)
+from tests.estimators.conftest import OfACell, TrainOn
+from tests.storing import stored
+
+N_TEST, N_VALIDATION = 24, 12  # of 120 rows
+RANDOM = np.random.default_rng(5).normal(size=(40, 6))
+
+
+@pytest.fixture(scope="module")
+def encoder(scarf: OfACell) -> Model:
+    return load_model(scarf.folder, trial=0, phase="pretrain")
+
+
+@pytest.fixture(scope="module")
+def looked_at(scarf: OfACell) -> TrialRows:
+    return load_rows(scarf.folder, 0)
+
+
+class TestRows:
+    def test_they_are_the_tables_own(self, scarf: OfACell, looked_at: TrialRows) -> None:
+        read = looked_at.features
+
+        pd.testing.assert_series_equal(read["colour"].astype("str"), scarf.rows["colour"])
+        np.testing.assert_array_equal(read["height"], scarf.rows["height"])
+        assert set(looked_at.target) == {"yes", "no"}
+
+    def test_the_model_takes_them_like_the_files_rows(
+        self, scarf: OfACell, encoder: Model, looked_at: TrialRows
+    ) -> None:
+        assert "since" not in looked_at.features, "dates were made into numbers"
+
+        np.testing.assert_array_equal(encoder.transform(looked_at.features), encoder.transform(scarf.rows))
+
+    def test_parts_are_the_trials_split(self, scarf: OfACell) -> None:
+        parts = [load_rows(scarf.folder, trial).part for trial in (0, 1)]
+
+        for part in parts:
+            assert part.value_counts().to_dict() == {
+                "train": 120 - N_TEST - N_VALIDATION,
+                "validation": N_VALIDATION,
+                "test": N_TEST,
+            }
+        assert (parts[0] != parts[1]).any()
+
+    def test_data_that_have_changed_are_refused(self, train_on: TrainOn) -> None:
+        trained = train_on()
+        file = trained.folder.parents[1] / "mine.csv"
+        file.write_text(file.read_text().replace("red", "pink"))
+
+        with pytest.raises(UsageError, match=r"mine\.csv has changed since cell"):
+            load_rows(trained.folder, 0)
+
+
+class TestViews:
+    def test_what_is_not_selected_stays_and_the_rest_comes_from_the_training_rows(
+        self, encoder: Model, looked_at: TrialRows
+    ) -> None:
+        rows = looked_at.features.dropna()
+        training = rows.head(40)
+
+        view = corrupted_view(encoder, rows, training)
+
+        assert (view.selected.sum(axis=1) == int(0.6 * rows.shape[1])).all()
+        for column in rows:
+            selected = view.selected[column]
+            if rows[column].dtype == object:
+                assert view.values[column][~selected].equals(rows[column][~selected])
+                assert set(view.values[column][selected]) <= set(training[column])
+            else:
+                np.testing.assert_allclose(view.values[column][~selected], rows[column][~selected], rtol=1e-5)
+                nearest = np.abs(np.subtract.outer(view.values[column].to_numpy(), training[column].to_numpy())).min(1)
+                assert (nearest[selected] <= 1e-5 * rows[column].abs().max()).all()
+
+    def test_embeddings_are_those_of_the_view(self, encoder: Model, looked_at: TrialRows) -> None:
+        rows = looked_at.features.dropna()
+
+        view = corrupted_view(encoder, rows, rows)
+
+        np.testing.assert_allclose(view.embeddings, encoder.transform(view.values), atol=1e-5)
+        assert (view.embeddings != encoder.transform(rows)).any()
+
+    def test_a_seed_gives_the_same_view_and_another_another(self, scarf: OfACell, encoder: Model) -> None:
+        first, again, other = (corrupted_view(encoder, scarf.rows, scarf.rows, seed) for seed in (1, 1, 2))
+
+        np.testing.assert_array_equal(first.embeddings, again.embeddings)
+        assert (first.selected != other.selected).any(axis=None)
+
+    @pytest.mark.parametrize("name", ["mean", pytest.param("gaussian", marks=pytest.mark.slow), "missing"])
+    def test_corruptions_of_encoded_columns_show_those(self, name: str, train_on: TrainOn) -> None:
+        trained = train_on(f"corruption={name}")
+        view = corrupted_view(load_model(trained.folder, trial=0, phase="pretrain"), trained.rows, trained.rows)
+
+        assert {"height", "colour=blue", "colour=green", "colour=red"} <= set(view.values)
+        assert view.values.shape == view.selected.shape
+        assert np.isfinite(view.embeddings).all()
+        if name == "missing":
+            with pytest.raises(UsageError, match="corruption=missing learns its values in pre-training"):
+                corrupted_view(load_model(trained.folder, trial=0), trained.rows, trained.rows)
+
+    def test_a_model_without_a_view_says_why(self, scarf: OfACell, tmp_path: Path) -> None:
+        store = stored(tmp_path, "pretrain=none", "trials=1", "keep_weights=true")
+        rows = load_rows(store.folder, 0).features
+
+        for model, sentence in (
+            (load_model(store.folder), "corrupts nothing"),
+            (load_model(store.folder / "model"), "does not know its corruption; load it from its cell"),
+            (scarf.model, "this model has 2; choose with only"),
+        ):
+            with pytest.raises(UsageError, match=sentence):
+                corrupted_view(model, rows, rows)
+
+
+@pytest.mark.parametrize(("second", "expected"), [(RANDOM, 0.0), (3 * RANDOM, 0.0), (-RANDOM, 4.0)])
+def test_alignment_is_the_squared_distance_of_directions(second: np.ndarray, expected: float) -> None:  # type: ignore[type-arg]
+    assert alignment(RANDOM, second) == pytest.approx(expected, abs=1e-12)
+
+
+def test_right_angles_are_two_apart() -> None:
+    assert alignment(np.eye(3), np.roll(np.eye(3), 1, axis=0)) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("t", [0.5, 2.0])
+def test_uniformity_of_axes_and_of_one_point(t: float) -> None:
+    assert uniformity(np.eye(5), t) == pytest.approx(-2 * t)  # any two of them are sqrt(2) apart
+    assert uniformity(np.tile([[3.0, 4.0]], (5, 1)), t) == pytest.approx(0.0)
+
+
+def test_uniformity_of_opposite_points() -> None:
+    points = np.array([[1.0, 0], [1, 0], [-1, 0]])  # one pair at distance 0, two at 2
+
+    assert uniformity(points) == pytest.approx(math.log((1 + 2 * math.exp(-8)) / 3))
+
+
+@given(rank=st.integers(1, 6), scale=st.floats(1e-3, 1e3))
+def test_equal_singular_values_have_their_number_as_effective_rank(rank: int, scale: float) -> None:
+    orthonormal = np.linalg.qr(RANDOM)[0][:, :rank]
+
+    assert effective_rank(scale * orthonormal) == pytest.approx(rank)
+
+
+def test_effective_rank_of_known_singular_values() -> None:
+    p = np.array([0.75, 0.25])
+
+    assert effective_rank(np.diag([3.0, 1.0])) == pytest.approx(math.exp(-(p * np.log(p)).sum()))
+    assert effective_rank(np.outer(np.ones(4), [1.0, 2.0])) == pytest.approx(1.0)
+    assert effective_rank(np.zeros((3, 3))) == 0

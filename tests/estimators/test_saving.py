@@ -1,0 +1,298 @@
+"""A model's folder: what `save` writes and replaces, and what a folder from elsewhere may not do."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators import load_model
+from scarf_lightning.results.records import read_sealed, sealed
+from tests.estimators.conftest import OfACell
+
+Change = Callable[[Path], object]
+N_FUZZED = 300
+
+
+@pytest.fixture
+def folder(scarf: OfACell, tmp_path: Path) -> Path:
+    """A saved model of two trials and two classes."""
+    scarf.model.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def resealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what ``model.json`` says, and give it the sizes, hashes and seal that belong to it."""
+    content = read_sealed(folder / "model.json")
+    for name in ("weights.safetensors", "preprocessing.safetensors"):
+        if (folder / name).is_file() and not (folder / name).is_symlink():
+            data = (folder / name).read_bytes()
+            content["files"][name], content["hashes"][name] = len(data), sha256(data).hexdigest()
+    change(content)
+    (folder / "model.json").write_text(sealed(content))
+
+
+class TestSave:
+    def test_it_writes_arrays_and_json(self, folder: Path) -> None:
+        files = sorted(file.name for file in folder.iterdir())
+        assert files == ["model.json", "preprocessing.safetensors", "weights.safetensors"]
+        json.loads((folder / "model.json").read_text())
+
+    def test_a_new_an_empty_and_a_models_folder_are_taken(self, scarf: OfACell, tmp_path: Path) -> None:
+        (tmp_path / "empty").mkdir()
+        for name in ("new", "new", "empty"):
+            scarf.model.save(tmp_path / name)
+            assert load_model(tmp_path / name).trials == [0, 1]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "new"]
+
+    @pytest.mark.parametrize(
+        ("prepare", "sentence"),
+        [
+            (
+                lambda place: (place / "notes.txt").write_text("mine"),
+                r"model holds notes\.txt, which is not part of a model",
+            ),
+            (lambda place: (place / "sub").mkdir(), "model holds sub, which is not part of a model"),
+            (lambda place: (place / "model.json").write_text("{}"), r"model holds model\.json, which is not part"),
+            (lambda place: (place / "model.json").write_text('{"a": ' * 10_000), r"model holds model\.json, which"),
+        ],
+    )
+    def test_nobody_elses_file_is_removed(self, prepare: Change, sentence: str, scarf: OfACell, folder: Path) -> None:
+        prepare(folder)
+        before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+        with pytest.raises(UsageError, match=sentence):
+            scarf.model.save(folder)
+
+        assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+        assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+    def test_a_link_a_file_and_a_folder_that_cannot_be_written_are_refused(self, scarf: OfACell, folder: Path) -> None:
+        (folder.parent / "link").symlink_to(folder, target_is_directory=True)
+        with pytest.raises(UsageError, match="link is a link; name the folder that it leads to"):
+            scarf.model.save(folder.parent / "link")
+        with pytest.raises(UsageError, match=r"weights\.safetensors is a file; name a folder"):
+            scarf.model.save(folder / "weights.safetensors")
+        with pytest.raises(UsageError, match=r"weights\.safetensors/new cannot be written: Not a directory"):
+            scarf.model.save(folder / "weights.safetensors" / "new")
+        assert sorted(path.name for path in folder.parent.iterdir()) == ["link", "model"]
+
+    def test_a_file_that_appears_while_a_model_is_replaced_stays(
+        self, scarf: OfACell, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rename = Path.rename
+
+        def after_a_note(path: Path, target: Path) -> Path:
+            if path == folder:
+                (folder / "note.txt").write_text("mine")
+            return rename(path, target)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", after_a_note)
+            scarf.model.save(folder)
+
+        assert (folder / "note.txt").read_text() == "mine"
+        assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+    @pytest.mark.parametrize("step", range(4))
+    def test_an_interrupt_leaves_the_old_model_or_the_new_one(
+        self, step: int, scarf: OfACell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scarf.model.save(tmp_path / "model")
+        rename, n_renamed = Path.rename, count()
+
+        def interrupted(path: Path, target: Path) -> Path:
+            if next(n_renamed) == step:
+                raise KeyboardInterrupt
+            return rename(path, target)
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) if step < 3 else nullcontext():
+            patched.setattr(Path, "rename", interrupted)
+            scarf.model.save(tmp_path / "model")
+
+        assert [file.name for file in tmp_path.iterdir()] == ["model"]
+        assert load_model(tmp_path / "model").trials == [0, 1]
+
+
+class TestDamage:
+    @pytest.mark.parametrize("file", ["model.json", "preprocessing.safetensors", "weights.safetensors"])
+    def test_a_file_that_is_damaged_or_missing_is_named(self, file: str, folder: Path) -> None:
+        content = bytearray((folder / file).read_bytes())
+        content[-9] ^= 1
+        (folder / file).write_bytes(content)
+        with pytest.raises(UsageError, match=rf"model cannot be used: {file} is (damaged|torn); copy the model again"):
+            load_model(folder)
+        (folder / file).write_bytes(content[:20])
+        with pytest.raises(UsageError, match=rf"model cannot be used: {file} is torn"):
+            load_model(folder)
+        (folder / file).unlink()
+        with pytest.raises(UsageError, match=f"{file}"):
+            load_model(folder)
+
+
+def at(*path: Any, value: Any = None) -> Callable[[dict[str, Any]], object]:
+    """Put a value in a place of what ``model.json`` says; None removes the place."""
+
+    def change(content: dict[str, Any]) -> None:
+        node: Any = content
+        for step in path[:-1]:
+            node = node[step]
+        if value is None:
+            del node[path[-1]]
+        else:
+            node[path[-1]] = value
+
+    return change
+
+
+CRAFTED: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+    (at("model", "classes", value=["a", "b", "c"]), r"head\.layers\.1\.bias is not an array of 2 x 1 x 3 numbers"),
+    (at("model", "classes", value=["a", "a"]), "classes must be two different ones"),
+    (at("model", "classes", value="ab"), 'classes cannot be "ab"'),
+    (at("model", "classes", value=[1, 2]), "classes cannot be 1"),
+    (at("model", "trials", value=[0]), "is not an array of 1 x"),
+    (at("model", "trials", value=[0, True]), "trials cannot be true"),
+    (at("model", "trials", value=[0, 10**30]), "trials cannot be 1000"),
+    (at("model", "trials", value=[0, -1]), "trials must be different numbers from 0"),
+    (at("model", "precision", value="8-true"), "precision must be one of"),
+    (at("model", "version", value=99), "it is of version 99, not 2"),
+    (at("model", "network", value="transformer"), "name=transformer is unknown"),
+    (at("model", "encoder", "width", value=100_000), "is not an array of 2 x 1 x 100000 numbers"),
+    (
+        at("model", "encoder", "width", value="${oc.env:HOME}"),
+        r"network\.encoder\.width must be a whole number",
+    ),
+    (at("model", "encoder", "width", value={"a": 1}), "network.encoder.width must be a whole number"),
+    (at("model", "encoder", "depth", value=900), "encoder.body.layers.10.bias is missing"),
+    (at("model", "head", "width", value=0), "head.width must be at least 1"),
+    (at("model", "head", "colour", value="red"), 'head has an unknown field "colour"'),
+    (at("model", "columns"), "model has no columns"),
+    (at("model", "columns", 0, "indicators", value=10**12), "cannot have 1000000000000 indicators"),
+    (at("model", "columns", 0), "its rules of reading do not work"),
+    (at("model", "rules", 0, "rule", value="os.system"), "the rule 'os.system' is unknown, or has unknown options"),
+    (at("model", "rules", 0, "from_text", value="yes"), 'from_text cannot be "yes"'),
+    (at("model", "file", value={"separator": ";;"}), "separator must be one character"),
+    (at("model", "file", value={"encoding": "no such"}), "encoding must be one that Python knows"),
+    (at("model", "plugins", value=["os"]), r"needs the module os; allow its import with plugins=\['os'\]"),
+    (at("model", value=[1]), r"model cannot be \[1\]"),
+    (at("model"), "model cannot be null"),
+    (at("files", "../model/weights.safetensors", value=3), "which is not a file of its folder"),
+    (at("files", "/dev/zero", value=3), "which is not a file of its folder"),
+    (at("files", "weights.safetensors", value="3"), "it has no size or hash of weights.safetensors"),
+    (at("files", "weights.safetensors"), "it has no weights.safetensors"),
+    (at("hashes", value=3), "it has no hashes"),
+]
+
+
+class TestAFolderFromElsewhere:
+    """Its seals are right, and what it says is not."""
+
+    @pytest.mark.parametrize(("change", "sentence"), CRAFTED, ids=[sentence for _, sentence in CRAFTED])
+    def test_a_false_description_is_refused_in_a_sentence(
+        self, change: Callable[[dict[str, Any]], object], sentence: str, folder: Path
+    ) -> None:
+        resealed(folder, change)
+
+        with pytest.raises(UsageError, match=sentence) as raised:
+            load_model(folder)
+        assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+    @pytest.mark.parametrize("file", ["weights.safetensors", "model.json"])
+    def test_what_is_no_regular_file_is_not_read(self, file: str, make: Change, folder: Path) -> None:
+        (folder / file).unlink()
+        make(folder / file)
+
+        with pytest.raises(UsageError, match=rf"{file} (is|cannot be) "):
+            load_model(folder)
+
+    @pytest.mark.parametrize(
+        ("file", "change", "sentence"),
+        [
+            ("preprocessing", lambda arrays: arrays.pop("fill"), "does not hold fill, shift, scale"),
+            ("preprocessing", lambda arrays: arrays.update(fill=arrays["fill"][:, 1:]), "fill is not an array of 2 x"),
+            ("preprocessing", lambda arrays: arrays.update(scale=arrays["scale"] * np.inf), "NaN|infinite"),
+            ("weights", lambda arrays: arrays.pop("head.layers.0.bias"), "head.layers.0.bias is missing"),
+            ("weights", lambda arrays: arrays.update(more=np.zeros(2)), "more is not part of the described network"),
+            (
+                "weights",
+                lambda arrays: arrays.update({"head.layers.0.bias": np.array(["a"] * 2).view(np.uint8)}),
+                "array",
+            ),
+        ],
+    )
+    def test_arrays_of_another_network_are_refused(
+        self, file: str, change: Callable[[dict[str, Any]], object], sentence: str, folder: Path
+    ) -> None:
+        arrays = load_file(folder / f"{file}.safetensors")
+        change(arrays)
+        save_file(arrays, folder / f"{file}.safetensors")
+        resealed(folder, lambda content: None)
+
+        with pytest.raises(UsageError, match=sentence):
+            load_model(folder)
+
+    @pytest.mark.slow
+    def test_whatever_a_description_says_it_is_read_or_refused(self, scarf: OfACell, folder: Path) -> None:
+        """Any value in any place: a sentence, or a model that predicts or refuses rows in a sentence."""
+        draw, original = random.Random(0), (folder / "model.json").read_bytes()
+        values = [
+            -1,
+            0,
+            1,
+            2**63,
+            10**30,
+            0.5,
+            -1e308,
+            True,
+            "",
+            "a",
+            "é" * 100,
+            "\x00",
+            "../x",
+            [],
+            [[]],
+            {},
+            {"a": {}},
+        ]
+        nested: Any = []
+        for _ in range(200):
+            nested = [nested]
+        for _ in range(N_FUZZED):
+            (folder / "model.json").write_bytes(original)
+
+            def change(content: dict[str, Any]) -> None:
+                node, path = content["model"], []
+                while isinstance(node, (dict, list)) and node and (not path or draw.random() < 0.8):
+                    path.append(draw.choice(list(node) if isinstance(node, dict) else range(len(node))))
+                    parent, node = node, node[path[-1]]
+                parent[path[-1]] = draw.choice([*values, nested, None])
+
+            resealed(folder, change)
+            with suppress(UsageError, UserWarning):  # refused in a sentence, or a value counts as missing
+                load_model(folder).predict_proba(scarf.rows.head(3))
+
+    def test_a_network_of_a_plugin_is_imported_only_if_it_is_allowed(self, folder: Path) -> None:
+        resealed(folder, at("model", "plugins", value=["some_module"]))
+
+        with pytest.raises(UsageError, match=r"The network of .* needs the module some_module; allow its import"):
+            load_model(folder)
+        with pytest.raises(UsageError, match="plugins names some_module, which is no module"):
+            load_model(folder, plugins=["some_module"])
+
+    def test_a_model_needs_no_results(self, scarf: OfACell, folder: Path) -> None:
+        shutil.move(folder, folder.with_name("carried"))
+
+        carried = load_model(folder.with_name("carried"))
+
+        np.testing.assert_array_equal(carried.predict_proba(scarf.rows), scarf.model.predict_proba(scarf.rows))

@@ -1,0 +1,279 @@
+"""Cross-entropy and the bi-tempered loss against torch and by root finding."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from scipy.optimize import brentq
+from torch import Tensor
+
+from scarf_lightning.losses.supervised import bitempered, cross_entropy, tempered_softmax
+from tests.promises import assert_same_numbers
+
+
+def stacked_logits_and_targets(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    """Of five trials, each with 13 rows and four classes."""
+    random = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 13, 4, generator=random, dtype=torch.float64)
+    return logits.to(dtype), torch.randint(4, (5, 13), generator=random)
+
+
+def logits_and_targets() -> tuple[Tensor, Tensor]:
+    logits, targets = stacked_logits_and_targets()
+    return logits[0], targets[0]
+
+
+def soft_targets() -> Tensor:
+    return torch.rand(13, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64).softmax(dim=-1)
+
+
+def test_hard_targets() -> None:
+    logits, targets = logits_and_targets()
+    torch.testing.assert_close(cross_entropy(logits, targets), F.cross_entropy(logits, targets), atol=0, rtol=1e-12)
+
+
+def test_soft_targets() -> None:
+    logits, _ = logits_and_targets()
+    soft = soft_targets()
+    torch.testing.assert_close(cross_entropy(logits, soft), F.cross_entropy(logits, soft), atol=0, rtol=1e-12)
+
+
+def test_one_hot_targets_are_hard_targets() -> None:
+    logits, targets = logits_and_targets()
+    one_hot = F.one_hot(targets, 4).double()
+    torch.testing.assert_close(cross_entropy(logits, one_hot), cross_entropy(logits, targets), atol=0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_weights(soft: bool) -> None:
+    logits, targets = logits_and_targets()
+    if soft:
+        targets = soft_targets()
+    weights = torch.ones(13, dtype=torch.float64)
+    torch.testing.assert_close(cross_entropy(logits, targets, weights), cross_entropy(logits, targets))
+    weights[6:] = 0
+    torch.testing.assert_close(cross_entropy(logits, targets, weights), cross_entropy(logits[:6], targets[:6]))
+    weights[1] = 2
+    twice = torch.tensor([0, 1, 1, 2, 3, 4, 5])
+    torch.testing.assert_close(cross_entropy(logits, targets, weights), cross_entropy(logits[twice], targets[twice]))
+
+
+def test_gradient() -> None:
+    logits, targets = logits_and_targets()
+    weights = torch.rand(13, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda a: cross_entropy(a, targets, weights), logits.clone().requires_grad_())
+
+
+T1, T2 = 0.8, 1.2
+
+
+def bitempered_stacked_logits_and_targets(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    """Of three trials, each with 11 rows and four classes."""
+    random = torch.Generator().manual_seed(0)
+    logits = 2 * torch.randn(3, 11, 4, generator=random, dtype=torch.float64)
+    return logits.to(dtype), torch.randint(4, (3, 11), generator=random)
+
+
+def bitempered_logits_and_targets() -> tuple[Tensor, Tensor]:
+    """The rows of all of them as those of one."""
+    logits, targets = bitempered_stacked_logits_and_targets()
+    return logits.flatten(0, 1), targets.flatten()
+
+
+def exact_probabilities(a: np.ndarray, t: float) -> np.ndarray:
+    """exp_t(a - lambda) with lambda found by bracketing, for t > 1."""
+
+    def exp_t(x: np.ndarray) -> np.ndarray:
+        return np.maximum(1 + (1 - t) * x, 0) ** (1 / (1 - t))
+
+    top = a.max()
+    root = brentq(lambda shift: exp_t(a - shift).sum() - 1, top, top + 1e4, xtol=1e-14, rtol=1e-15)
+    return exp_t(a - root)
+
+
+def exact_loss(a: np.ndarray, label: int, t1: float, t2: float) -> float:
+    """The definition of Amid et al. (2019), for one row and a hard label."""
+    p = exact_probabilities(a, t2)
+
+    def log_t(x: float) -> float:
+        return (x ** (1 - t1) - 1) / (1 - t1)
+
+    return -log_t(p[label]) - (1 - (p ** (2 - t1)).sum()) / (2 - t1)
+
+
+def exact_soft_loss(a: np.ndarray, y: np.ndarray, t1: float, t2: float) -> float:
+    """The same for probabilities y > 0 as targets."""
+    p = exact_probabilities(a, t2)
+    log_ratio = (y ** (1 - t1) - p ** (1 - t1)) / (1 - t1) if t1 != 1 else np.log(y / p)
+    return float((y * log_ratio - (y ** (2 - t1) - p ** (2 - t1)) / (2 - t1)).sum())
+
+
+class TestTemperatureOne:
+    def test_hard_labels_give_cross_entropy(self) -> None:
+        logits, targets = bitempered_logits_and_targets()
+        expected = F.cross_entropy(logits, targets)
+        torch.testing.assert_close(bitempered(logits, targets, t1=1, t2=1), expected, atol=1e-12, rtol=0)
+
+    def test_so_do_its_gradients(self) -> None:
+        logits, targets = bitempered_logits_and_targets()
+        a, b = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+        bitempered(a, targets, t1=1, t2=1).backward()
+        F.cross_entropy(b, targets).backward()
+        torch.testing.assert_close(a.grad, b.grad, atol=1e-12, rtol=0)
+
+    def test_soft_labels_give_cross_entropy_less_their_entropy(self) -> None:
+        logits, _ = bitempered_logits_and_targets()
+        soft = logits.flip(0).softmax(dim=-1)
+        cross_entropy = -(soft * logits.log_softmax(dim=-1)).sum(dim=-1).mean()
+        entropy = -(soft * soft.log()).sum(dim=-1).mean()
+        torch.testing.assert_close(bitempered(logits, soft, t1=1, t2=1), cross_entropy - entropy, atol=1e-12, rtol=0)
+
+    def test_their_gradient_is_prediction_less_target(self) -> None:
+        logits, _ = bitempered_logits_and_targets()
+        soft, a = logits.flip(0).softmax(dim=-1), logits.clone().requires_grad_()
+        bitempered(a, soft, t1=1, t2=1).backward()
+        torch.testing.assert_close(a.grad, (logits.softmax(dim=-1) - soft) / 33, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(("iterations", "tolerance"), [(5, 5e-3), (60, 1e-10)])
+def test_probabilities_against_root_finding(iterations: int, tolerance: float) -> None:
+    logits, _ = bitempered_logits_and_targets()
+    expected = [exact_probabilities(row, T2) for row in logits.numpy()]
+    np.testing.assert_allclose(tempered_softmax(logits, T2, iterations), expected, atol=tolerance)
+
+
+def test_loss_against_root_finding() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    rows = zip(logits.numpy(), targets.numpy(), strict=True)
+    expected = np.mean([exact_loss(row, label, T1, T2) for row, label in rows])
+    assert bitempered(logits, targets, iterations=60).item() == pytest.approx(expected, rel=1e-7, abs=1e-10)
+    assert bitempered(logits, targets).item() == pytest.approx(expected, rel=1e-7, abs=1e-2)
+
+
+def test_gradient_against_differences_of_the_root_found_loss() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    logits = logits[:3].clone().requires_grad_()
+    bitempered(logits, targets[:3], iterations=60).backward()
+    step = 1e-5
+    for row in range(3):
+        for c in range(4):
+            a = logits.detach().numpy()[row].copy()
+            losses = []
+            for sign in (1, -1):
+                a[c] += sign * step
+                losses.append(exact_loss(a, int(targets[row]), T1, T2))
+                a[c] -= sign * step
+            numeric = (losses[0] - losses[1]) / (2 * step) / 3
+            assert logits.grad[row, c].item() == pytest.approx(numeric, abs=1e-8)
+
+
+@pytest.mark.parametrize(("t1", "t2"), [(0.8, 1.2), (0.2, 2.0), (1.0, 1.5), (0.0, 4.0)])
+def test_soft_labels_against_root_finding(t1: float, t2: float) -> None:
+    """The loss, and its gradient by differences."""
+    logits, _ = bitempered_logits_and_targets()
+    logits, soft = logits[:3], logits[3:6].softmax(dim=-1)
+    given = logits.clone().requires_grad_()
+    loss = bitempered(given, soft, t1=t1, t2=t2, iterations=200)
+    loss.backward()
+    y = soft.numpy()
+
+    def exact(a: np.ndarray) -> float:
+        return float(np.mean([exact_soft_loss(row, target, t1, t2) for row, target in zip(a, y, strict=True)]))
+
+    assert loss.item() == pytest.approx(exact(logits.numpy()), abs=1e-10)
+    for row, c in np.ndindex(3, 4):
+        step = np.zeros((3, 4))
+        step[row, c] = 1e-5
+        numeric = (exact(logits.numpy() + step) - exact(logits.numpy() - step)) / 2e-5
+        assert given.grad[row, c].item() == pytest.approx(numeric, abs=1e-8)
+
+
+def test_the_loss_of_its_own_prediction_is_zero() -> None:
+    logits, _ = bitempered_logits_and_targets()
+    soft = tempered_softmax(logits, T2, 60)
+    assert bitempered(logits, soft, iterations=60).item() == pytest.approx(0, abs=1e-12)
+
+
+def test_gradcheck() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    assert torch.autograd.gradcheck(
+        lambda a: bitempered(a, targets[:9], iterations=60), logits[:9].clone().requires_grad_()
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 1e4, -1e4])
+def test_extreme_logits_are_safe_in_float32(value: float) -> None:
+    logits = torch.tensor([[value, -value, 0.0], [value, value, value]], requires_grad=True)
+    for targets in (torch.tensor([0, 1]), torch.tensor([1, 2])):
+        loss = bitempered(logits, targets)
+        (gradient,) = torch.autograd.grad(loss, logits)
+        assert torch.isfinite(loss)
+        assert torch.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("row", [[10.0, 0.0, 0.0], [1e4, 9999.0, 9998.0], [-1e4, -1e4, -1e4], [1e4, -1e4, 0.0]])
+def test_float32_comes_near_the_root_found_loss(row: list[float]) -> None:
+    for label in range(3):
+        loss = bitempered(torch.tensor([row]), torch.tensor([label]))
+        assert loss.item() == pytest.approx(exact_loss(np.array(row), label, T1, T2), abs=1e-5)
+
+
+def test_probabilities_sum_to_one_and_follow_the_order_of_the_classes() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    probabilities = tempered_softmax(logits, T2)
+    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(33).double(), atol=1e-5, rtol=0)
+    order = torch.tensor([2, 0, 3, 1])
+    torch.testing.assert_close(tempered_softmax(logits[..., order], T2), probabilities[..., order])
+    torch.testing.assert_close(bitempered(logits[..., order], order.argsort()[targets]), bitempered(logits, targets))
+    assert (probabilities.argsort(dim=-1) == logits.argsort(dim=-1)).all()
+    heavy = probabilities.amin(dim=-1) > logits.softmax(dim=-1).amin(dim=-1)
+    assert heavy.all(), "its tail is heavier than the softmax's"
+
+
+def test_a_shift_changes_nothing_and_wrong_labels_cost_no_more_than_a_bound() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    torch.testing.assert_close(bitempered(logits + 7, targets), bitempered(logits, targets), atol=1e-10, rtol=0)
+    hopeless = torch.tensor([[1e6, 0.0]], dtype=torch.float64)
+    assert bitempered(hopeless, torch.tensor([1])).item() < 1 / (1 - T1)
+
+
+def test_weights_of_bitempered() -> None:
+    logits, targets = bitempered_logits_and_targets()
+    weights = torch.ones(33, dtype=torch.float64)
+    weights[6:] = 0
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[:6], targets[:6]))
+    weights[:6] = torch.tensor([1.0, 2, 1, 1, 1, 1]).double()
+    twice = torch.tensor([0, 1, 1, 2, 3, 4, 5])
+    torch.testing.assert_close(bitempered(logits, targets, weights), bitempered(logits[twice], targets[twice]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n_rows", [1, 31])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("loss", [cross_entropy, bitempered])
+def test_a_stack_is_a_loop_over_trials(
+    loss: Callable[..., Tensor], soft: bool, weighted: bool, n_rows: int, dtype: torch.dtype
+) -> None:
+    """Each trial's loss and gradient are bit for bit its own alone, where the kernels are exact."""
+    random = torch.Generator().manual_seed(1)
+    logits = 3 * torch.randn(7, n_rows, 3, generator=random).to(dtype)
+    targets = logits.flip(1, 2).softmax(dim=-1) if soft else torch.randint(3, (7, n_rows), generator=random)
+    weights = (torch.rand(7, n_rows, generator=random) + 0.1).to(dtype) if weighted else None
+
+    def step(chosen: slice) -> tuple[Tensor, Tensor]:
+        own = logits[chosen].clone().requires_grad_()
+        of_rows = None if weights is None else weights[chosen].clone()
+        losses = loss(own, targets[chosen].clone(), of_rows)
+        losses.sum().backward()
+        assert own.grad is not None
+        return losses, own.grad
+
+    losses, gradients = step(slice(None))
+    for t in range(7):
+        alone, gradient = step(slice(t, t + 1))
+        assert_same_numbers(alone[0], losses[t])
+        assert_same_numbers(gradient[0], gradients[t])
+        torch.testing.assert_close(losses[t], loss(logits[t], targets[t], None if weights is None else weights[t]))

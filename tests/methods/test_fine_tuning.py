@@ -1,0 +1,216 @@
+"""Methods that change a training step: targets, losses, mixtures, views and dropout."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scarf_lightning.data.datamodule import Batch
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.encoder import Classifier
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.methods import SupervisedPhase
+from scarf_lightning.methods.fine_tuning import (
+    Control,
+    Distill,
+    Dropout,
+    LabelSmoothing,
+    Mixup,
+)
+from scarf_lightning.networks import Dropout as DropoutLayer
+from scarf_lightning.options.settings import FinetuneSettings
+from scarf_lightning.randomness import Purpose, StackedGenerator
+from tests.stacks import MakeStack
+
+
+def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, range(3), width=128)
+    outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(batch_size=46)))
+    accuracy = (outcome.probabilities.argmax(axis=2) == patients.labels[stack.data.test]).mean()
+    assert accuracy > 0.6, "three classes, well apart"
+
+
+SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
+
+
+def fresh_classifier(stack: Stack) -> Classifier:
+    """f and h of its trials before any training."""
+    trials = stack.trials
+    return Classifier(stack.networks.encoder(trials), stack.networks.head(trials)).to(stack.hardware.dtype)
+
+
+def test_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 1])
+    targets = LabelSmoothing(0.1).examples(stack).targets
+    assert targets is not None
+    expected = np.full((2, 139, 3), 0.1 / 3)
+    expected[np.arange(2)[:, None], np.arange(139), stack.data.labels] += 0.9
+    np.testing.assert_allclose(targets.numpy(), expected, atol=1e-6)
+
+
+def test_smoothing_is_torchs(patients: Table, make_stack: MakeStack) -> None:
+    """The first step's loss is cross-entropy with PyTorch's own label smoothing."""
+    stack = make_stack(patients, [0, 1], precision="64-true")
+    settings = FinetuneSettings(max_epochs=1, batch_size=200)
+    fit = LabelSmoothing(0.1).run(stack, SupervisedPhase(settings)).fit
+    assert fit is not None
+    logits = fresh_classifier(stack)(stack.raw(stack.data.labelled))
+    for t, record in enumerate(fit.curves):
+        expected = F.cross_entropy(logits[t], torch.from_numpy(stack.data.labels[t]), label_smoothing=0.1)
+        assert record["train_loss"] == pytest.approx(expected.item(), rel=1e-6)
+
+
+class TestMixup:
+    @pytest.mark.parametrize(("soft", "weighted"), [(False, False), (True, False), (False, True)])
+    def test_loss_is_that_of_mixed_rows_labels_and_weights(
+        self, patients: Table, make_stack: MakeStack, soft: bool, weighted: bool
+    ) -> None:
+        stack = make_stack(patients, [0, 1], precision="64-true")
+        raw = stack.raw(stack.data.labelled[:, :20])
+        targets = F.one_hot(torch.from_numpy(stack.data.labels[:, :20]), 3).double()
+        if soft:
+            targets = 0.8 * targets + 0.2 / 3
+        module = stack.finetune_module(FinetuneSettings(), supervision=Mixup()).double()
+        weights = torch.linspace(0.5, 3, 20).double().expand(2, -1) if weighted else None
+        loss = module.losses(Batch(raw, targets, weights))
+        for t, trial in enumerate((0, 1)):
+            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.MIXUP))
+            share = scipy.stats.beta.ppf(torch.rand(1, 1, generator=generator).item(), 0.2, 0.2)
+            partner = torch.randperm(20, generator=generator)
+            x, y = module.classifier.encoder.one_hot(raw)[t], targets[t]
+            mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
+            both = torch.stack([mixed_x, mixed_x])  # the networks of both trials; this one's answer is taken
+            logits = module.classifier.of_encoded(both)[t]
+            of_rows = F.cross_entropy(logits, mixed_y, reduction="none").detach().numpy()
+            mixed = None if weights is None else (share * weights[t] + (1 - share) * weights[t][partner]).numpy()
+            assert loss[t].item() == pytest.approx(np.average(of_rows, weights=mixed), rel=1e-9)
+
+    def test_shares_follow_the_beta_distribution(self) -> None:
+        random = StackedGenerator([7, 8])
+        shares = torch.cat([Mixup()._share(random, torch.float64).flatten() for _ in range(2000)]).numpy()
+        assert scipy.stats.kstest(shares, "beta", args=(0.2, 0.2)).pvalue > 1e-3
+
+    def test_a_large_alpha_mixes_evenly(self) -> None:
+        random = StackedGenerator([7, 8])
+        shares = torch.cat([Mixup(1e6)._share(random, torch.float64) for _ in range(50)])
+        assert shares.shape == (100, 1, 1), "one a mini-batch and trial"
+        assert (shares - 0.5).abs().max() < 0.01
+
+    def test_the_method_trains_on_it(self, patients: Table, make_stack: MakeStack) -> None:
+        """The first step's loss, by hand from the trial's own streams; an unusual alpha tells that it arrives."""
+        stack = make_stack(patients, [0], precision="64-true")
+        fit = Mixup(5.0).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=1, batch_size=200))).fit
+        assert fit is not None
+        order = stack.streams.torch([0], Purpose.FINETUNE_ORDER).permutations(139)[0]
+        random = stack.streams.torch([0], Purpose.MIXUP)
+        share = scipy.stats.beta.ppf(random.uniform(1, 1).item(), 5, 5)
+        partner = random.permutations(139)[0]
+        classifier = fresh_classifier(stack)
+        x = classifier.encoder.one_hot(stack.raw(stack.data.labelled))[0, order]
+        y = F.one_hot(torch.from_numpy(stack.data.labels[0])[order], 3).double()
+        mixed_x, mixed_y = (share * a + (1 - share) * a[partner] for a in (x, y))
+        expected = F.cross_entropy(classifier.of_encoded(mixed_x[None])[0], mixed_y).item()
+        assert fit.curves[0]["train_loss"] == pytest.approx(expected, rel=1e-9)
+
+
+class TestDropout:
+    @pytest.fixture
+    def calls(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Tensor, Tensor]]:
+        """What units were before and after some of them were left out, in training."""
+        seen: list[tuple[Tensor, Tensor]] = []
+        forward = DropoutLayer.forward
+
+        def spied(self: DropoutLayer, x: Tensor) -> Tensor:
+            out = forward(self, x)
+            if self.training:
+                seen.append((x, out))
+            return out
+
+        monkeypatch.setattr(DropoutLayer, "forward", spied)
+        return seen
+
+    def test_units_are_left_out_between_layers_and_not_of_the_logits(
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
+    ) -> None:
+        stack = make_stack(patients, [0, 1], width=64)
+        classifier = stack.finetune_module(SETTINGS, supervision=Dropout(0.25)).classifier
+        x = stack.raw(stack.data.train)
+        logits = classifier.train()(x)
+        assert len(calls) == 5, "four layers of f, one hidden layer of h"
+        for before, after in calls:
+            active = before > 0
+            dropped = (after == 0)[active].float().mean().item()
+            assert dropped == pytest.approx(0.25, abs=0.02)
+            kept = active & (after != 0)
+            torch.testing.assert_close(after[kept], before[kept] / 0.75)
+        masks = (calls[0][1] == 0) & (calls[0][0] > 0)
+        assert not torch.equal(masks[0], masks[1]), "each trial leaves out its own"
+        assert (logits != 0).all()
+        predicted = classifier.eval()(x)
+        assert not torch.equal(logits, predicted), "prediction leaves nothing out"
+        assert torch.equal(classifier(x), predicted)
+
+    def test_masks_come_from_the_stream_of_the_trial(
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
+    ) -> None:
+        """By hand, layer by layer."""
+        stack = make_stack(patients, [3, 5], width=8)
+        stack.finetune_module(SETTINGS, supervision=Dropout(0.25)).train().classifier(stack.raw(stack.data.train))
+        for t, trial in enumerate((3, 5)):
+            generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.DROPOUT))
+            for before, after in calls:
+                kept = torch.rand(139, 8, generator=generator) >= 0.25
+                assert torch.equal(after[t], torch.where(kept, before[t] / 0.75, 0.0))
+
+    def test_validation_and_prediction_leave_nothing_out(self, patients: Table, make_stack: MakeStack) -> None:
+        stack = make_stack(patients, [0, 1], precision="64-true")
+        settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)
+        fit, classifier = stack.finetune(settings, stack.labelled(), supervision=Dropout(0.5))
+        rows = stack.data.validation
+        logits, labels = stack.logits(classifier, rows), torch.from_numpy(patients.labels[rows])
+        for t, record in enumerate(fit.curves):
+            expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
+            assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
+
+    def test_the_methods_rate_arrives(
+        self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
+    ) -> None:
+        Dropout().run(make_stack(patients, [0], width=64), SupervisedPhase(SETTINGS))
+        shares = [(after == 0)[before > 0].double().mean().item() for before, after in calls]
+        assert len(shares) == 3 * 3 * 5, "three epochs of three batches, five layers"
+        assert np.mean(shares) == pytest.approx(0.04, abs=0.005), "the paper's rate"
+
+    def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
+        stack = make_stack(patients, [0, 1])
+        none, control = (m.run(stack, SupervisedPhase(SETTINGS)).probabilities for m in (Dropout(0.0), Control()))
+        assert np.array_equal(none, control)
+
+
+def test_distillation_trains_on_soft_labels_of_all_training_rows(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    finetune = Stack.finetune
+
+    def spied(self: Stack, settings: FinetuneSettings, examples: Any, *given: Any, **options: Any) -> Any:
+        result = finetune(self, settings, examples, *given, **options)
+        seen.append((examples, result[1], options["number"]))
+        return result
+
+    monkeypatch.setattr(Stack, "finetune", spied)
+    stack = make_stack(patients, [0, 1], regime=Semi25())
+    outcome = Distill().run(stack, SupervisedPhase(SETTINGS))
+    (first, teacher, first_number), (second, _, second_number) = seen
+    assert np.array_equal(first.rows.numpy(), stack.data.labelled)
+    assert np.array_equal(first.targets.numpy(), stack.data.labels)
+    assert np.array_equal(second.rows.numpy(), stack.data.train), "labelled and unlabelled"
+    np.testing.assert_allclose(second.targets.numpy(), stack.predict(teacher, stack.data.train), atol=1e-6)
+    assert first_number != second_number, "a fresh model"
+    assert outcome.fits.tolist() == [2, 2]
+    assert outcome.fit is not None
+    assert (outcome.seconds > outcome.fit.seconds).all()

@@ -1,0 +1,266 @@
+"""Layers that networks share, against those of torch."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.preprocessing import OneHotEncoder
+from torch import Tensor, nn
+
+from scarf_lightning.networks import BatchNorm, Dropout, Initialisation, OneHot
+from scarf_lightning.randomness import StackedGenerator
+
+
+def raw_features(n_categories: list[int], n_rows: int, seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    columns = [random.integers(count, size=n_rows) if count else random.normal(size=n_rows) for count in n_categories]
+    return np.column_stack(columns).astype(np.float64)
+
+
+def encoded_by_scikit_learn(x: np.ndarray, n_categories: list[int]) -> np.ndarray:
+    parts = []
+    for column, count in zip(x.T[:, :, None], n_categories, strict=True):
+        known = [np.arange(count, dtype=np.float64)]
+        parts.append(OneHotEncoder(categories=known, sparse_output=False).fit_transform(column) if count else column)
+    return np.concatenate(parts, axis=1)
+
+
+@given(
+    n_categories=st.lists(st.sampled_from([0, 0, 1, 2, 3, 7]), min_size=1, max_size=6),
+    n_rows=st.integers(1, 12),
+    seed=st.integers(0, 99),
+)
+def test_columns_are_encoded_as_by_scikit_learn(n_categories: list[int], n_rows: int, seed: int) -> None:
+    x = raw_features(n_categories, n_rows, seed)
+    expected = encoded_by_scikit_learn(x, n_categories)
+    one_hot = OneHot(n_categories)
+    encoded = one_hot(torch.from_numpy(x))
+    assert one_hot.width == expected.shape[1] == sum(max(count, 1) for count in n_categories)
+    assert (encoded.numpy() == expected).all()
+
+
+def test_by_hand() -> None:
+    x = torch.tensor([[0.5, 2.0, 1.0, 0.0], [1.0, 0.0, -3.0, 0.0]])
+    expected = torch.tensor([[0.5, 0, 0, 1, 1.0, 1], [1.0, 1, 0, 0, -3.0, 1]])
+    assert torch.equal(OneHot([0, 3, 0, 1])(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_all_leading_axes_are_kept_and_the_dtype_too(dtype: torch.dtype) -> None:
+    n_categories = [3, 0, 2]
+    x = torch.from_numpy(raw_features(n_categories, 24)).to(dtype)
+    one_hot = OneHot(n_categories)
+    encoded = one_hot(x.view(2, 3, 4, 3))
+    assert encoded.shape == (2, 3, 4, 6)
+    assert encoded.dtype == dtype
+    assert torch.equal(encoded.view(24, 6), one_hot(x))
+
+
+def test_numbers_pass_untouched() -> None:
+    x = torch.from_numpy(raw_features([0, 0, 0], 5))
+    one_hot = OneHot([0, 0, 0])
+    assert one_hot.width == 3
+    assert torch.equal(one_hot(x), x)
+
+
+def test_a_number_that_equals_a_code_is_no_category() -> None:
+    x = torch.tensor([[1.0, 1.0], [0.0, 0.0]])
+    assert torch.equal(OneHot([0, 2])(x), torch.tensor([[1.0, 0, 1], [0.0, 1, 0]]))
+
+
+def test_many_codes_stay_apart_in_float32() -> None:
+    count = 1000
+    encoded = OneHot([count])(torch.arange(count, dtype=torch.float32).unsqueeze(1))
+    assert torch.equal(encoded, torch.eye(count))
+
+
+def test_gradients_pass_through_numeric_columns_alone() -> None:
+    x = torch.tensor([[1.0, 0.3, 2.0]], requires_grad=True)
+    encoded = OneHot([3, 0, 3])(x)
+    (encoded * torch.arange(1.0, 8.0)).sum().backward()
+    assert x.grad.tolist() == [[0.0, 4.0, 0.0]]
+
+
+def test_nothing_is_learnt_or_stored() -> None:
+    one_hot = OneHot([3, 0])
+    assert list(one_hot.parameters()) == []
+    assert one_hot.state_dict() == {}
+
+
+RATE = 0.3
+
+
+def test_units_are_left_out_at_the_rate_and_the_others_scaled_up() -> None:
+    dropout = Dropout(RATE)
+    dropout.random = StackedGenerator([1, 2])
+    out = dropout(torch.full((2, 500, 40), 7.0))
+    kept = out != 0
+    assert torch.equal(out[kept], torch.full((2, 500, 40), 7.0)[kept] / (1 - RATE))
+    for trial in kept:
+        assert trial.float().mean().item() == pytest.approx(1 - RATE, abs=0.015)  # four standard errors
+    assert not torch.equal(kept[0], kept[1])
+
+
+@pytest.mark.parametrize("rate", [0.0, RATE])
+def test_nothing_happens_in_evaluation_or_at_rate_zero(rate: float) -> None:
+    dropout = Dropout(rate)
+    if rate:
+        dropout.eval()
+    x = torch.randn(3, 4)
+    assert dropout(x) is x
+
+
+def test_alone_it_is_torchs() -> None:
+    x = torch.ones(1000, 10)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        found = Dropout(RATE)(x)
+        torch.manual_seed(0)
+        expected = torch.nn.functional.dropout(x, RATE)
+    assert torch.equal(found, expected)
+
+
+def test_under_vmap_a_trials_masks_are_those_that_it_has_alone() -> None:
+    x = torch.randn(4, 6, 5)
+    among, alone = Dropout(RATE), Dropout(RATE)
+    among.random = StackedGenerator([11, 12, 13, 14])
+    alone.random = StackedGenerator([13])
+    whole = torch.vmap(among)(x)
+    assert torch.equal(torch.vmap(alone)(x[[2]])[0], whole[2])
+    among.random.reset()
+    assert torch.equal(among(x), whole), "with and without vmap alike"
+
+
+def test_gradients_pass_through_what_was_kept() -> None:
+    dropout = Dropout(RATE)
+    dropout.random = StackedGenerator([1, 2, 3])
+    x = torch.randn(3, 6, 5, requires_grad=True)
+    out = torch.vmap(dropout)(x)
+    out.sum().backward()
+    assert torch.equal(x.grad, torch.where(out != 0, 1 / (1 - RATE), 0.0))
+
+
+@given(width=st.integers(1, 5), n=st.integers(2, 9), momentum=st.floats(0.01, 0.9), seed=st.integers(0, 99))
+def test_it_is_torchs_layer(width: int, n: int, momentum: float, seed: int) -> None:
+    """Outputs and gradients of three steps, and outputs in evaluation after them."""
+    torch.manual_seed(seed)
+    ours = BatchNorm(width, momentum=momentum).double()
+    theirs = nn.BatchNorm1d(width, momentum=momentum).double()
+    with torch.no_grad():
+        for mine, other in ((ours.weight, theirs.weight), (ours.bias, theirs.bias)):
+            mine.normal_()
+            other.copy_(mine)
+    for _ in range(3):
+        x = torch.randn(n, width, dtype=torch.float64) * 3 + 1
+        own, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+        out, expected = ours(own), theirs(other)
+        probe = torch.randn_like(out)
+        (out * probe).sum().backward()
+        (expected * probe).sum().backward()
+        torch.testing.assert_close(out, expected)
+        torch.testing.assert_close(own.grad, other.grad)
+    torch.testing.assert_close(ours.weight.grad, theirs.weight.grad)
+    torch.testing.assert_close(ours.bias.grad, theirs.bias.grad)
+    x = torch.randn(n, width, dtype=torch.float64)
+    torch.testing.assert_close(ours.eval()(x), theirs.eval()(x))
+
+
+N_IN, N_OUT = 150, 60
+BOUNDS = {
+    "glorot_uniform": math.sqrt(6 / (N_IN + N_OUT)),
+    "he_uniform": math.sqrt(6 / N_IN),
+    "lecun_uniform": math.sqrt(3 / N_IN),
+    "pytorch": 1 / math.sqrt(N_IN),
+}
+
+
+def torch_linear(function: Callable[[Tensor], Tensor] | None) -> Tensor:
+    """The weight of a plain linear layer as torch starts it."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        layer = nn.Linear(N_IN, N_OUT)
+        if function is not None:
+            function(layer.weight)
+    return layer.weight.detach().flatten()
+
+
+def drawn(init: Initialisation, n_in: int = N_IN, n_out: int = N_OUT, seed: int = 1) -> nn.Linear:
+    layer = nn.Linear(n_in, n_out)
+    init.apply(layer, torch.Generator().manual_seed(seed))
+    return layer
+
+
+@pytest.mark.parametrize("scheme", BOUNDS)
+def test_weights_are_uniform_within_their_bound(scheme: str) -> None:
+    weight, bound = drawn(Initialisation(scheme)).weight.detach(), BOUNDS[scheme]
+    assert weight.abs().max() <= bound * (1 + 1e-6)
+    assert weight.min() < -0.999 * bound
+    assert weight.max() > 0.999 * bound
+    # The sample variance of n uniform draws has a relative deviation of sqrt(0.8 / n).
+    assert weight.var().item() == pytest.approx(bound**2 / 3, rel=5 * math.sqrt(0.8 / weight.numel()))
+    assert stats.kstest(weight.flatten().numpy() / bound, stats.uniform(-1, 2).cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("scheme", "variance"), [("glorot_normal", 2 / (N_IN + N_OUT)), ("he_normal", 2 / N_IN)])
+def test_weights_are_normal_and_cut_and_have_the_variance_of_the_scheme(scheme: str, variance: float) -> None:
+    weight = drawn(Initialisation(scheme)).weight.detach().flatten().double().numpy()
+    cut = stats.truncnorm(-2, 2)
+    assert weight.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / weight.size))
+    assert stats.kstest(weight / math.sqrt(variance) * cut.std(), cut.cdf).pvalue > 1e-3
+    assert abs(weight).max() <= 2 * math.sqrt(variance) / cut.std() * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "function"),
+    [
+        ("glorot_uniform", nn.init.xavier_uniform_),
+        ("he_uniform", lambda w: nn.init.kaiming_uniform_(w, nonlinearity="relu")),
+        ("lecun_uniform", lambda w: nn.init.kaiming_uniform_(w, nonlinearity="linear")),
+        ("pytorch", None),
+    ],
+)
+def test_weights_are_distributed_as_torchs(scheme: str, function: Callable[[Tensor], Tensor] | None) -> None:
+    weight = drawn(Initialisation(scheme), seed=4).weight.detach()
+    assert stats.ks_2samp(weight.flatten().numpy(), torch_linear(function).numpy()).pvalue > 1e-3
+
+
+def test_the_default_is_glorot_with_biases_of_zero() -> None:
+    layer, named = drawn(Initialisation()), drawn(Initialisation("glorot_uniform"))
+    assert torch.equal(layer.weight, named.weight)
+    assert torch.equal(layer.bias, torch.zeros(N_OUT))
+
+
+def test_biases_as_pytorch_starts_them() -> None:
+    n_out = 4000
+    bias = drawn(Initialisation("pytorch"), 25, n_out).bias.detach()
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        plain = nn.Linear(25, n_out).bias.detach().numpy()
+    assert bias.abs().max() <= 0.2 * (1 + 1e-6)
+    assert bias.var().item() == pytest.approx(0.2**2 / 3, rel=5 * math.sqrt(0.8 / n_out))
+    assert stats.ks_2samp(bias.numpy(), plain).pvalue > 1e-4
+
+
+def test_layers_are_drawn_one_after_the_other_and_alone() -> None:
+    """A layer that is no linear one keeps what it has, and takes nothing from the stream."""
+    network = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Sequential(nn.Linear(4, 4)))
+    Initialisation().apply(network, torch.Generator().manual_seed(3))
+    random = torch.Generator().manual_seed(3)
+    for layer in (network[0], network[2][0]):
+        expected = (2 * torch.rand(4, 4, generator=random) - 1) * math.sqrt(6 / 8)
+        assert torch.equal(layer.weight, expected.T)
+    assert torch.equal(network[1].weight, torch.ones(4))
+
+
+@pytest.mark.usefixtures("float64_default")
+def test_numbers_are_those_of_float32_whatever_the_default_dtype() -> None:
+    layer = nn.Linear(7, 5, dtype=torch.float64)
+    Initialisation("pytorch").apply(layer, torch.Generator().manual_seed(1))
+    single = drawn(Initialisation("pytorch"), 7, 5).to(torch.float32)
+    torch.testing.assert_close(layer.weight, single.weight.double(), rtol=1e-6, atol=0)
+    torch.testing.assert_close(layer.bias, single.bias.double(), rtol=1e-6, atol=0)

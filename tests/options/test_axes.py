@@ -1,0 +1,149 @@
+"""Axes and their parts: what registers itself, and what is refused."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options.axes import AXES, BASES, label, part, parts
+from scarf_lightning.options.building import build
+from scarf_lightning.options.option import Options, options_of
+from tests.composing import plugins_forgotten
+
+BASE = """
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scarf_lightning.options import Options, option
+
+
+@dataclass
+class Shape(Options, ABC):
+    name: ClassVar[str]
+    size: float = option(1.0, "length of a side", "(0, inf)")
+
+    @abstractmethod
+    def area(self): ...
+"""
+CURVED = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from . import Shape
+
+
+@dataclass
+class Round(Shape):
+    name: ClassVar[str] = "round"  # abstract, so it is no part
+
+
+@dataclass
+class Oval(Shape):  # without a name, so it is no part
+    def area(self): return self.size**2
+
+
+@dataclass
+class Circle(Round):
+    name: ClassVar[str] = "full_circle"
+    def area(self): return 3.14 * self.size**2
+"""
+STRAIGHT = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scarf_lightning.options import option
+
+from . import Shape
+
+
+@dataclass
+class Square(Shape):
+    name: ClassVar[str] = "square"
+    label: ClassVar[str] = "Malevich's"
+    corners: int = option(4, "how many it has")
+    def area(self): return self.size**2
+"""
+
+
+@pytest.fixture
+def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An axis of its own, whose parts stand in modules that nobody has imported."""
+    package = tmp_path / "toy_shapes"
+    package.mkdir()
+    for name, text in {"__init__": BASE, "curved": CURVED, "straight": STRAIGHT}.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(BASES, "shape", "toy_shapes:Shape")
+    monkeypatch.setattr("scarf_lightning.options.axes._base_class", _uncached)
+    with plugins_forgotten(tmp_path):
+        yield "shape"
+
+
+def _uncached(base: str) -> type:
+    from importlib import import_module
+
+    module, _, cls = base.partition(":")
+    for name in ("curved", "straight"):
+        import_module(f"{module}.{name}")
+    return getattr(import_module(module), cls)  # type: ignore[no-any-return]
+
+
+def test_every_named_concrete_subclass_is_a_part_wherever_it_stands(shapes: str) -> None:
+    known = parts(shapes)
+
+    assert sorted(known) == ["full_circle", "square"]
+    assert known["full_circle"].__module__ == "toy_shapes.curved"
+
+
+def test_people_call_a_part_by_its_label_or_by_its_name(shapes: str) -> None:
+    assert (label(shapes, "square"), label(shapes, "full_circle")) == ("Malevich's", "full circle")
+    assert label("dataset", "my_table") == "my table"
+    assert label("pretrain", "none") == "no pre-training"
+
+
+def test_a_part_is_built_with_its_options_and_the_defaults_of_all_others(shapes: str) -> None:
+    square = build(shapes, {"name": "square", "corners": 5})
+
+    assert (type(square).__name__, square.corners, square.size) == ("Square", 5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("choice", "sentence"),
+    [
+        ({"name": "star"}, "shape.name=star is unknown; the options are: full_circle, square."),
+        ({"name": "squares"}, "shape.name=squares is unknown; the options are: {}. Did you mean square?"),
+        ({"name": "round"}, "shape.name=round is unknown; the options are: full_circle, square."),
+        ({"size": 3.0}, "shape.name=None is unknown; the options are: full_circle, square."),
+        ({"name": "full_circle", "corners": 3}, "shape.corners is not an option; the options of shape are: size."),
+        ({"name": "square", "size": -1}, "shape.size must be greater than 0, not -1.0."),
+    ],
+)
+def test_a_wrong_choice_is_refused_in_a_sentence(shapes: str, choice: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        build(shapes, choice)
+
+    assert str(caught.value) == sentence.format("full_circle, square")
+
+
+def test_two_parts_of_one_name_are_refused_with_both(shapes: str, tmp_path: Path) -> None:
+    (tmp_path / "other_square.py").write_text(STRAIGHT.replace("from . import", "from toy_shapes import"))
+
+    with pytest.raises(UsageError) as caught:
+        parts(shapes, ["other_square"])
+
+    assert str(caught.value).startswith("square is the name of two parts, ")
+    assert {"toy_shapes.straight.Square", "other_square.Square"} <= set(str(caught.value).replace(";", "").split())
+
+
+@pytest.mark.parametrize("axis", BASES)
+def test_every_part_says_what_it_is(axis: str) -> None:
+    assert any(each.name == axis for each in AXES)
+    for name, cls in parts(axis).items():
+        assert part(axis, name) is cls
+        assert issubclass(cls, Options)
+        assert cls.__doc__ is not None
+        assert not cls.__doc__.startswith(f"{cls.__name__}("), f"{cls.__name__} has no docstring of its own"
+        assert all(each.meaning for each in options_of(cls).values()), f"{cls.__name__} has an option without a meaning"

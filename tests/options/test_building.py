@@ -1,0 +1,104 @@
+"""The objects that a configuration names, and nothing else."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import BASES, build_parts, read
+from scarf_lightning.options.building import build
+from scarf_lightning.options.settings import PretrainSettings
+from tests.composing import config_of
+
+
+@pytest.mark.parametrize("place", [*BASES, "cotrain.corruption", "cotrain.loss"])
+@pytest.mark.parametrize("option", ["name", "_target_", "__class__"])
+def test_a_configuration_cannot_name_code(place: str, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = []
+    monkeypatch.setattr("os.system", lambda *given: ran.append(given))
+    values = asdict(config_of("method=cotrain", "pretrain=scarf"))
+    node: Any = values
+    for key in place.split("."):
+        node = node[key]
+    node[option] = "os.system"
+
+    named = rf"^{place}\.(name=os\.system is unknown|{option} is not an option); the options"
+    with pytest.raises(UsageError, match=named):
+        build_parts(read(values))
+
+    assert not ran
+
+
+def test_only_the_parts_that_a_cell_uses_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def spied(axis: str, choice: Any, place: str | None = None, **composed: Any) -> Any:
+        built.append(place or axis)
+        return build(axis, choice, place, **composed)
+
+    monkeypatch.setattr("scarf_lightning.options.building.build", spied)
+
+    def parts_of(*overrides: str) -> set[str]:
+        built.clear()
+        parts = build_parts(config_of(*overrides))
+        assert (parts.pretext is None) == ("pretrain" not in built)
+        return set(built) - {"encoding", "method", "network.encoder", "regime", "scaling", "split"}
+
+    assert parts_of("pretrain=none") == set()
+    assert parts_of("pretrain=scarf") == {"pretrain", "corruption", "selection", "loss"}
+    assert parts_of("pretrain=vime") == {"pretrain", "corruption", "selection"}
+    assert parts_of("method=scarf_augment") == {"corruption", "selection"}
+    assert parts_of("method=cotrain") == {"cotrain", "cotrain.corruption", "selection", "cotrain.loss"}
+
+
+def test_parts_are_what_the_configuration_names() -> None:
+    overrides = (
+        "corruption=mean corruption.rate=0.25 selection=bernoulli views=both loss.temperature=0.5 regime=semi25 "
+        "regime.labelled=0.5 scaling=minmax network.encoder={width:9,depth:1}"
+    )
+
+    parts = build_parts(config_of(*overrides.split()))
+
+    pretext: Any = parts.pretext
+    assert (pretext.corruption.name, pretext.corruption.rate) == ("mean", 0.25)
+    assert (pretext.selection.name, pretext.views) == ("bernoulli", "both")
+    assert (pretext.loss.name, pretext.loss.temperature) == ("infonce", 0.5)
+    assert (parts.regime.name, parts.regime.labelled) == ("semi25", 0.5)  # type: ignore[attr-defined]
+    assert (parts.scaling.name, parts.method.name, parts.network.name) == ("minmax", "control", "mlp")
+    assert (parts.network.width, parts.network.depth) == (9, 1)  # type: ignore[attr-defined]
+
+
+def test_a_pretexts_own_options_stand_beside_the_common_ones() -> None:
+    config = config_of("pretrain=vime", "pretrain.alpha=0.5", "pretrain.patience=1")
+
+    assert (config.pretrain.options, config.pretrain.patience) == ({"alpha": 0.5}, 1)
+    pretext: Any = build_parts(config).pretext
+    assert pretext.alpha == 0.5
+    with pytest.raises(UsageError, match=r"^pretrain\.alpha must be greater than 0, not -1\.0\.$"):
+        config_of("pretrain=vime", "pretrain.alpha=-1")
+
+
+def test_the_parts_of_co_training_and_augmentation_are_what_the_configuration_names() -> None:
+    overrides = (
+        "method=cotrain pretrain=scarf views=both selection=shared cotrain.weight=0.5 "
+        "corruption@cotrain.corruption=zero cotrain.corruption.rate=0.2"
+    )
+    config = config_of(*overrides.split())
+
+    parts = build_parts(config)
+
+    pretext, method = parts.pretext, parts.method
+    assert pretext is not None
+    task: Any = method.pretext  # type: ignore[attr-defined]
+    assert (pretext.corruption.name, task.corruption.name, task.corruption.rate) == ("marginal", "zero", 0.2)
+    assert (method.weight, task.loss.name, task.views, task.selection.name) == (0.5, "infonce", "both", "shared")  # type: ignore[attr-defined]
+
+    alone = replace(config, method={"name": "scarf_augment"}, corruption={"name": "joint", "rate": 0.4})
+    augment: Any = build_parts(replace(alone, pretrain=PretrainSettings(name="none"))).method
+    assert (augment.corruption.name, augment.corruption.rate, augment.selection.name) == ("joint", 0.4, "shared")
+
+
+def test_an_unknown_metric_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r"^finetune\.metric=f is unknown; the metrics are: accuracy, "):
+        build_parts(config_of("finetune.metric=f"))

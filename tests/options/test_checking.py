@@ -1,0 +1,211 @@
+"""From plain values to checked options: what is converted, and one sentence for every kind of wrong value."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import Config, Options, checked, option, read
+from tests.composing import config_of
+
+
+@dataclass
+class Inner(Options):
+    width: int = option(3, "of it", "[1, inf)")
+
+
+@dataclass
+class Middle(Options):
+    inner: Inner = field(default_factory=Inner)
+    note: str | None = option(None, "for people")
+
+
+@dataclass
+class Outer(Options):
+    middle: Middle = field(default_factory=Middle)
+    choice: dict[str, Any] = field(default_factory=dict)
+    ratio: float = option(0.5, "of two", "[0, inf)")
+    flag: bool = option(True, "whether")
+    either: int | Literal["auto"] = option("auto", "a number or by itself")
+    word: str = option("a", "any")
+    words: list[str] = option([], "several")
+
+
+@dataclass
+class Bare(Options):
+    pass
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    """The one sentence that an act is refused with."""
+    with pytest.raises(UsageError) as caught:
+        act()
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence[-1] in ".?"
+    assert ".." not in sentence
+    return sentence
+
+
+def values_with(name: str, value: Any) -> dict[str, Any]:
+    """The default configuration as plain values, with one of them changed or added."""
+    values = asdict(config_of())
+    *groups, last = name.split(".")
+    node = values
+    for group in groups:
+        node = node[group]
+    node[last] = value
+    return values
+
+
+def test_given_values_take_the_options_types_and_all_others_their_defaults() -> None:
+    given = {"ratio": 2, "middle": {"inner": {"width": "7"}}, "either": 4, "choice": {"name": "a"}, "word": True}
+
+    value = checked(Outer, given)
+
+    assert value == Outer(Middle(Inner(7)), {"name": "a"}, 2.0, True, 4, "true")
+    assert type(value.ratio) is float
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"ratoi": 1}, "ratoi is not an option; the options are: {all}. Did you mean ratio?"),
+        (
+            {"middle": {"nte": 1}},
+            "middle.nte is not an option; the options of middle are: inner, note. Did you mean note?",
+        ),
+        ({"middle": {"inner": {"width": 0}}}, "middle.inner.width must be at least 1, not 0."),
+        ({"middle": {"inner": {"width": 2.5}}}, "middle.inner.width must be a whole number, not 2.5."),
+        ({"middle": {"inner": {"width": True}}}, "middle.inner.width must be a whole number, not True."),
+        ({"middle": 3}, "middle is a group of options (inner, note); it cannot be 3."),
+        ({"middle": ["inner"]}, "middle is a group of options (inner, note); it cannot be ['inner']; name one {hint}."),
+        ({"ratio": "much"}, "ratio must be a number, not much."),
+        ({"ratio": None}, "ratio must be a number, not null."),
+        ({"ratio": [1]}, "ratio must be a number, not [1]."),
+        ({"ratio": float("nan")}, "ratio must be a finite number, not nan."),
+        ({"ratio": "inf"}, "ratio must be a finite number, not inf."),
+        ({"ratio": -1}, "ratio must be at least 0, not -1.0."),
+        ({"flag": "perhaps"}, "flag must be true or false, not perhaps."),
+        ({"flag": 1}, "flag must be true or false, not 1."),
+        ({"either": "many"}, "either must be one of auto, not many."),
+        ({"words": "a"}, "words must be a list, as in words=[a,b]."),
+        ({"choice": {"rate": float("nan")}}, "choice.rate must be a finite number, not nan."),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_path(values: dict[str, Any], sentence: str) -> None:
+    everything = ", ".join(each.name for each in fields(Outer))
+    hint = "option, or several as in middle=inner"
+
+    found = refusal(lambda: checked(Outer, values))
+
+    assert found == sentence.format(all=everything, hint=hint)
+
+
+def test_the_place_of_the_values_stands_before_the_option() -> None:
+    assert refusal(lambda: checked(Inner, {"width": 0}, "a.b")) == "a.b.width must be at least 1, not 0."
+    nothing = "method.rate is not an option; the options of method are: none."
+    assert refusal(lambda: checked(Bare, {"rate": 1}, "method")) == nothing
+
+
+def test_what_has_no_default_must_be_given() -> None:
+    values = asdict(config_of())
+    del values["method"]
+    assert refusal(lambda: read(values)) == (
+        "method is missing; leave it at its default, or choose one with method=NAME."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("trials", 0, "trials must be at least 1, not 0."),
+        ("trials", 10**5, "trials must be at most 10000, not 100000."),
+        ("fit_on", "test", "fit_on must be one of all, train, not test."),
+        ("dataset.separator", ";;", "dataset.separator must be one character, not ';;'."),
+        ("dataset.encoding", "utf9", "dataset.encoding must be one that Python knows, such as utf-8 or cp1252, not"),
+        ("finetune.batch_size", 1, "finetune.batch_size must be at least 2, not 1."),
+        ("finetune.learning_rate", 0, "finetune.learning_rate must be greater than 0, not 0.0."),
+        ("finetune.validate_every", 900, "finetune.validate_every must be at most max_epochs=200, not 900."),
+        ("pretrain.lr", 1, "pretrain.lr is not an option; the options of pretrain are: "),
+        ("pretrain.name", "scarfs", "pretrain.name=scarfs is unknown; the options are: none, "),
+        ("trainer.trials_per_stack", "many", "trainer.trials_per_stack must be one of auto, not many."),
+        ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, not tpu."),
+        ("views.name", "three", "views.name must be one of one, both, not three."),
+        (
+            "cotrain.wieght",
+            1,
+            "cotrain.wieght is not an option; the options of cotrain are: task, weight, corruption, loss. Did",
+        ),
+        ("cotrain.loss.temperature", -1, "cotrain.loss.temperature must be greater than 0, not -1.0."),
+        ("corruption.rate", 3, "corruption.rate must lie in (0, 1], not 3.0."),
+        ("corruption.name", "means", "corruption.name=means is unknown; the options are: gaussian, "),
+        ("network.encoder.depth", "deep", "network.encoder.depth must be a whole number, not deep."),
+        ("network.name", "mpl", "network.name=mpl is unknown; the options are: "),
+        ("method.rate", 1, "method.rate is not an option; the options of method are: none."),
+        ("paths", 3, "paths is a group of options (results, openml); it cannot be 3."),
+        ("plugins", "mine", "plugins must be a list, as in plugins=[a,b]."),
+        ("finetune._target_", "os.system", "finetune._target_ is not an option; the options of finetune are: "),
+    ],
+)
+def test_a_configuration_is_refused_in_a_sentence(name: str, value: Any, sentence: str) -> None:
+    assert refusal(lambda: read(values_with(name, value))).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("finetune.patience", None),
+        ("finetune.batch_size", 2),
+        ("trainer.trials_per_stack", 1),
+        ("trainer.trials_per_stack", "auto"),
+        ("dataset.separator", ";"),
+        ("corruption.rate", 1),
+    ],
+)
+def test_values_at_the_edge_are_taken(name: str, value: Any) -> None:
+    taken: Any = asdict(read(values_with(name, value)))
+    for key in name.split("."):
+        taken = taken[key]
+    assert taken == value
+
+
+@pytest.mark.parametrize("overrides", ["", "pretrain=vime", "method=cotrain cotrain=subtab", "network=ft_transformer"])
+def test_a_configuration_survives_being_stored(overrides: str) -> None:
+    config = config_of(*overrides.split())
+
+    assert read(asdict(config)) == config
+
+
+def test_reading_fills_in_the_options_of_parts() -> None:
+    values = asdict(config_of())
+    for group in ("corruption", "cotrain.corruption"):
+        node = values
+        for key in group.split("."):
+            node = node[key]
+        del node["rate"]
+    del values["network"]["encoder"]
+
+    assert read(values) == config_of()
+
+
+@given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)))
+def test_any_value_is_taken_as_its_type_or_refused(value: Any) -> None:
+    for each in fields(Outer):
+        with suppress(UsageError):
+            taken = getattr(checked(Outer, {each.name: value}), each.name)
+            kinds: Any = {"ratio": float, "flag": bool, "either": (int, str), "word": str, "words": list}[each.name]
+            assert isinstance(taken, kinds)
+
+
+def test_every_option_is_in_the_sentence_on_an_unknown_one() -> None:
+    sentence = refusal(lambda: read(values_with("trails", 3)))
+
+    known = sentence.removeprefix("trails is not an option; the options are: ").partition(".")[0]
+    assert known.split(", ") == [each.name for each in fields(Config)]
+    assert sentence.endswith(" Did you mean trials?")

@@ -1,0 +1,390 @@
+"""Which choices go together, and which options a cell uses."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import build_parts, check_combination, options_of, parts, unused_options
+from scarf_lightning.options.combinations import check_labels, on_data, on_empty_selections
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.randomness import StackedGenerator
+from scarf_lightning.results import identity
+from tests.composing import RIVALS, cells_of, config_of, goes_together, names, serves, with_a_loss
+
+OF_FINETUNE = {f"finetune.{field.name}" for field in fields(FinetuneSettings)} - {"finetune.class_weight"}
+"""What a method without networks of ours has no part of."""
+OF_PRETRAIN = {f"pretrain.{field.name}" for field in fields(PretrainSettings)} - {"pretrain.name"}
+SHARED = {"batch_size", "learning_rate", "max_epochs"}
+"""Options of both phases, which a cell without a phase of ours does not use."""
+
+MARGINAL = {"name": "marginal", "rate": 0.6}
+PAPER = {
+    "scarf": (MARGINAL, "infonce", "loss"),
+    "scarf_ae": (MARGINAL, "reconstruction", "loss"),
+    "no_noise_ae": ({"name": "none"}, "reconstruction", "loss"),
+    "add_noise_ae": ({"name": "gaussian", "sigma": 0.5}, "reconstruction", "loss"),
+    "scarf_disc": (MARGINAL, "discrimination", "error"),
+}
+"""For each pre-training of the paper its corruption, its loss and what stops it."""
+WEIGHTS = {"scarf": 1.0, "scarf_ae": 0.1, "no_noise_ae": 0.1, "add_noise_ae": 0.1}
+"""Of the tasks of co-training."""
+
+
+PRETEXTS = [name for name in names("pretrain") if name != "none"]
+
+
+def default_choice(axis: str, name: str) -> dict[str, Any]:
+    return {"name": name} | {each.name: each.default for each in options_of(parts(axis)[name]).values()}
+
+
+def refusal(act: Callable[[], Any]) -> str:
+    """The one sentence that an act is refused with."""
+    with pytest.raises(UsageError) as caught:
+        act()
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert sentence.endswith(".")
+    return sentence
+
+
+class TestPretraining:
+    @pytest.mark.parametrize("name", names("pretrain"))
+    def test_known_ones_are_taken(self, name: str) -> None:
+        check_combination(config_of(f"pretrain={name}"))
+        check_combination(config_of(f"pretrain.name={name}"))  # its own options at their defaults
+
+    @pytest.mark.parametrize("name", PAPER)
+    def test_each_is_the_papers(self, name: str) -> None:
+        corruption, loss, monitor = PAPER[name]
+
+        config = config_of(f"pretrain={name}")
+
+        assert (config.corruption, config.loss) == (corruption, default_choice("loss", loss))
+        assert (config.selection, config.views.name) == ({"name": "exact"}, "one")
+        assert config.pretrain == replace(PretrainSettings(), name=name, monitor=monitor)
+        pretext = build_parts(config).pretext
+        assert pretext is not None
+        assert (pretext.corruption.name, pretext.loss.name) == (corruption["name"], loss)
+
+    @pytest.mark.parametrize("order", [1, -1])
+    @pytest.mark.parametrize("name", PAPER)
+    def test_the_command_line_decides_on_the_corruption(self, name: str, order: int) -> None:
+        overrides = [f"pretrain={name}", "corruption=joint", "corruption.rate=0.2"]
+
+        config = config_of(*overrides[::order])
+
+        assert config.corruption == {"name": "joint", "rate": 0.2}
+        assert (config.loss["name"], config.pretrain.monitor) == PAPER[name][1:]
+        build_parts(config)
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_the_command_line_decides_on_the_loss(self, order: int) -> None:
+        assert config_of(*["pretrain=scarf", "loss=barlow_twins"][::order]).loss["name"] == "barlow_twins"
+
+    @pytest.mark.parametrize("dataset", ["wdbc", "cc18-optdigits"])
+    def test_a_dataset_without_scaling_leaves_what_the_pretraining_sets(self, dataset: str) -> None:
+        config = config_of(f"dataset={dataset}", "pretrain=add_noise_ae")
+
+        assert config.scaling["name"] == {"wdbc": "zscore", "cc18-optdigits": "none"}[dataset]
+        assert (config.corruption["name"], config.loss["name"]) == ("gaussian", "reconstruction")
+
+
+class TestCotraining:
+    @pytest.mark.parametrize("name", WEIGHTS)
+    def test_each_is_the_papers(self, name: str) -> None:
+        corruption, loss, _ = PAPER[name]
+
+        config = config_of(f"cotrain={name}", "method=cotrain")
+
+        cotrain = config.cotrain
+        assert (cotrain.task, cotrain.weight, cotrain.corruption) == (name, WEIGHTS[name], corruption)
+        assert cotrain.loss == default_choice("loss", loss)
+        method = build_parts(config).method
+        assert (method.weight, method.pretext.loss.name) == (WEIGHTS[name], loss)
+        assert method.pretext.corruption.name == corruption["name"]
+
+    @pytest.mark.parametrize("method", ["cotrain", "scarf_augment"])
+    def test_its_method_and_augmentation_go_without_pretraining(self, method: str) -> None:
+        assert config_of(f"method={method}").pretrain == replace(PretrainSettings(), name="none")
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_it_may_follow_a_pretraining_and_is_not_taken_from_it(self, order: int) -> None:
+        config = config_of(*["method=cotrain", "pretrain=add_noise_ae"][::order])
+
+        parts = build_parts(config)
+
+        assert config.pretrain.name == "add_noise_ae"
+        assert parts.pretext is not None
+        assert (parts.pretext.loss.name, parts.method.pretext.loss.name) == ("reconstruction", "infonce")
+        assert parts.method.pretext.corruption.name == "marginal"
+
+    def test_its_corruption_and_its_loss_are_chosen_in_its_own_groups(self) -> None:
+        config = config_of(
+            "method=cotrain",
+            "corruption@cotrain.corruption=zero",
+            "loss@cotrain.loss=barlow_twins",
+            "cotrain.corruption.rate=0.2",
+        )
+
+        assert config.cotrain.corruption == {"name": "zero", "rate": 0.2}
+        assert config.cotrain.loss == default_choice("loss", "barlow_twins")
+        assert (config.corruption, config.loss["name"]) == (MARGINAL, "infonce")
+
+    def test_a_task_that_is_no_co_training_is_refused(self) -> None:
+        config = config_of("method=cotrain", "cotrain.task=scarf_disc")
+
+        sentence = f"cotrain.task must be one of {', '.join(names('cotrain'))}, not scarf_disc."
+        assert refusal(lambda: check_combination(config)) == sentence
+
+
+class TestLoss:
+    """A loss serves one kind of task."""
+
+    @pytest.mark.parametrize("loss", names("loss"))
+    @pytest.mark.parametrize("name", with_a_loss())
+    def test_it_goes_with_a_pretraining_of_its_kind_alone(self, name: str, loss: str) -> None:
+        config = replace(config_of(f"pretrain={name}", "pretrain.monitor=loss"), loss=default_choice("loss", loss))
+
+        if serves(loss, name):
+            assert build_parts(config).pretext is not None
+        else:
+            sentence = refusal(lambda: build_parts(config))
+            assert sentence.startswith(f"loss={loss} does not go with pretrain={name}, ")
+
+    @pytest.mark.parametrize("loss", names("loss"))
+    @pytest.mark.parametrize("name", [name for name in names("cotrain") if name in with_a_loss()])
+    def test_it_goes_with_a_co_training_of_its_kind_alone(self, name: str, loss: str) -> None:
+        config = config_of("method=cotrain", f"cotrain={name}")
+        config = replace(config, cotrain=replace(config.cotrain, loss=default_choice("loss", loss)))
+
+        if serves(loss, name):
+            assert build_parts(config).method.pretext.loss.name == loss
+        else:
+            sentence = refusal(lambda: build_parts(config))
+            assert sentence.startswith(f"cotrain.loss={loss} does not go with cotrain={name}, ")
+
+    @pytest.mark.parametrize(
+        ("overrides", "start"),
+        [
+            (["pretrain=scarf_ae", "loss=infonce"], "loss=infonce does not go with pretrain=scarf_ae, "),
+            (["pretrain=scarf", "loss=reconstruction"], "loss=reconstruction does not go with pretrain=scarf, "),
+            (
+                ["method=cotrain", "cotrain=scarf_ae", "loss@cotrain.loss=infonce"],
+                "cotrain.loss=infonce does not go with cotrain=scarf_ae, ",
+            ),
+        ],
+    )
+    def test_one_of_another_kind_on_the_command_line_is_refused(self, overrides: list[str], start: str) -> None:
+        assert refusal(lambda: build_parts(config_of(*overrides))).startswith(start)
+
+    @pytest.mark.parametrize("name", PRETEXTS)
+    def test_the_error_is_watched_where_there_is_one(self, name: str) -> None:
+        config = config_of(f"pretrain={name}", "pretrain.monitor=error")
+
+        if name in ("scarf", "scarf_disc", "vime"):
+            build_parts(config)
+        else:
+            loss = " with loss=reconstruction" if name in with_a_loss() else ""
+            sentence = f"pretrain.monitor=error has no meaning for pretrain={name}{loss}; use loss."
+            assert refusal(lambda: build_parts(config)) == sentence
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("pretrain", PRETEXTS)
+@pytest.mark.parametrize("method", ["scarf_augment", "xgboost"])
+def test_augmentation_and_trees_are_never_pretrained(method: str, pretrain: str, order: int) -> None:
+    config = config_of(*[f"method={method}", f"pretrain={pretrain}"][::order])
+
+    sentence = f"method={method} does not go with pretrain={pretrain}: it is never pre-trained; use none."
+    assert refusal(lambda: check_combination(config)) == sentence
+    assert refusal(lambda: build_parts(config)) == sentence
+
+
+class TestLabelsOfLoadedData:
+    FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
+
+    def test_a_method_that_needs_unlabelled_rows_is_refused_where_a_file_has_none(self) -> None:
+        config = config_of(*self.FILE, "method=self_train")
+
+        assert refusal(lambda: check_labels(config, 0)) == (
+            "method=self_train needs unlabelled rows, and every row of mine.csv has a label; use regime=semi25 or "
+            "few, or dataset.unlabelled=FILE."
+        )
+
+    @pytest.mark.parametrize(
+        ("overrides", "n_unlabelled"),
+        [(["method=self_train"], 1), (["method=self_train", "regime=semi25"], 0), ([], 0)],
+    )
+    def test_it_is_taken_where_there_are_some_or_the_regime_makes_some(
+        self, overrides: list[str], n_unlabelled: int
+    ) -> None:
+        check_labels(config_of(*self.FILE, *overrides), n_unlabelled)
+
+
+class TestUnused:
+    """Which options have no part in a cell."""
+
+    @pytest.mark.parametrize(
+        ("overrides", "expected"),
+        [
+            ("pretrain=scarf", {"cotrain"}),
+            ("pretrain=scarf_disc", {"cotrain", "views"}),
+            ("pretrain=scarf_ae", {"cotrain", "views"}),
+            ("pretrain=no_noise_ae", {"cotrain", "views", "selection"}),
+            ("pretrain=add_noise_ae", {"cotrain", "views", "selection"}),
+            ("pretrain=add_noise_ae corruption=mean", {"cotrain", "views"}),
+            ("pretrain=vime", {"cotrain", "views", "loss"}),
+            ("pretrain=subtab corruption=gaussian", {"cotrain", "views", "loss", "selection"}),
+            ("corruption=gaussian", {"cotrain", "selection"}),
+            ("corruption=none", {"cotrain", "selection"}),
+            (
+                "pretrain=none",
+                OF_PRETRAIN | {"corruption", "selection", "views", "loss", "cotrain", "network.pretrain_head"},
+            ),
+            ("method=scarf_augment", OF_PRETRAIN | {"views", "loss", "cotrain", "network.pretrain_head"}),
+            (
+                "method=scarf_augment corruption=gaussian",
+                OF_PRETRAIN | {"selection", "views", "loss", "cotrain", "network.pretrain_head"},
+            ),
+            ("method=cotrain", OF_PRETRAIN | {"corruption", "loss"}),
+            ("method=cotrain cotrain=scarf_ae", OF_PRETRAIN | {"corruption", "loss", "views"}),
+            ("method=cotrain cotrain=no_noise_ae", OF_PRETRAIN | {"corruption", "loss", "views", "selection"}),
+            ("method=cotrain cotrain=vime", OF_PRETRAIN | {"corruption", "loss", "views", "cotrain.loss"}),
+            ("method=cotrain pretrain=scarf", set()),
+            ("method=cotrain pretrain=no_noise_ae", set()),
+            ("method=cotrain cotrain=no_noise_ae pretrain=scarf", set()),
+            ("method=cotrain cotrain=no_noise_ae pretrain=scarf_ae", {"views"}),
+            (
+                "method=xgboost",
+                OF_PRETRAIN
+                | SHARED
+                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
+                | OF_FINETUNE,
+            ),
+            (
+                "method=logistic tune=2",
+                OF_PRETRAIN
+                | SHARED
+                | {"corruption", "selection", "views", "loss", "cotrain", "network", "encoding"}
+                | OF_FINETUNE - {"finetune.metric"},
+            ),
+            ("finetune.metric=auroc", {"cotrain", "finetune.monitor"}),
+            ("method=probe", {"cotrain", "finetune", "network.head"}),
+            (
+                "method=probe pretrain=none",
+                OF_PRETRAIN
+                | SHARED
+                | {"corruption", "selection", "views", "loss", "cotrain"}
+                | {"finetune", "network.head", "network.pretrain_head"},
+            ),
+            ("method=distill pretrain=scarf", {"cotrain"}),
+            ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views"}),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_they_are_these(self, overrides: str, expected: set[str]) -> None:
+        assert unused_options(config_of(*overrides.split())) == expected
+
+    @pytest.mark.parametrize("name", names("corruption"))
+    def test_features_are_selected_where_a_share_of_them_is_replaced(self, name: str) -> None:
+        config = replace(config_of(), corruption=default_choice("corruption", name))
+
+        assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
+
+
+class TestWhatGoesTogether:
+    @pytest.mark.parametrize("regime", names("regime"))
+    @pytest.mark.parametrize("pretrain", names("pretrain"))
+    @pytest.mark.parametrize("method", names("method"))
+    def test_what_does_is_taken_and_the_rest_is_refused(self, method: str, pretrain: str, regime: str) -> None:
+        config = replace(
+            config_of(),
+            method=default_choice("method", method),
+            pretrain=PretrainSettings(name=pretrain),
+            regime=default_choice("regime", regime),
+        )
+
+        if goes_together(method, pretrain, regime):
+            check_combination(config)
+            return
+        if method in ("self_train", "tri_train"):
+            reason = f"regime={regime}: it needs unlabelled rows; use few, semi25."
+        else:
+            reason = f"pretrain={pretrain}: it is never pre-trained; use none."
+        sentence = f"method={method} does not go with {reason}"
+        assert refusal(lambda: check_combination(config)) == sentence
+        assert refusal(lambda: build_parts(config)) == sentence
+
+    @pytest.mark.parametrize("method", ["scarf_augment", *RIVALS])
+    def test_what_is_never_pretrained_brings_that_with_it(self, method: str) -> None:
+        (cell,) = cells_of(f"method={method}")
+
+        assert cell.config.pretrain.name == "none"
+
+
+class TestXGBoost:
+    """It has no network."""
+
+    OPTIONS = (
+        "finetune.batch_size=64",
+        "finetune.patience=1",
+        "network=mlp",
+        "network.encoder.width=8",
+        "network.head.depth=1",
+        "network.pretrain_head.width=8",
+    )
+
+    @pytest.mark.parametrize("option", OPTIONS)
+    def test_they_are_refused_where_no_other_method_uses_them(self, option: str) -> None:
+        key = option.partition("=")[0]
+
+        sentence = refusal(lambda: cells_of("method=xgboost", option))
+
+        assert sentence.startswith(f"{key} is set, but no cell of this run uses it (")
+        assert "method=xgboost" in sentence
+
+    @pytest.mark.parametrize("option", OPTIONS)
+    def test_they_may_be_set_beside_a_method_that_uses_them(self, option: str) -> None:
+        assert [cell.config.method["name"] for cell in cells_of("method=xgboost,control", option)] == [
+            "xgboost",
+            "control",
+        ]
+
+
+class TestEmptySelections:
+    @pytest.mark.parametrize("selection", names("selection"))
+    @pytest.mark.parametrize("name", [name for name in names("corruption") if name != "none"])
+    @pytest.mark.parametrize(
+        ("rate", "n_columns", "n_encoded"), [(0.1, 9, 9), (0.1, 9, 10), (0.1, 10, 12), (0.3, 3, 4)]
+    )
+    def test_none_is_what_selects_no_feature(
+        self, name: str, selection: str, rate: float, n_columns: int, n_encoded: int
+    ) -> None:
+        chosen = default_choice("corruption", name)
+        if "rate" not in chosen:
+            return
+        config = replace(config_of(), corruption=chosen | {"rate": rate}, selection={"name": selection})
+        space = parts("corruption")[name].space
+        width = n_columns if space == "raw" else n_encoded
+        mask = parts("selection")[selection]().mask(rate, 5, width, StackedGenerator([3]))
+
+        amounting = on_data(config, n_columns, n_encoded)
+
+        assert (amounting.corruption == {"name": "none"}) == (not mask.any())
+        if mask.any():
+            assert identity(amounting, "") == identity(config, "")
+            assert on_empty_selections(config, amounting) == []
+        else:
+            assert identity(amounting, "") == identity(replace(config, corruption={"name": "none"}), "")
+            (sentence,) = on_empty_selections(config, amounting)
+            assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
+
+    def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
+        config = config_of("pretrain=none")
+        assert on_empty_selections(config, on_data(config, 1, 1)) == []
+        cotrained = config_of("method=cotrain", "pretrain=none")
+        (sentence,) = on_empty_selections(cotrained, on_data(cotrained, 1, 1))
+        assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")

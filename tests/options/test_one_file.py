@@ -1,0 +1,112 @@
+"""Whatever a user adds is one file, as a plugin: it is seen everywhere, and finished cells stay finished."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import scarf_lightning
+from scarf_lightning.cli.commands import report, train
+from tests.composing import ROOT, plugins_forgotten
+from tests.processes import here
+
+TINY = (
+    "max_epochs=1", "trials=2", "network.pretrain_head.width=8", "network.head.width=8", "trainer=cpu",
+)  # fmt: skip
+METRIC = """
+from scarf_lightning.metrics import metric
+
+
+@metric("rate of errors", higher_is_better=False)
+def error_rate(probabilities, labels):
+    return float((probabilities.argmax(axis=1) != labels).mean())
+"""
+FIGURE = """
+from dataclasses import dataclass
+
+from scarf_lightning.report.blocks import Picture
+from scarf_lightning.report.drawings import Drawing
+from scarf_lightning.report.style import new_figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(Drawing):
+    name = "dots"
+    colour: str = "black"
+
+    def blocks(self, results, options, name):
+        figure, (axes,) = new_figure(3, 2)
+        axes.plot(results.trials[options.measure.name].to_numpy(), "o", color=self.colour)
+        return [Picture(name, figure, alt="dots", caption="Dots of one colour.")]
+"""
+SWEEP = """
+title: My sweep
+trials: 2
+cells:
+  - {pretrain: [none, scarf]}
+report:
+  - {draw: dots, title: My dots, colour: red}
+"""
+ADDED = {
+    "my_parts": ("corruption", "median", ""),
+    "my_loss": ("loss", "margin", "margin"),
+    "my_network": ("network", "gated", "encoder.width"),
+    "my_pretext": ("pretrain", "rank", "margin"),
+    "my_method": ("method", "noisy", "sigma"),
+}
+"""The parts of docs/plugins.md, by module: the axis, the part and an option of it."""
+
+
+@pytest.mark.slow
+def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(scarf_lightning.metrics._registered))
+    page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    for name, source in re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", page, flags=re.DOTALL):
+        (tmp_path / f"{name}.py").write_text(source)
+    files = {"my_metric.py": METRIC, "my_figure.py": FIGURE, "mine.yaml": SWEEP}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    modules = [*ADDED, "my_metric", "my_figure"]
+    plugins = f"plugins=[{','.join(modules)}]"
+
+    with plugins_forgotten(tmp_path):
+        finished = scarf_lightning.run("sweeps=mine.yaml", *TINY)
+
+        # Finished cells stay finished, and have the numbers of the new metric.
+        still = scarf_lightning.plan("sweeps=mine.yaml", plugins, *TINY)
+        assert set(still["state"]) == {"finished"}
+        again = scarf_lightning.run("sweeps=mine.yaml", plugins, *TINY)
+        assert set(again["fingerprint"]) == set(finished["fingerprint"])
+        assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
+
+        for axis, name, option in ADDED.values():
+            shown = here(train, plugins, "--help", axis, cwd=tmp_path)
+            assert f"{axis}={name} " in shown.stdout, shown.stderr
+            assert not option or f"{axis}.{option} " in shown.stdout
+
+            planned = scarf_lightning.plan(plugins, f"{axis}={name}", *TINY)
+            assert list(planned["state"]) == ["waiting"]
+            assert list(planned[axis]) == [name]
+
+        shown = here(train, plugins, "pretrain=none,rank", "regime=semi25", *TINY, cwd=tmp_path)
+        assert shown.returncode == 0, shown.stderr
+        assert "rank" in shown.stdout
+        assert "rate of errors" in here(train, plugins, "corruption=median", *TINY, cwd=tmp_path).stdout
+        trained = pd.concat(
+            [
+                scarf_lightning.run(plugins, f"{axis}={name}", *(["loss=margin"] if axis == "loss" else []), *TINY)
+                for axis, name, _ in ADDED.values()
+            ]
+        )
+        assert trained["accuracy"].between(0, 1).all()
+
+        reported = here(report, plugins, "results=results", "metric=error_rate", "out=page", cwd=tmp_path)
+        assert reported.returncode == 0, reported.stderr
+        drawn = here(report, plugins, "sweeps=mine.yaml", *TINY, "out=sweep", cwd=tmp_path)
+        assert drawn.returncode == 0, drawn.stderr
+        text = (tmp_path / "sweep" / "index.html").read_text(encoding="utf-8")
+        assert "My dots" in text
+        assert "Not drawn" not in text
+        assert "ranking" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8"), "the label of a part"

@@ -1,0 +1,144 @@
+"""The language of options: what one line of a dataclass says, and what is refused by it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.options.option import Interval, Options, option, options_of, suggestion
+
+
+@dataclass
+class Shape(Options):
+    sides: ClassVar[int] = 4
+
+    size: float = option(0.5, "length of a side", "(0, 1]", aliases=("length_of_a_side",))
+    colour: Literal["red", "blue"] = option("red", "what it is painted with")
+    copies: int | Literal["auto"] = option("auto", "how many there are", "[1, 10]")
+    note: str | None = option(None, "for people")
+    tags: list[str] = option([], "words to find it by")
+
+
+@dataclass
+class Square(Shape):
+    size: float = 1.0
+    corners: int = option(4, "how many it has", "[2, inf)")
+
+
+@dataclass
+class Composed(Options):
+    shape: Shape
+    width: int = option(3, "of the whole", "[1, inf)")
+
+
+def refusal(cls: type[Any], **values: Any) -> str | None:
+    try:
+        cls(**values)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def test_a_line_says_name_type_default_meaning_and_limits() -> None:
+    found = options_of(Shape)
+
+    assert list(found) == ["size", "colour", "copies", "note", "tags"]
+    shown = {name: (each.type_name, each.default, each.allowed, each.meaning) for name, each in found.items()}
+    assert shown == {
+        "size": ("float", 0.5, "(0, 1]", "length of a side"),
+        "colour": ("str", "red", "red, blue", "what it is painted with"),
+        "copies": ("int | str", "auto", "auto; at least 1; at most 10", "how many there are"),
+        "note": ("str | null", None, "", "for people"),
+        "tags": ("list", [], "", "words to find it by"),
+    }
+
+
+def test_a_field_that_holds_another_part_is_no_option() -> None:
+    assert list(options_of(Composed)) == ["width"]
+
+
+def test_a_subclass_may_change_a_default_and_keeps_meaning_and_limits() -> None:
+    assert list(options_of(Square)) == ["size", "colour", "copies", "note", "tags", "corners"]
+    size = options_of(Square)["size"]
+    assert (size.default, size.meaning, size.allowed) == (1.0, "length of a side", "(0, 1]")
+    assert refusal(Square, size=2.0) == "size must lie in (0, 1], not 2.0"
+    assert refusal(Square, corners=1) == "corners must be at least 2, not 1"
+
+
+def test_an_object_has_a_list_of_its_own() -> None:
+    Shape().tags.append("mine")
+    assert Shape().tags == []
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"size": 0}, "size must lie in (0, 1], not 0"),
+        ({"size": math.nan}, "size must lie in (0, 1], not nan"),
+        ({"colour": "green"}, "colour must be one of red, blue, not green"),
+        ({"copies": 0}, "copies must be at least 1, not 0"),
+        ({"copies": 11}, "copies must be at most 10, not 11"),
+        ({"copies": "many"}, "copies must be one of auto, not many"),
+        ({"copies": 10, "note": "any text", "size": 1}, None),
+    ],
+)
+def test_a_value_is_taken_or_refused_in_a_sentence(values: dict[str, Any], sentence: str | None) -> None:
+    assert refusal(Shape, **values) == sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "beyond", "sentence"),
+    [
+        ("(0, 1]", "(0, 1]", 1.5, "lie in (0, 1]"),
+        ("[2, 1e9]", "at least 2; at most 1e9", 10**9 + 1, "be at most 1e9"),
+        ("(0, inf)", "greater than 0", math.nan, "be greater than 0"),
+        ("[0, 5)", "at least 0; below 5", 5, "be below 5"),
+    ],
+)
+def test_intervals_in_words(text: str, words: str, beyond: float, sentence: str) -> None:
+    interval = Interval.parse(text)
+
+    assert str(interval) == words
+    assert beyond not in interval
+    assert interval.refusal(beyond) == sentence
+
+
+@given(
+    st.sampled_from("[("),
+    st.integers(-5, 5),
+    st.integers(1, 5),
+    st.sampled_from("])"),
+    st.floats(-12, 12) | st.integers(-12, 12),
+)
+def test_intervals_are_those_of_mathematics(opening: str, low: int, width: int, closing: str, value: float) -> None:
+    high = low + width
+    inside = (low < value or (opening == "[" and low == value)) and (value < high or (closing == "]" and value == high))
+
+    assert (value in Interval.parse(f"{opening}{low}, {high}{closing}")) == inside
+
+
+@given(st.sampled_from(["(0, 1]", "[0, 1)", "[1, 10]", "(-3, inf)"]), st.floats(-20, 20))
+def test_a_value_is_refused_by_the_bound_that_it_exceeds(text: str, value: float) -> None:
+    interval = Interval.parse(text)
+    if value not in interval:
+        words = interval.refusal(value)
+        exceeded = "at most" in words or "below" in words
+        assert text in words or exceeded == (value >= interval.high)
+
+
+@pytest.mark.parametrize("text", ["0..1", "(0; 1)", "[one, two]"])
+def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"interval|could not convert"):
+        option(1, "of the author", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("length_of_a_side", " Did you mean size?"), ("color", " Did you mean colour?"), ("q", "")],
+)
+def test_a_wrong_name_suggests_the_option_that_people_mean(name: str, words: str) -> None:
+    assert suggestion(name, options_of(Shape)) == words
+    assert suggestion("length_of_a_side", ["width"]) == ""

@@ -1,0 +1,227 @@
+"""A user's own modules: how they are found, what is refused of them, and what of their source names a cell."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scarf_lightning import metrics
+from scarf_lightning.corruption.strategies import Mean
+from scarf_lightning.errors import UsageError
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.options import build_parts, parts
+from scarf_lightning.options.option import _options_of
+from scarf_lightning.options.plugins import load_plugins, plugin_hashes
+from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.expand import expand
+from scarf_lightning.sweeping.hydra import read_config
+from tests.composing import SWEEPS, composed, loader_and_master, plugins_forgotten
+
+MODULE = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scarf_lightning.corruption import SelectiveCorruption
+from scarf_lightning.options import option
+
+
+@dataclass
+class Halved(SelectiveCorruption):
+    name: ClassVar[str] = "halved"
+    factor: float = option(0.5, "what a value is multiplied by")
+
+    def replacement(self, x, source, random):
+        return x * self.factor
+"""
+DRAWING = """
+from dataclasses import dataclass
+
+from scarf_lightning.report.drawings import Drawing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots(Drawing):
+    name = "dots"
+
+    def blocks(self, results, options, name):
+        return []
+"""
+
+
+METRIC = """
+from scarf_lightning.metrics import metric
+
+
+@metric("least")
+def least(probabilities, labels):
+    return float(probabilities.min())
+"""
+SUBCLASS = """
+from dataclasses import dataclass
+
+from part_{folder} import Halved
+
+
+@dataclass
+class HalvedAgain(Halved):
+    name = "halved_again"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder; the modules that are imported from it are forgotten at the end."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("scarf_lightning.options.plugins._imported", {})
+    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(metrics._registered))
+    with plugins_forgotten(tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def plugin(folder: Path) -> Path:
+    """A module under a name that no other test has taken."""
+    path = folder / f"parts_{folder.name}.py"
+    path.write_text(MODULE)
+    return path
+
+
+HALVED = ("corruption=mean", "corruption.name=halved")
+
+
+def test_a_part_is_found_by_its_name_and_has_its_options(plugin: Path) -> None:
+    before = list(sys.path)
+    chosen = (f"plugins=[{plugin.stem}]", *HALVED)
+
+    config = read_config(composed(*chosen, "+corruption.factor=0.25"))
+
+    corruption: Any = build_parts(config).pretext.corruption  # type: ignore[union-attr]
+    assert (corruption.name, corruption.factor, corruption.rate) == ("halved", 0.25, 0.6)
+    assert sys.path == before
+    with pytest.raises(UsageError, match=r"corruption\.fcator is not an option; .* rate, factor\. Did you mean factor"):
+        read_config(composed(*chosen, "+corruption.fcator=1"))
+
+
+@pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])
+def test_a_module_that_does_not_exist_is_refused(name: str, folder: Path) -> None:
+    with pytest.raises(UsageError, match=f"^plugins names {name}, which is no module in {folder} or among"):
+        load_plugins([name])
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import no_such_module", r"ModuleNotFoundError: No module named 'no_such_module' \(broken_\w+\.py, line 1\)"),
+        ("x = 1\nraise SystemExit(3)", r"SystemExit: 3 \(broken_\w+\.py, line 2\)"),
+        ("1 / 0", r"ZeroDivisionError: division by zero \(broken_\w+\.py, line 1\)"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_refused_with_the_line(folder: Path, source: str, reason: str) -> None:
+    name = f"broken_{abs(hash(source))}"
+    (folder / f"{name}.py").write_text(source)
+
+    with pytest.raises(UsageError, match=rf"^plugins names {name}, which cannot be imported: {reason}\.$"):
+        load_plugins([name])
+
+
+def test_a_module_that_is_not_python_is_refused(folder: Path) -> None:
+    (folder / "no_python.py").write_text("def (:\n")
+
+    with pytest.raises(UsageError, match=r"^no_python\.py is no Python that can be imported: "):
+        load_plugins(["no_python"])
+
+
+def test_a_name_that_is_taken_is_refused_with_both_parts(plugin: Path) -> None:
+    plugin.write_text(MODULE.replace('"halved"', '"mean"'))
+
+    with pytest.raises(
+        UsageError, match=rf"^mean is the name of two parts, scarf_lightning\.corruption.*{plugin.stem}"
+    ):
+        parts("corruption", [plugin.stem])
+
+
+def test_a_module_that_changes_after_its_import_is_refused(plugin: Path) -> None:
+    load_plugins([plugin.stem])
+    load_plugins([plugin.stem])
+
+    plugin.write_text(MODULE.replace("0.5", "0.6"))
+
+    with pytest.raises(UsageError, match=f"^{plugin.stem} has changed since it was imported; start Python again"):
+        load_plugins([plugin.stem])
+
+
+class TestHashes:
+    def hash_of(self, name: str) -> str:
+        """As another process finds it."""
+        for known in (name, f"{name}.part", f"helper_of_{name}"):
+            sys.modules.pop(known, None)
+        from scarf_lightning.options import plugins
+
+        plugins._imported.clear()
+        load_plugins([name])
+        (found,) = plugin_hashes([name, name], [parts("corruption")["halved"]]).values()
+        _options_of.cache_clear()
+        return found
+
+    def test_the_source_of_a_module_is_hashed(self, plugin: Path) -> None:
+        before = self.hash_of(plugin.stem)
+        assert self.hash_of(plugin.stem) == before
+
+        plugin.write_text(MODULE.replace("0.5", "0.6"))
+
+        assert self.hash_of(plugin.stem) != before
+
+    def test_so_is_a_module_beside_it_that_it_imports(self, plugin: Path) -> None:
+        helper = plugin.parent / f"helper_of_{plugin.stem}.py"
+        helper.write_text("FACTOR = 0.5\n")
+        (plugin.parent / "unrelated.py").write_text("")
+        plugin.write_text(f"from {helper.stem} import FACTOR\n{MODULE}")
+        before = self.hash_of(plugin.stem)
+
+        (plugin.parent / "unrelated.py").write_text("x = 1\n")
+        assert self.hash_of(plugin.stem) == before
+
+        helper.write_text("FACTOR = 0.6\n")
+        assert self.hash_of(plugin.stem) != before
+
+    def test_a_package_is_hashed_whole(self, folder: Path) -> None:
+        package = folder / f"package_{folder.name}"
+        package.mkdir()
+        (package / "__init__.py").write_text("from . import part\n")
+        (package / "part.py").write_text(MODULE)
+        before = self.hash_of(package.name)
+
+        (package / "more.py").write_text("x = 1\n")
+
+        assert self.hash_of(package.name) != before
+
+    def test_a_plugin_counts_for_cells_that_use_it_or_if_nobody_knows_what_it_does(self, folder: Path) -> None:
+        sources = {"part": MODULE, "dots": DRAWING, "measure": METRIC, "unknown": "x = 1\n", "sub": SUBCLASS}
+        for name, source in sources.items():
+            (folder / f"{name}_{folder.name}.py").write_text(source.format(folder=folder.name))
+        names = [f"{name}_{folder.name}" for name in sources]
+        load_plugins(names)
+
+        def counting(*used: Any) -> set[str]:
+            return {name.removesuffix(f"_{folder.name}") for name in plugin_hashes(names, used)}
+
+        found, ours = parts("corruption", names), Mean
+        assert counting() == counting(ours) == {"unknown"}
+        assert counting(ours, found["halved"]) == {"unknown", "part", "sub"}, "sub imports part, so it is made of both"
+        assert counting(found["halved_again"]) == {"unknown", "part", "sub"}
+        assert counting(metric_named("least").function) == {"unknown", "measure"}
+
+
+def test_a_configuration_file_cannot_name_a_plugin(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compose = Composer.__call__
+
+    def with_a_plugin(composer: Composer, overrides: tuple[str, ...]) -> Any:
+        return replace(compose(composer, overrides), plugins=[plugin.stem])
+
+    monkeypatch.setattr(Composer, "__call__", with_a_plugin)
+    with pytest.raises(UsageError, match="plugins may be named on the command line only"):
+        expand(["trainer=auto"], Composer(*loader_and_master()), SWEEPS)
+    assert expand([f"plugins=[{plugin.stem}]"], Composer(*loader_and_master()), SWEEPS).cells

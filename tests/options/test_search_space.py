@@ -1,0 +1,86 @@
+import sys
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import build_parts, check_combination
+from scarf_lightning.options.axes import BASES, parts
+from scarf_lightning.options.search_space import search_space
+from scarf_lightning.results import fingerprint, identity, pretraining_identity
+from tests.cells import DATA_HASH
+from tests.composing import config_of
+
+RANGES = {
+    "corruption": {
+        name: {"rate": ("float", 0.1, 0.9)} for name in ("joint", "marginal", "mean", "missing", "single_row", "zero")
+    },
+    "loss": {"infonce": {"temperature": ("log", 0.05, 5.0)}},
+    "method": {
+        "catboost": {
+            "depth": ("int", 3, 8),
+            "learning_rate": ("log", 0.01, 0.3),
+            "l2_leaf_reg": ("log", 1.0, 30.0),
+            "iterations": ("log_int", 100, 1000),
+        },
+        "logistic": {"C": ("log", 1e-4, 1e4)},
+        "probe": {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)},
+        "random_forest": {
+            "max_features": ("one_of", "sqrt", "log2", "half", "all"),
+            "min_samples_leaf": ("log_int", 1, 20),
+            "max_depth": ("one_of", None, 4, 8, 16),
+        },
+        "tabm": {
+            "learning_rate": ("log", 1e-4, 5e-3),
+            "n_blocks": ("int", 1, 4),
+            "d_block": ("one_of", 64, 128, 256, 512),
+            "dropout": ("float", 0.0, 0.5),
+        },
+        "xgboost": {
+            "max_depth": ("int", 2, 8),
+            "n_estimators": ("log_int", 50, 1000),
+            "learning_rate": ("log", 0.01, 0.5),
+        },
+    },
+    "network": {
+        "ft_transformer": {"depth": ("int", 1, 4)},
+        **{name: {"width": ("one_of", 64, 128, 256, 512)} for name in ("mlp", "mlp_ple", "mlp_plr")},
+        "resnet": {"width": ("one_of", 64, 128, 192, 256, 512)},
+    },
+}
+
+
+def test_ranges_are_those_that_stored_cells_were_tuned_in() -> None:
+    """A cell is filed under the number of its tries alone: a change of a range is a new science version."""
+    found = {
+        axis: {name: ranges for name, cls in parts(axis).items() if (ranges := getattr(cls, "search_space", None))}
+        for axis in BASES
+    }
+    assert {axis: of_axis for axis, of_axis in found.items() if of_axis} == RANGES
+    assert search_space(config_of("pretrain=scarf"))["finetune.learning_rate"] == ("log", 1e-4, 1e-2)
+
+
+def test_what_networks_are_tuned_by() -> None:
+    assert set(search_space(config_of("pretrain=scarf"))) == {
+        "pretrain.learning_rate", "finetune.learning_rate", "network.encoder.width", "corruption.rate",
+        "loss.temperature",
+    }  # fmt: skip
+    assert set(search_space(config_of("pretrain=none"))) == {"finetune.learning_rate", "network.encoder.width"}
+
+
+def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:
+    plain, few, more = (config_of("pretrain=scarf", f"tune={n}") for n in (0, 5, 6))
+
+    assert "tune" not in identity(plain, DATA_HASH)
+    assert len({fingerprint(identity(config, DATA_HASH)) for config in (plain, few, more)}) == 3
+    assert len({fingerprint(pretraining_identity(config, DATA_HASH)) for config in (plain, few, more)}) == 1
+
+
+def test_the_weights_of_tuned_networks_are_not_kept() -> None:
+    with pytest.raises(UsageError, match="keep_weights=true does not go with tune"):
+        check_combination(config_of("tune=2", "keep_weights=true"))
+
+
+def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(UsageError, match=r"tune=N needs the package optuna: install it with .*\[tune\]"):
+        build_parts(config_of("tune=2"))

@@ -1,0 +1,159 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from paper.comparison import agreement, agreement_summary
+from paper.published import AT_CHANCE_IN_PAPER, published_accuracy, published_epochs
+from scarf_lightning.errors import UsageError
+
+CELL = ["dataset_id", "regime", "pretrain", "method"]
+
+
+def results_from(cells: list[tuple[int | None, str, str, str, list[float]]], epochs: int = 20) -> pd.DataFrame:
+    """Results with the types that loading gives, from (dataset_id, regime, pretrain, method, accuracies)."""
+    rows = [(*cell, trial, value, epochs) for *cell, values in cells for trial, value in enumerate(values)]
+    frame = pd.DataFrame(rows, columns=[*CELL, "trial", "accuracy", "finetune_epochs"])
+    return frame.astype({"dataset_id": "Int64", "trial": "Int64", "finetune_epochs": "Int64"})
+
+
+def beside_paper(results: pd.DataFrame, **options: float) -> pd.DataFrame:
+    return agreement(results, published_accuracy(), published_epochs(), **options)
+
+
+def near_paper(difference: float, regime: str = "full", ids: tuple[int, ...] = (6, 11, 12, 14)) -> pd.DataFrame:
+    """Our control and SCARF, two trials around the paper's accuracy and a difference."""
+    paper = published_accuracy().set_index(CELL)["accuracy"]
+    names = [(i, regime, pretrain, "control") for i in ids for pretrain in ("none", "scarf")]
+    return results_from([(*name, [paper[name] + difference - 0.01, paper[name] + difference + 0.01]) for name in names])
+
+
+def test_a_cell_beside_the_papers_by_hand() -> None:
+    cells = beside_paper(results_from([(6, "full", "scarf", "control", [0.94, 0.95, 0.96])]))
+
+    row = cells.iloc[0]
+    assert len(cells) == 1
+    assert row["mean"] == pytest.approx(0.95)
+    assert row["standard_error"] == pytest.approx(0.01 / np.sqrt(3))
+    assert (row["trials"], row["published"]) == (3, 0.9575)
+    assert row["difference"] == pytest.approx(-0.0075)
+    half = 4.302653 * 0.01 / np.sqrt(3)  # t of two degrees of freedom
+    assert (row["low"], row["high"]) == pytest.approx((-0.0075 - half, -0.0075 + half), rel=1e-6)
+    assert (row["epochs"], row["published_epochs"]) == (20, 17.23)
+    assert not row["at_chance"]
+    assert np.isnan(row["gain"])
+
+
+def test_the_interval_is_that_of_our_mean() -> None:
+    values = [0.94, 0.95, 0.97, 0.91]
+    expected = stats.ttest_1samp(values, 0.9575).confidence_interval(0.9)
+
+    row = beside_paper(results_from([(6, "full", "scarf", "control", values)]), level=0.9).iloc[0]
+
+    assert (row["low"] + 0.9575, row["high"] + 0.9575) == pytest.approx((expected.low, expected.high))
+
+
+def test_gains_are_relative_to_the_same_cell_without_pre_training() -> None:
+    cells = beside_paper(
+        results_from(
+            [
+                (6, "full", "none", "control", [0.5]),
+                (6, "full", "scarf", "control", [0.6]),
+                (6, "full", "scarf", "mixup", [0.7]),
+                (6, "semi25", "none", "control", [0.2]),
+            ]
+        )
+    ).set_index(["regime", "pretrain", "method"])
+
+    assert cells.loc[("full", "scarf", "control"), "gain"] == pytest.approx(20)
+    expected = 100 * (95.75 - 94.69) / 94.69
+    assert cells.loc[("full", "scarf", "control"), "published_gain"] == pytest.approx(expected)
+    assert cells["gain"].notna().sum() == 1
+
+
+def test_cells_that_the_paper_does_not_print_stay_and_are_counted() -> None:
+    results = results_from(
+        [
+            (6, "full", "scarf", "mixup", [0.5]),
+            (None, "full", "none", "control", [0.5]),
+            (6, "semi25", "none", "control", [0.9]),
+        ]
+    )
+
+    cells = beside_paper(results)
+
+    assert cells["published"].isna().sum() == 2
+    assert cells["published_epochs"].isna().all()  # of the full regime only, and not of mixup
+    summary = agreement_summary(cells, ()).iloc[0]
+    assert (summary["cells"], summary["unpublished"]) == (1, 2)
+
+
+def test_networks_on_the_dataset_at_chance_are_flagged_and_left_out() -> None:
+    ids = (6, AT_CHANCE_IN_PAPER)
+    results = results_from([(i, "full", p, "control", [0.8, 0.9]) for i in ids for p in ("none", "scarf")])
+    xgboost = results_from([(AT_CHANCE_IN_PAPER, "full", "none", "xgboost", [0.77, 0.78])])
+
+    cells = beside_paper(pd.concat([results, xgboost], ignore_index=True))
+
+    assert set(cells.loc[cells["at_chance"], "dataset_id"]) == {AT_CHANCE_IN_PAPER}
+    summary = agreement_summary(cells)
+    assert summary["cells"].to_dict() == {
+        ("full", "none", "control"): 1, ("full", "scarf", "control"): 1, ("full", "none", "xgboost"): 1,
+    }  # fmt: skip
+    assert summary["at_chance"].to_dict()["full", "scarf", "control"] == 1
+    assert summary["mean_absolute_difference"].max() < 0.11
+
+
+def test_the_summary_of_a_near_reproduction() -> None:
+    signed = pd.concat([near_paper(0.02, ids=(6, 11)), near_paper(-0.04, ids=(12, 14))], ignore_index=True)
+
+    summary = agreement_summary(beside_paper(signed))
+
+    assert list(summary.index.names) == ["regime", "pretrain", "method"]
+    for pretrain in ("none", "scarf"):
+        row = summary.loc[("full", pretrain, "control")]
+        assert (row["cells"], row["at_chance"], row["unpublished"]) == (4, 0, 0)
+        assert row["mean_difference"] == pytest.approx(-0.01)
+        assert row["mean_absolute_difference"] == pytest.approx(0.03)
+        assert row["inside"] == 1  # two trials: the half-width is 12.7 times 0.01
+    assert summary.loc[("full", "none", "control"), "gain_cells"] == 0
+    assert summary.loc[("full", "scarf", "control"), "gain_cells"] == 4
+
+
+def test_correlations_are_of_ranks() -> None:
+    summary = agreement_summary(beside_paper(near_paper(0.0)))
+    row = summary.loc[("full", "scarf", "control")]
+    assert (row["spearman"], row["gain_spearman"]) == pytest.approx((1, 1))
+
+    paper = published_accuracy().set_index(CELL)["accuracy"]
+    turned = results_from(
+        [(i, "full", "none", "control", [1 - paper[i, "full", "none", "control"]]) for i in (6, 11, 12, 14)]
+    )
+    row = agreement_summary(beside_paper(turned)).iloc[0]
+    assert row["spearman"] == pytest.approx(-1)
+    assert np.isnan(row["gain_spearman"])
+
+
+@pytest.mark.parametrize("values", [[0.5, 0.5, 0.5], [0.5, 0.6]])
+def test_too_few_or_equal_cells_have_no_correlation(values: list[float]) -> None:
+    results = results_from(
+        [(i, "full", "none", "control", [value]) for i, value in zip((6, 11, 12), values, strict=False)]
+    )
+
+    row = agreement_summary(beside_paper(results)).iloc[0]
+
+    assert np.isnan(row["spearman"])
+    assert np.isnan(row["inside"])  # one trial has no interval
+
+
+def test_bad_results_are_refused() -> None:
+    results = near_paper(0.0)
+
+    with pytest.raises(UsageError, match="There are no results here"):
+        beside_paper(results.iloc[:0])
+    with pytest.raises(UsageError, match="The results lack the column regime"):
+        beside_paper(results.drop(columns="regime"))
+    with pytest.raises(UsageError) as caught:
+        beside_paper(pd.concat([results, results.iloc[:1]], ignore_index=True))
+    expected = "The cell dataset_id=6, regime=full, pretrain=none, method=control has two rows for one trial; "
+    assert str(caught.value).startswith(expected)

@@ -1,0 +1,69 @@
+import pandas as pd
+import pytest
+
+from paper.published import (
+    AT_CHANCE_IN_PAPER,
+    published_accuracy,
+    published_epochs,
+    published_relative_gains,
+)
+
+PRETRAINS = {"scarf", "scarf_ae", "no_noise_ae", "add_noise_ae", "scarf_disc"}
+
+
+def cell(frame: pd.DataFrame, **chosen: object) -> pd.Series:
+    for column, value in chosen.items():
+        frame = frame[frame[column] == value]
+    assert len(frame) == 1
+    return frame.iloc[0]
+
+
+def test_the_three_tables_of_accuracies_are_whole() -> None:
+    frame = published_accuracy()
+
+    assert not frame.duplicated(["regime", "dataset_id", "pretrain", "method"]).any()
+    assert frame.groupby("regime")["dataset_id"].nunique().to_dict() == {"full": 69, "noise30": 69, "semi25": 69}
+    assert len(frame) == 3 * 69 * 7
+    assert set(frame["pretrain"]) == PRETRAINS | {"none"}
+    assert set(frame.loc[frame["method"] == "xgboost", "pretrain"]) == {"none"}
+
+
+def test_accuracies_are_fractions() -> None:
+    frame = published_accuracy()
+
+    assert frame["accuracy"].between(0, 1).all()
+    found = cell(frame, regime="full", dataset_id=6, pretrain="scarf", method="control")
+    assert found["accuracy"] == 0.9575  # the first row of the paper's table: 95.75
+
+
+def test_networks_alone_are_at_chance_on_one_dataset_alone() -> None:
+    frame = published_accuracy()
+    chance = frame[frame["at_chance"]]
+
+    assert len(chance) == 3 * 6
+    assert set(chance["dataset_id"]) == {AT_CHANCE_IN_PAPER}
+    assert chance["accuracy"].to_numpy() == pytest.approx(1 / 46, abs=3e-4)
+    others = frame[(frame["dataset_id"] == AT_CHANCE_IN_PAPER) & ~frame["at_chance"]]
+    assert set(others["method"]) == {"xgboost"}
+    assert others["accuracy"].between(0.74, 0.78).all()
+
+
+def test_epochs_are_those_of_the_full_regime() -> None:
+    frame = published_epochs()
+
+    assert len(frame) == 69 * 6
+    assert set(frame["regime"]) == {"full"}
+    assert cell(frame, dataset_id=6, pretrain="scarf", method="control")["epochs"] == 17.23
+    assert set(frame.loc[frame["dataset_id"] == AT_CHANCE_IN_PAPER, "epochs"]) == {5.0}
+
+
+def test_relative_gains_are_the_papers_first_table() -> None:
+    frame = published_relative_gains()
+
+    assert frame.groupby("regime")["method"].nunique().to_dict() == {"full": 5, "noise30": 7, "semi25": 7}
+    assert set(frame["pretrain"]) == PRETRAINS
+    assert len(frame) == 19 * 5
+    found = cell(frame, regime="full", method="control", pretrain="scarf")
+    assert found["relative_gain_percent"] == 2.352
+    found = cell(frame, regime="noise30", method="dropout", pretrain="scarf_disc")
+    assert found["relative_gain_percent"] == -2.54

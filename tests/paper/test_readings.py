@@ -1,0 +1,182 @@
+"""Gains beside the paper's, computed anew without pandas' grouping."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from paper.readings import against_default, gains_beside, reading_scores, reading_summary
+
+DATASETS = (11, 14, 16, 29)
+LONG = "pretrain.validate_every=10"
+REGIMES = ("full", "semi25")
+
+
+def published() -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    rows = [
+        {
+            "dataset_id": id,
+            "regime": regime,
+            "pretrain": pretrain,
+            "method": "control",
+            "accuracy": random.uniform(0.6, 0.9),
+        }
+        for id in DATASETS
+        for regime in REGIMES
+        for pretrain in ("none", "scarf")
+    ]
+    return pd.DataFrame(rows)
+
+
+def trials(n: int = 5) -> pd.DataFrame:
+    random = np.random.default_rng(2)
+    arms = (("none", "default"), ("scarf", "default"), ("scarf", LONG))
+    rows = [
+        {
+            "dataset_id": id,
+            "regime": regime,
+            "pretrain": pretrain,
+            "method": "control",
+            "reading": reading,
+            "trial": trial,
+        }
+        | {"accuracy": random.uniform(0.6, 0.9)}
+        for id in DATASETS
+        for regime in REGIMES
+        for pretrain, reading in arms
+        for trial in range(n)
+    ]
+    return pd.DataFrame(rows)
+
+
+def accuracies(rows: pd.DataFrame, **place: object) -> np.ndarray:
+    chosen = np.logical_and.reduce([rows[column] == value for column, value in place.items()])
+    return 100 * rows.loc[chosen].sort_values("trial")["accuracy"].to_numpy()
+
+
+def papers(pretrain: str, **place: object) -> float:
+    return (
+        float(published().set_index(["dataset_id", "regime", "pretrain"])["accuracy"][(*place.values(), pretrain)])
+        * 100
+    )
+
+
+def test_a_gain_is_the_mean_of_paired_differences_with_its_t_interval() -> None:
+    rows = trials()
+    gains = gains_beside(rows, published())
+    assert len(gains) == len(DATASETS) * len(REGIMES) * 2
+    for row in gains.to_dict("records"):
+        place = {"dataset_id": row["dataset_id"], "regime": row["regime"]}
+        level = accuracies(rows, **place, pretrain="scarf", reading=row["reading"])
+        difference = level - accuracies(rows, **place, pretrain="none")
+        assert row["gain"] == pytest.approx(difference.mean())
+        interval = stats.ttest_1samp(difference, 0).confidence_interval()
+        assert (row["gain_low"], row["gain_high"]) == pytest.approx((interval.low, interval.high))
+        assert row["paper_gain"] == pytest.approx(papers("scarf", **place) - papers("none", **place))
+
+
+def test_a_trial_without_its_control_is_no_pair() -> None:
+    rows = trials()
+    lacks = (rows["pretrain"] == "none") & (rows["trial"] == 0) & (rows["dataset_id"] == 11)
+    found = gains_beside(rows[~lacks], published())
+    assert sorted(set(found["trials"])) == [4, 5]
+
+
+@pytest.mark.parametrize("option", ["network.weight_init=pytorch", "fit_on=train"])
+def test_what_both_arms_share_is_gained_over_its_own_control(option: str) -> None:
+    rows = trials()
+    other = rows.assign(reading=rows["reading"].replace({"default": option, LONG: f"{LONG}, {option}"}))
+    both = pd.concat([rows, other.assign(accuracy=other["accuracy"] / 2)])
+    gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
+    np.testing.assert_allclose(gains[option], gains["default"] / 2)
+    np.testing.assert_allclose(gains[f"{LONG}, {option}"], gains[LONG] / 2)
+
+
+@pytest.mark.parametrize("option", ["pretrain.patience=30", "loss.temperature=0.1", "finetune.first_layer=pretrained"])
+def test_what_control_has_no_use_for_is_gained_over_the_usual_control(option: str) -> None:
+    rows = trials()
+    scarf = rows[(rows["pretrain"] == "scarf") & (rows["reading"] == "default")]
+    both = pd.concat([rows, scarf.assign(reading=option)])
+    gains = gains_beside(both, published()).pivot_table("gain", ["dataset_id", "regime"], "reading")
+    np.testing.assert_allclose(gains[option], gains["default"])
+
+
+def test_a_summary_regresses_our_gain_on_the_papers() -> None:
+    gains = gains_beside(trials(), published())
+    row = reading_summary(gains).loc[("scarf", "control", LONG, "all")]
+    chosen = gains[gains["reading"] == LONG]
+    slope, _ = np.polyfit(chosen["paper_gain"], chosen["gain"], 1)
+    assert row["slope"] == pytest.approx(slope)
+    assert row["correlation"] == pytest.approx(np.corrcoef(chosen["paper_gain"], chosen["gain"])[0, 1])
+    assert (row["datasets"], row["trials"]) == (4, 5)
+    assert row["relative_gain"] == pytest.approx(np.mean(100 * chosen["gain"] / chosen["control"]))
+    assert row["paper_relative_gain"] == pytest.approx(np.mean(100 * chosen["paper_gain"] / chosen["paper_control"]))
+    assert row["gain_absolute"] == pytest.approx(np.mean(np.abs(chosen["gain"] - chosen["paper_gain"])))
+
+
+def test_scores_are_squared_differences_over_the_errors_of_the_default() -> None:
+    rows = trials()
+    scores = reading_scores(gains_beside(rows, published())).set_index(["dataset_id", "reading"])
+    of_gain, of_level = [], []
+    for regime in REGIMES:
+        place = {"dataset_id": 14, "regime": regime}
+        control, usual, found = (
+            accuracies(rows, **place, pretrain=pretrain, reading=reading)
+            for pretrain, reading in (("none", "default"), ("scarf", "default"), ("scarf", LONG))
+        )
+        papers_control, papers_level = papers("none", **place), papers("scarf", **place)
+        factor = np.sqrt(1 / 5 + 1 / 30)
+        distance = (found - control).mean() - (papers_level - papers_control)
+        of_gain.append((distance / ((usual - control).std(ddof=1) * factor)) ** 2)
+        of_level.append(((found.mean() - papers_level) / (usual.std(ddof=1) * factor)) ** 2)
+        of_level.append(((control.mean() - papers_control) / (control.std(ddof=1) * factor)) ** 2)
+    row = scores.loc[(14, LONG)]
+    assert (row["G"], row["L"]) == pytest.approx((np.mean(of_gain), np.mean(of_level)))
+    assert row["S"] == pytest.approx((row["G"] + row["L"]) / 2)
+
+
+def test_a_reading_is_compared_with_the_default_by_dataset() -> None:
+    gains = gains_beside(trials(), published())
+    scores = reading_scores(gains).pivot_table(index="dataset_id", columns="reading", values="S")
+    (row,) = against_default(trials(), published()).to_dict("records")
+    test = stats.ttest_rel(scores[LONG], scores["default"], alternative="less")
+    assert (row["reading"], row["datasets"]) == (LONG, 4)
+    assert row["S"] == pytest.approx((scores[LONG] - scores["default"]).mean())
+    assert row["p"] == pytest.approx(test.pvalue)
+
+
+def test_a_reading_of_few_trials_is_compared_with_the_same_trials_of_the_default() -> None:
+    rows = trials()
+    few = rows[(rows["reading"] != LONG) | (rows["trial"].isin([1, 3]) & (rows["dataset_id"] != 29))]
+
+    (row,) = against_default(few, published()).to_dict("records")
+
+    sizes = []
+    for id in (11, 14, 16):
+        found = []
+        for reading in (LONG, "default"):
+            distances = []
+            for regime in REGIMES:
+                place = {"dataset_id": id, "regime": regime}
+                ours, control = (
+                    accuracies(rows, **place, pretrain=pretrain, reading=name)[[1, 3]].mean()
+                    for pretrain, name in (("scarf", reading), ("none", "default"))
+                )
+                distances.append(abs(ours - control - papers("scarf", **place) + papers("none", **place)))
+            found.append(np.mean(distances))
+        sizes.append(found[0] - found[1])
+    assert row["datasets"] == 3
+    assert row["gain_absolute"] == pytest.approx(np.mean(sizes))
+    assert row["gain_absolute_se"] == pytest.approx(stats.sem(sizes))
+
+
+def test_readings_stand_in_the_order_of_the_trials() -> None:
+    rows = trials()
+    order = [LONG, "pretrain.patience=9", "corruption.rate=0.3"]
+    others = [rows[rows["reading"] == LONG].assign(reading=reading) for reading in order[1:]]
+    rows = pd.concat([rows, *others])
+    gains = gains_beside(rows, published())
+    assert against_default(rows, published())["reading"].tolist() == order
+    assert reading_scores(gains)["reading"].unique().tolist() == ["default", *order]
+    assert reading_summary(gains).index.get_level_values("reading").unique().tolist() == ["default", *order]

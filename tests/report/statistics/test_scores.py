@@ -1,0 +1,169 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from paper.published import published_accuracy
+from scarf_lightning.errors import UsageError
+from scarf_lightning.report.statistics import cell_means, pretraining_grid, score_array, scores_of
+from tests.report.statistics.frames import scores_from
+
+SCORES = scores_from({11: {"b": [0.5, 0.7], "a": [0.1, 0.2]}, 6: {"a": [0.3, 0.6]}})
+
+
+def test_values_stand_by_dataset_competitor_and_trial() -> None:
+    array = score_array(SCORES)
+
+    assert array.datasets == (6, 11)
+    assert array.competitors == ("a", "b")
+    np.testing.assert_array_equal(array.values[1], [[0.1, 0.2], [0.5, 0.7]])
+    np.testing.assert_array_equal(array.values[0], [[0.3, 0.6], [np.nan, np.nan]])
+
+
+def test_competitors_come_in_the_order_asked_for() -> None:
+    array = score_array(SCORES, ["b", "a"])
+
+    assert array.competitors == ("b", "a")
+    np.testing.assert_array_equal(array.counts, [[0, 2], [2, 2]])
+
+
+def test_a_dataset_without_scores_of_the_chosen_stays() -> None:
+    assert score_array(SCORES, ["b"]).datasets == (6, 11)
+
+
+def test_summaries_are_over_the_trials_that_are_there() -> None:
+    array = score_array(scores_from({0: {"a": [0.25, np.nan, 0.75], "b": [0.5], "c": [np.nan]}}))
+
+    np.testing.assert_array_equal(array.counts, [[2, 1, 0]])
+    np.testing.assert_array_equal(array.means, [[0.5, 0.5, np.nan]])
+    np.testing.assert_array_equal(array.variances, [[0.125, np.nan, np.nan]])
+
+
+def test_incomplete_cells_are_named() -> None:
+    scores = scores_from({"car": {"a": [0.5, np.nan, 0.5], "b": [0.5] * 3}, "adult": {"b": [0.5] * 3}})
+
+    incomplete = score_array(scores).incomplete
+
+    assert incomplete.to_dict("records") == [
+        {"dataset": "adult", "competitor": "a", "trials": 0, "expected": 3},
+        {"dataset": "car", "competitor": "a", "trials": 2, "expected": 3},
+    ]
+    assert score_array(scores, ["b"]).incomplete.empty
+
+
+def test_columns_of_loaded_results_serve() -> None:
+    scores = SCORES.astype({"dataset": "Int64", "trial": "Int64", "value": "Float64"})
+    scores.loc[0, "value"] = pd.NA
+
+    array = score_array(scores)
+
+    assert array.datasets == (6, 11)
+    np.testing.assert_array_equal(array.counts, [[2, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (SCORES.drop(columns="value"), "The scores lack the column value; give a frame with dataset, competitor, "),
+        (SCORES.iloc[:0], "The scores hold no values; train a cell first, "),
+        (SCORES.assign(value=np.nan), "The scores hold no values; train a cell first, "),
+        (SCORES.assign(value=np.inf), "The scores hold infinite values; mark a trial without a score by NaN."),
+        (SCORES.assign(competitor=None), "The scores have rows without a dataset, competitor or trial; "),
+        (pd.concat([SCORES, SCORES.iloc[:1]]), "Competitor b has two values for trial 0 on dataset 11; select one "),
+    ],
+)
+def test_unusable_scores_are_refused(scores: pd.DataFrame, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        score_array(scores)
+
+    assert str(caught.value).startswith(message)
+
+
+def test_an_unknown_competitor_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        score_array(SCORES, ["a", "z"])
+
+    assert str(caught.value) == "The scores have no competitor z; they have: a, b."
+
+
+def test_no_competitor_is_refused() -> None:
+    with pytest.raises(UsageError, match="No competitor was named"):
+        score_array(SCORES, [])
+
+
+RESULTS = pd.DataFrame(
+    {
+        "dataset_id": pd.array([6, 6, 6, None], dtype="Int64"),
+        "dataset": ["letter", "letter", "letter", "mine"],
+        "regime": "full",
+        "pretrain": ["none", "none", "scarf", "scarf"],
+        "corruption": [None, "none", "marginal", "mean"],
+        "method": "control",
+        "trial": pd.array([0, 1, 0, 0], dtype="Int64"),
+        "accuracy": [0.5, 0.7, 0.9, 0.8],
+        "finetune_epochs": pd.array([10, None, 30, 40], dtype="Int64"),
+    }
+)
+
+
+def test_results_as_scores() -> None:
+    scores = scores_of(RESULTS)
+
+    assert scores.to_dict("list") == {
+        "dataset": ["letter", "letter", "letter", "mine"],
+        "competitor": ["none+control", "none+control", "scarf+control", "scarf+control"],
+        "trial": [0, 1, 0, 0],
+        "value": [0.5, 0.7, 0.9, 0.8],
+    }
+
+
+def test_other_columns_tell_competitors_apart_and_null_is_not_the_option_none() -> None:
+    scores = scores_of(RESULTS, competitor=["corruption"])
+
+    assert scores["competitor"].to_list() == ["not used", "none", "marginal", "mean"]
+
+
+def test_published_means_are_one_trial() -> None:
+    scores = scores_of(published_accuracy().query("regime == 'full'"), dataset="dataset_id")
+
+    assert set(scores["trial"]) == {0}
+    assert scores["competitor"].nunique() == 7
+
+
+def test_the_grid_of_pre_trainings_names_competitors_as_scores_do() -> None:
+    grid = pretraining_grid(["control"], ["scarf"])
+
+    assert grid == {("control", "scarf"): ("scarf+control", "none+control")}
+    assert set(grid["control", "scarf"]) == set(scores_of(RESULTS)["competitor"])
+
+
+def test_means_of_cells_by_hand() -> None:
+    means = cell_means(RESULTS)
+
+    assert len(means) == 3
+    control = means[means["pretrain"] == "none"].iloc[0]
+    assert control["mean"] == pytest.approx(0.6)
+    assert control["standard_error"] == pytest.approx(0.1)
+    assert control["trials"] == 2
+    own = means[means["dataset_id"].isna()].iloc[0]
+    assert (own["mean"], own["trials"]) == (0.8, 1)
+    assert np.isnan(own["standard_error"])
+
+
+def test_means_are_over_the_trials_with_a_number() -> None:
+    epochs = cell_means(RESULTS, "finetune_epochs", by=["dataset", "pretrain"])
+
+    assert epochs.loc[epochs["pretrain"] == "none", ["mean", "trials"]].to_numpy().tolist() == [[10, 1]]
+
+
+@pytest.mark.parametrize("read", [scores_of, cell_means])
+def test_a_missing_column_is_named(read) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(RESULTS.drop(columns="accuracy"))
+
+    assert str(caught.value) == "The results lack the column accuracy; give the frame that `results.load` returns."
+
+
+@pytest.mark.parametrize("read", [scores_of, cell_means])
+def test_no_results_are_refused(read) -> None:
+    with pytest.raises(UsageError, match="There are no results here; train a cell first"):
+        read(RESULTS.iloc[:0])

@@ -1,0 +1,117 @@
+"""One cell of the store, one trial of it, and predictions."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import CellStore, StackRecord, load_cell, load_trials
+from tests.cells import OF_WDBC, finish, results_in, some_cell, some_record
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def store(results: Path) -> CellStore:
+    """A cell of which no trial is finished yet."""
+    return finish(some_cell(paths=results_in(results.parent)), trials=[])
+
+
+def with_weights(record: StackRecord) -> StackRecord:
+    """A record with a network of two numbers a trial: its number, and ten times that."""
+    trials = np.array([[row["trial"], 10.0 * row["trial"]] for row in record.rows])
+    return replace(record, weights={"encoder.body": trials})
+
+
+class TestCell:
+    def test_it_is_what_the_store_was_given(self, store: CellStore, results: Path) -> None:
+        first, second = some_record([2, 3]), some_record([0])
+        for record in (first, second):
+            store.add(record)
+
+        cell = load_cell(store.fingerprint, results)
+
+        assert cell.fingerprint == store.fingerprint
+        assert cell.config == {"seed": 0}
+        assert cell.description["identity"] == store.identity
+        assert [column["name"] for column in cell.description["columns"]] == [name for name, _ in OF_WDBC["columns"]]
+        assert cell.trials["trial"].tolist() == [0, 2, 3]
+        assert cell.trials["accuracy"].tolist() == [0.5, 0.52, 0.53]
+        assert cell.trials["pretrain_epochs"].dtype == "Int64"
+        curves = pd.DataFrame([*second.curves, *first.curves])
+        keys = ["phase", "trial", "epoch"]
+        pd.testing.assert_frame_equal(
+            cell.curves.sort_values(keys, ignore_index=True), curves.sort_values(keys, ignore_index=True)
+        )
+
+    def test_a_cell_without_trials_is_empty(self, store: CellStore, results: Path) -> None:
+        cell = load_cell(store.fingerprint, results)
+
+        assert len(cell.trials) == len(cell.curves) == 0
+        assert list(cell.curves) == ["phase", "trial", "epoch"]
+
+    def test_a_trial_that_was_trained_twice_counts_once(self, store: CellStore, results: Path) -> None:
+        store.add(some_record([0]))
+        store.add(some_record([0, 1]))
+
+        cell = load_cell(store.fingerprint, results)
+
+        assert cell.trials["trial"].tolist() == [0, 1]
+        assert not cell.curves.duplicated(["phase", "trial", "epoch"]).any()
+        assert cell.curves.index.tolist() == list(range(len(cell.curves)))
+
+    def test_a_damaged_stack_is_left_out_with_its_curves_and_named(self, store: CellStore, results: Path) -> None:
+        store.add(some_record([0]))
+        (torn,) = (store.folder / "stacks").iterdir()
+        store.add(some_record([1]))
+        (torn / "environment.json").write_text("{}")
+
+        with pytest.warns(UserWarning, match=rf"{torn.name} is left out: environment\.json is torn"):
+            cell = load_cell(store.fingerprint, results)
+
+        assert cell.trials["trial"].tolist() == cell.curves["trial"].unique().tolist() == [1]
+
+    def test_an_unknown_cell_is_refused(self, store: CellStore, results: Path) -> None:
+        with pytest.raises(UsageError, match="results holds no cell 0123456789abcdef; "):
+            load_cell("0123456789abcdef", results)
+
+
+class TestTrial:
+    def test_it_has_its_own_row_and_arrays(self, store: CellStore, results: Path) -> None:
+        store.add(some_record([0, 1]))
+        store.add(with_weights(some_record([3, 5])))
+
+        trials = load_trials(store.fingerprint, results)
+
+        assert [each.row["trial"] for each in trials] == [0, 1, 3, 5]
+        trial = trials[-1]
+
+        assert trial.row["accuracy"] == 0.55
+        assert {name: array.tolist() for name, array in trial.preprocessing.items()} == {
+            name: [3, 4, 5] for name in ("fill", "shift", "scale")
+        }
+        assert {name: array.tolist() for name, array in trial.weights.items()} == {"encoder.body": [5, 50]}
+        assert trials[0].weights == {}, "they were not kept"
+
+    def test_what_a_cells_weights_hold_is_not_looked_at_for_its_rows(self, store: CellStore, results: Path) -> None:
+        store.add(with_weights(some_record([0])))
+        (weights,) = store.folder.rglob("weights.safetensors")
+        weights.write_bytes(bytes(weights.stat().st_size))
+
+        assert load_cell(store.fingerprint, results).trials["trial"].tolist() == [0]
+
+    def test_weights_are_part_of_a_whole_record(self, store: CellStore, results: Path) -> None:
+        store.add(with_weights(some_record([0])))
+        (stack,) = (store.folder / "stacks").iterdir()
+        assert "weights.safetensors" in json.loads((stack / "trials.json").read_text())["files"]
+        (stack / "weights.safetensors").write_bytes(b"half")
+
+        with pytest.warns(UserWarning, match=r"weights\.safetensors is torn"):
+            assert load_trials(store.fingerprint, results) == []

@@ -1,0 +1,219 @@
+"""Notes beside the cells: what is known of data, and why cells failed."""
+
+import json
+import os
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.data.sources import open_source
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
+from tests.results.sealing import reseal
+
+DATA = KnownData("abc", n_rows=569, n_columns=30, n_classes=2)
+OTHER = KnownData("def", n_rows=60, n_columns=9, n_classes=3)
+WHEN = 1_700_000_000_000_000_000
+
+
+@dataclass
+class SomeSource:
+    """Data that are never read: opening the files is not asked for."""
+
+    key: str
+    paths: tuple[Path, ...]
+
+    def files(self) -> tuple[Path, ...]:
+        return self.paths
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> SomeSource:
+    paths = (tmp_path / "description.xml", tmp_path / "data.pq")
+    for path in paths:
+        path.write_bytes(b"0123456789")
+        os.utime(path, ns=(WHEN, WHEN))
+    return SomeSource("some-1", paths)
+
+
+def test_nothing_is_known_before_data_were_loaded(results: Path, source: SomeSource) -> None:
+    assert known_data(results, source) is None
+    assert not results.exists()
+
+
+def test_data_are_known_while_the_files_stay_as_they_are(results: Path, source: SomeSource) -> None:
+    note_data(results, source, DATA)
+
+    assert known_data(results, source) == DATA
+    source.paths[0].read_bytes()
+    assert known_data(results, source) == DATA
+
+
+@pytest.mark.parametrize("changed", [0, 1])
+def test_it_is_forgotten_when_a_file_was_written_also_with_its_size_and_time_kept(
+    results: Path, source: SomeSource, changed: int
+) -> None:
+    note_data(results, source, DATA)
+
+    time.sleep(0.02)  # longer than the ticks of a file system's clock
+    source.paths[changed].write_bytes(b"9876543210")
+    os.utime(source.paths[changed], ns=(WHEN, WHEN))
+
+    assert known_data(results, source) is None
+
+
+def test_it_is_forgotten_when_the_data_are_in_other_files(results: Path, source: SomeSource) -> None:
+    note_data(results, source, DATA)
+
+    assert known_data(results, SomeSource(source.key, source.paths[:1])) is None
+    renamed = source.paths[1].rename(source.paths[1].with_name("dataset.arff"))
+    assert known_data(results, SomeSource(source.key, (source.paths[0], renamed))) is None
+
+
+def test_each_source_and_each_results_folder_has_its_own(results: Path, source: SomeSource, tmp_path: Path) -> None:
+    note_data(results, source, DATA)
+    other = SomeSource("some-2", source.paths)
+
+    assert known_data(results, other) is None
+    assert known_data(tmp_path / "others", source) is None
+    note_data(results, other, OTHER)
+    assert (known_data(results, source), known_data(results, other)) == (DATA, OTHER)
+
+
+def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Path, source: SomeSource) -> None:
+    note_data(results, source, DATA)
+
+    assert [path.relative_to(results).as_posix() for path in results.rglob("*.json")] == ["datasets/some-1.json"]
+    note = json.loads((results / "datasets" / "some-1.json").read_text())
+    assert len(note.pop("sha256")) == 64
+    assert note == {
+        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_classes": 2, "n_encoded": None},
+        "files": [
+            {"name": p.name, "size": 10, "modified_ns": str(WHEN), "changed_ns": str(p.stat().st_ctime_ns)}
+            for p in source.paths
+        ],
+    }
+
+
+def test_the_embedded_dataset_is_known_from_its_file(results: Path) -> None:
+    wdbc = open_source("wdbc", id=None, name=None, openml_cache=None)
+    note_data(results, wdbc, DATA)
+
+    assert known_data(results, wdbc) == DATA
+
+
+@pytest.mark.parametrize("text", ["", '{"data": {"hash": "ab', "[]", "{}", '{"hash": "abc", "files": []}', "\0\udcff"])
+def test_a_note_that_is_torn_or_older_is_as_good_as_none_and_is_written_again(
+    results: Path, source: SomeSource, text: str
+) -> None:
+    note_data(results, source, DATA)
+    path = results / "datasets" / "some-1.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+
+    with pytest.warns(UserWarning, match=r"some-1\.json is left out: .*; it is written again when the data are loaded"):
+        assert known_data(results, source) is None
+    with pytest.warns(UserWarning, match="is left out"):
+        note_data(results, source, DATA)
+    assert known_data(results, source) == DATA
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_a_note_of_other_fields_or_values_is_as_good_as_none(
+    results: Path, source: SomeSource, is_sealed: bool
+) -> None:
+    note_data(results, source, DATA)
+    path = results / "datasets" / "some-1.json"
+    data = {"hash": "def", "n_rows": 10**30, "n_columns": 30, "n_classes": 2, "n_encoded": None}
+    if is_sealed:
+        reseal(path, {"data": data})
+    else:
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"data": data | {"n_rows": 569}}))
+
+    with pytest.warns(UserWarning, match="it has no data" if is_sealed else r"some-1\.json is damaged"):
+        assert known_data(results, source) is None
+
+
+def test_what_is_known_already_is_not_written_again(results: Path, source: SomeSource) -> None:
+    note_data(results, source, DATA)
+    before = (results / "datasets" / "some-1.json").stat()
+
+    note_data(results, source, DATA)
+
+    assert (results / "datasets" / "some-1.json").stat() == before
+
+
+def fail(results: Path, key: str = "abc", error: Exception | None = None) -> None:
+    try:
+        raise error or FloatingPointError("training diverged")
+    except Exception as raised:
+        keep_failure(results, key, "seed=1 scaling=none", raised)
+
+
+def test_nothing_has_failed_at_first(tmp_path: Path) -> None:
+    assert read_failure(tmp_path / "results", "abc") is None
+    forget_failure(tmp_path / "results", "abc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_traceback_is_kept_with_the_cell_and_where_it_ran(tmp_path: Path) -> None:
+    fail(tmp_path)
+
+    failure = read_failure(tmp_path, "abc")
+    assert failure is not None
+    assert (failure.cell, failure.host) == ("seed=1 scaling=none", socket.gethostname())
+    assert failure.error.startswith("Traceback (most recent call last):\n")
+    assert "in fail\n    raise error or" in failure.error
+    assert failure.error.endswith("\nFloatingPointError: training diverged")
+    assert str(failure) == f"seed=1 scaling=none failed on {socket.gethostname()}:\n{failure.error}"
+
+
+def test_of_bad_input_the_sentence_is_kept(tmp_path: Path) -> None:
+    fail(tmp_path, error=UsageError("there is no file t.csv."))
+
+    assert str(read_failure(tmp_path, "abc")) == "seed=1 scaling=none: there is no file t.csv."
+
+
+def test_of_the_operating_systems_errors_a_sentence_is_kept(tmp_path: Path) -> None:
+    fail(tmp_path, error=OSError(28, "No space left on device", "results/cell"))
+
+    assert str(read_failure(tmp_path, "abc")) == "seed=1 scaling=none: results/cell: No space left on device."
+
+
+def test_each_cell_has_its_own_and_the_last_one_counts(tmp_path: Path) -> None:
+    fail(tmp_path, "abc")
+    fail(tmp_path, "def", UsageError("first."))
+    fail(tmp_path, "def", UsageError("second."))
+
+    forget_failure(tmp_path, "abc")
+
+    assert read_failure(tmp_path, "abc") is None
+    assert str(read_failure(tmp_path, "def")).endswith("second.")
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["failures/def.json"]
+    assert json.loads((tmp_path / "failures" / "def.json").read_text())["error"] == "second."
+
+
+@pytest.mark.parametrize("text", ["", '{"cell": "a', "[]", '{"cell": "a", "why": "b"}'])
+def test_a_note_that_cannot_be_read_is_a_failure_that_says_so(tmp_path: Path, text: str) -> None:
+    fail(tmp_path)
+    path = tmp_path / "failures" / "abc.json"
+    path.write_text(text)
+
+    failure = str(read_failure(tmp_path, "abc"))
+
+    assert failure.startswith(f"Cell abc: it failed for a reason that is lost, {path} cannot be used: ")
+
+
+def test_a_note_with_a_flipped_bit_is_not_shown(tmp_path: Path) -> None:
+    fail(tmp_path, error=UsageError("there is no file t.csv."))
+    path = tmp_path / "failures" / "abc.json"
+    path.write_text(path.read_text().replace("t.csv", "u.csv"))
+
+    assert str(read_failure(tmp_path, "abc")).endswith("cannot be used: abc.json is damaged.")

@@ -1,0 +1,197 @@
+"""The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra._internal.sources_registry import SourcesRegistry
+from hydra.errors import HydraException
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.sweeping.composer import Composer
+from scarf_lightning.sweeping.expand import expand
+from scarf_lightning.sweeping.hydra import explain, hydra_started, master_of, named_plugins, read_config
+from tests.composing import SWEEPS, cells_of, composed, config_of, names, plugins_forgotten
+
+PLUGIN = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import nn
+
+from scarf_lightning.data.scaling import Scaling
+from scarf_lightning.networks import Network
+from scarf_lightning.options import option
+
+
+@dataclass
+class Halves(Scaling):
+    name: ClassVar[str] = "halves"
+    factor: float = option(0.5, "what a value is multiplied by")
+
+    def statistics(self, values):
+        return values.mean(axis=0) * 0, values.mean(axis=0) * 0 + 1 / self.factor
+
+
+@dataclass
+class Straight(Network):
+    name: ClassVar[str] = "straight"
+    units: int = option(7, "of the layer")
+
+    def build(self, columns, dropout):
+        return nn.Linear(columns.n_encoded, self.units)
+"""
+
+
+def cell_of(*overrides: str, plugins: tuple[str, ...] = ()) -> Any:
+    """The configuration that a command line of one cell asks for, in a Hydra of its own."""
+    with hydra_started(plugins) as hydra:
+        (cell,) = expand(list(overrides), Composer(hydra.config_loader, master_of(hydra)), SWEEPS).cells
+    return cell.config
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    with plugins_forgotten(tmp_path):
+        yield tmp_path
+
+
+def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(folder: Path) -> None:
+    (folder / "corruption").mkdir()
+    (folder / "corruption" / "mine.yaml").write_text("name: mean\n")
+    search_path = f"hydra.searchpath=[file://{folder}]"
+
+    config = composed(search_path, "corruption=mine")
+    changed = composed(search_path, "corruption=mine", "corruption.rate=0.2")
+
+    assert config.corruption == {"name": "mean", "rate": 0.6}
+    assert changed.corruption == {"name": "mean", "rate": 0.2}
+
+
+def test_a_part_of_a_plugin_is_an_option_of_its_axis(folder: Path) -> None:
+    (folder / f"offered_{folder.name}.py").write_text(PLUGIN)
+    named = f"plugins=[offered_{folder.name}]"
+
+    config = cell_of(
+        named, "scaling=halves", "scaling.factor=0.25", "network=straight", plugins=(f"offered_{folder.name}",)
+    )
+
+    assert config.scaling == {"name": "halves", "factor": 0.25}
+    assert (config.network.name, config.network.encoder, config.network.head.width) == ("straight", {"units": 7}, 256)
+    assert named_plugins([named, "seed=3"]) == [f"offered_{folder.name}"]
+
+
+def test_hydra_is_given_back_as_it_was() -> None:
+    before = dict(SourcesRegistry.instance().types)
+    with pytest.raises(UsageError, match=r"^corruption=no is not an option"), hydra_started() as hydra:
+        Composer(hydra.config_loader, master_of(hydra))(("corruption=no",))
+    assert SourcesRegistry.instance().types == before
+
+
+@pytest.mark.parametrize(
+    ("overrides", "pretrain", "finetune"),
+    [
+        ("", (1000, 0.001, 128), (200, 0.001, 128)),
+        ("max_epochs=5", (5, 0.001, 128), (5, 0.001, 128)),
+        ("max_epochs=5 pretrain.max_epochs=7", (7, 0.001, 128), (5, 0.001, 128)),
+        ("learning_rate=0.01 batch_size=64", (1000, 0.01, 64), (200, 0.01, 64)),
+        ("batch_size=64 finetune.batch_size=32", (1000, 0.001, 64), (200, 0.001, 32)),
+    ],
+)
+def test_an_option_of_both_phases_is_each_ones_unless_it_has_its_own(
+    overrides: str, pretrain: tuple[Any, ...], finetune: tuple[Any, ...]
+) -> None:
+    config = config_of(*overrides.split())
+
+    def of(settings: PretrainSettings | FinetuneSettings) -> tuple[Any, ...]:
+        return settings.max_epochs, settings.learning_rate, settings.batch_size
+
+    assert (of(config.pretrain), of(config.finetune)) == (pretrain, finetune)
+
+
+@pytest.mark.parametrize("name", ["batch_size=64", "learning_rate=0.1", "max_epochs=3"])
+def test_an_option_of_both_phases_is_refused_where_no_phase_is_trained(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{name.partition('=')[0]} is set, but no cell of this run uses it"):
+        cells_of("method=xgboost", name)
+
+
+def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
+    with pytest.raises(error) as caught:
+        act()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("override", "start", "end"),
+    [
+        ("corruption=means", f"corruption=means is not an option; the options of corruption are: "
+         f"{', '.join(names('corruption'))}.", " Did you mean mean?"),
+        ("lr=3", "lr is not an option; the options are: ", " Did you mean learning_rate?"),
+        ("finetune.epochs=3", "finetune.epochs is not an option; the options of finetune are: ",
+         " Did you mean max_epochs?"),
+        ("network.encoder.depht=3", "network.encoder.depht is not an option; the options of network.encoder are: width,"
+         " depth.", " Did you mean depth?"),
+    ],
+)  # fmt: skip
+def test_what_hydra_refuses_is_explained_by_the_options_there_are(override: str, start: str, end: str) -> None:
+    sentence = explain(refusal(HydraException, lambda: composed(override)))
+
+    assert sentence.startswith(start)
+    assert sentence.endswith(end)
+    assert "\n" not in sentence
+
+
+def test_an_interpolation_that_leads_nowhere_is_named() -> None:
+    error = refusal(UsageError, lambda: read_config(composed("paths.results=${nowhere}")))
+    assert str(error).startswith("paths.results: ")
+    assert str(error).endswith(".")
+
+
+def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENML_CACHE_DIR", "elsewhere")
+    assert read_config(composed()).paths.openml == "elsewhere"
+
+
+def test_any_other_error_keeps_its_words_and_its_cause() -> None:
+    error = ValueError("Could not read it.")
+    assert explain(error) == "Could not read it."
+    error.__cause__ = OSError("The disk is full.")
+    assert explain(error) == "Could not read it. The disk is full."
+
+
+@pytest.mark.parametrize(
+    ("asked", "scaling"),
+    [
+        (["dataset.id=28"], "none"),
+        (["dataset.id=1468"], "none"),
+        (["dataset.id=4134"], "none"),
+        (["dataset.task=9981"], "none"),
+        (["dataset.id=31"], "zscore"),
+        (["dataset.id=28", "scaling=minmax"], "minmax"),
+    ],
+)
+def test_the_papers_three_datasets_are_not_scaled_unless_the_user_says_so(asked: list[str], scaling: str) -> None:
+    assert config_of("dataset=openml", *asked).scaling == {"name": scaling}
+
+
+@pytest.mark.parametrize(("number", "file"), [(28, "cc18-optdigits"), (1510, "cc18-wdbc")])
+def test_a_number_is_the_cell_that_its_name_is(number: int, file: str) -> None:
+    (by_number,), (by_name,) = cells_of("dataset=openml", f"dataset.id={number}"), cells_of(f"dataset={file}")
+
+    assert by_number.key == by_name.key
+
+
+@pytest.mark.parametrize(
+    ("asked", "split"),
+    [
+        (["dataset=openml", "dataset.task=59"], "task"),
+        (["dataset=openml", "dataset.task=59", "split=stratified"], "stratified"),
+        (["dataset=openml", "dataset.id=31"], "random"),
+        (["dataset=wdbc"], "random"),
+    ],
+)
+def test_a_task_brings_its_split_unless_the_user_says_otherwise(asked: list[str], split: str) -> None:
+    assert config_of(*asked).split["name"] == split

@@ -1,0 +1,135 @@
+"""What the README and the pages in `docs/` show is run; links lead somewhere; generated pages are up to date."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.options.axes import parts
+from scarf_lightning.results import load
+from tests.composing import cells_of
+from tests.documentation import LANGUAGES, PAGES, QUICK, ROOT, blocks_of
+from tests.test_own_table import own_table
+
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+OWN = ("--", "plugins=")
+"""What begins an argument of a command that trains no cell of ours."""
+
+
+def commands() -> list[list[str]]:
+    blocks = [block for page in PAGES for block in blocks_of(page) if block.language == "console"]
+    found = dict.fromkeys(tuple(words) for block in blocks for words in block.commands)
+    return [list(words[2:]) for words in found if words[:2] == ("python", "train.py")]
+
+
+def of_ours() -> list[Any]:
+    """Sweeps have hundreds of cells, which take long to look at."""
+    ours = [a for a in commands() if not any(argument.startswith(OWN) for argument in a)]
+    many = {tuple(a): any(argument.startswith("sweeps=") for argument in a) for a in ours}
+    return [pytest.param(a, marks=pytest.mark.slow if many[tuple(a)] else (), id=" ".join(a)) for a in ours]
+
+
+@pytest.mark.parametrize("arguments", of_ours())
+def test_commands_ask_for_cells_that_exist(arguments: list[str]) -> None:
+    assert cells_of(*(argument for argument in arguments if argument != "-m"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_says_its_language(page: Path) -> None:
+    fences = re.findall(r"^```(\S*)", page.read_text(encoding="utf-8"), flags=re.M)
+
+    assert set(fences[::2]) <= {*LANGUAGES, "text", "{toctree}", "{eval-rst}", "{include}"}
+    assert set(fences[1::2]) <= {""}
+
+
+def runnable() -> list[Path]:
+    return [page for page in PAGES if any(not block.not_run for block in blocks_of(page))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", runnable(), ids=lambda page: page.name)
+def test_every_block_runs(page: Path, tmp_path: Path) -> None:
+    table = own_table().rename(columns={"plan": "bundle", "churned": "bought"})
+    table["household"] = np.arange(len(table)) // 3
+    table["plan"] = np.random.default_rng(0).choice(["basic", "plus"], len(table))
+    table.to_csv(tmp_path / "customers.csv", index=False)
+    labelled = table[table["bought"].notna()].drop(columns="plan")
+    labelled.to_csv(tmp_path / "train.csv", index=False)
+    labelled.drop(columns="bought").head(20).to_csv(tmp_path / "new.csv", index=False)
+    kept = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "WANDB_MODE": "offline"}
+
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.documentation", str(page)],
+        cwd=tmp_path,
+        env=os.environ | kept,
+        capture_output=True,
+        text=True,
+    )
+
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", sorted(set(re.findall(r"```python\n# (my_\w+)\.py\n", TEXT))))
+def test_a_part_of_your_own(module: str, tmp_path: Path) -> None:
+    """A page's code in a file, run by the command beside it. Pages that repeat it agree."""
+    (source,) = set(re.findall(rf"```python\n# {module}\.py\n(.*?)```", TEXT, flags=re.DOTALL))
+    (tmp_path / f"{module}.py").write_text(source)
+    arguments, *_ = [a for a in commands() if f"plugins=[{module}]" in a]
+    train = [sys.executable, str(ROOT / "train.py"), *arguments, *QUICK, f"paths.results={tmp_path / 'results'}"]
+
+    subprocess.run(train, cwd=tmp_path, check=True, capture_output=True, text=True)
+
+    rows = load(tmp_path / "results")
+    given = dict(argument.split("=", 1) for argument in arguments)
+    for option, value in given.items():
+        if option != "plugins":
+            assert set(rows[option].astype(str)) == {value}
+    assert len(rows) == 2
+    assert np.isfinite(rows.accuracy).all()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text) + re.findall(r'src="([^":]+)"', text)
+    made = {"gallery": "notebooks", "paper": "paper/pages", "study": "study"}  # what docs/conf.py copies in
+
+    def place(link: str) -> Path:
+        folder, _, file = link.partition("/")
+        return ROOT / made[folder] / file if page.parent.name == "docs" and folder in made else page.parent / link
+
+    assert [link for link in links if not place(link).exists()] == []
+
+
+def test_every_target_that_is_named_is_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert {
+        name for name in re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", TEXT, flags=re.M) for name in name if name
+    } <= {line.partition(":")[0] for line in makefile.splitlines()}
+
+
+def test_the_methods_page_is_up_to_date() -> None:
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+
+    assert (ROOT / "docs" / "methods.md").read_text(encoding="utf-8") == generate["methods_page"]()
+    for _, axis, _ in generate["SECTIONS"]:
+        without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
+        assert without == [], f"{axis}: a part of ours names its paper"
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    build = [sys.executable, "-W", "ignore", "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html"]
+
+    ran = subprocess.run([*build, str(ROOT / "docs"), str(tmp_path)], capture_output=True, text=True)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "few label" in (tmp_path / "few-labels.html").read_text(encoding="utf-8").lower()

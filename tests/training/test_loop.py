@@ -1,0 +1,89 @@
+"""`train.py`'s loop over cells, in a world that is not as it should be."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.cli import commands
+from scarf_lightning.data.sources.source import WdbcSource
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.errors import UsageError
+from scarf_lightning.results import CellStore, load, load_cell
+from tests.composing import config_of
+from tests.processes import TINY, TINY_CONTROL, here
+from tests.short_training import training_of
+
+ONE = ("trials=1", *TINY)
+CONTROL = ("trials=1", "pretrain=none", *TINY_CONTROL)
+
+
+def test_a_columns_name_that_looks_like_an_interpolation_is_a_name(tmp_path: Path) -> None:
+    random, name = np.random.default_rng(0), "${oc.env:HOME}"
+    frame = pd.DataFrame(
+        {"a": random.normal(size=60), "b": random.normal(size=60), name: random.choice(["x", "y"], 60)}
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    asked = ("dataset=csv", "dataset.path=t.csv", f"dataset.target='\\{name}'", *ONE)
+
+    ran = here(commands.train, *asked, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    (fingerprint,) = load(tmp_path / "results")["fingerprint"]
+    assert load_cell(fingerprint, tmp_path / "results").config["dataset"]["target"] == name
+
+
+def test_weights_of_a_finished_cell_are_not_claimed_to_be_kept(tmp_path: Path) -> None:
+    assert here(commands.train, *CONTROL, cwd=tmp_path).returncode == 0
+
+    ran = here(commands.train, *CONTROL, "keep_weights=true", cwd=tmp_path)
+    forced = here(commands.train, *CONTROL, "keep_weights=true", "force=true", cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stderr.endswith(" has finished trials without weights; force=true trains them again.\n")
+    assert forced.returncode == 0
+    assert here(commands.train, *CONTROL, "keep_weights=true", cwd=tmp_path).returncode == 0
+    assert list(tmp_path.glob("results/*/stacks/*/weights.safetensors"))
+
+
+def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> None:
+    for again in ((), ("keep_weights=true",)):
+        ran = here(commands.train, "trials=1", "pretrain=none", "method=logistic", *again, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("when", ["describe", "add"])
+def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(
+    when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = getattr(CellStore, when)
+
+    def replace_folder(store: CellStore, *arguments: object, **options: object) -> None:
+        store.results.rename(tmp_path / "elsewhere")
+        store.results.touch()
+        original(store, *arguments, **options)
+
+    monkeypatch.setattr(CellStore, when, replace_folder)
+
+    ran = here(commands.train, *CONTROL, cwd=tmp_path)
+
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+    assert "results" in ran.stderr
+    assert "Not a directory" in ran.stderr or "File exists" in ran.stderr
+
+
+def test_a_method_must_predict_the_rows_that_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = training_of(config_of("method=logistic"), WdbcSource().load())
+    method, run = type(training.parts.method), type(training.parts.method).run
+
+    def predict_test_rows(method: Any, stack: Stack, phase: Any) -> Any:
+        return run(method, replace(stack, data=replace(stack.data, predicted=stack.data.test)), phase)
+
+    monkeypatch.setattr(method, "run", predict_test_rows)
+
+    with pytest.raises(UsageError, match=r"method=logistic predicts 114 rows instead of 171; it must"):
+        training.run([0], predicts_validation=True)
