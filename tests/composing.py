@@ -1,9 +1,5 @@
 """The configuration in `conf/`, composed as `train.py` composes it, without a process of its own."""
 
-import gc
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import fields
 from functools import cache
@@ -12,15 +8,13 @@ from typing import Any, get_type_hints
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
-from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from scarf_lightning.options import BASES, Config
+from scarf_lightning.options import Config
 from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.axes import parts as options
-from scarf_lightning.options.option import _options_of
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand
@@ -75,22 +69,6 @@ def goes_together(method: str, pretrain: str, regime: str) -> bool:
     if method in ("scarf_augment", *RIVALS):
         return pretrain == "none"
     return True
-
-
-@contextmanager
-def plugins_forgotten(folder: Path) -> Iterator[None]:
-    """What is imported from a folder is forgotten at the end, so that other tests may use the names of its parts."""
-    before = set(sys.modules)
-    try:
-        yield
-    finally:
-        for name in set(sys.modules) - before:
-            if str(folder) in str(getattr(sys.modules[name], "__file__", None)):
-                del sys.modules[name]
-        for axis in BASES:
-            ConfigStore.instance().repo.pop(axis, None)
-        _options_of.cache_clear()
-        gc.collect()  # a class is in a cycle with itself, and registered as long as it lives
 
 
 def composed(*overrides: str) -> DictConfig:

@@ -1,5 +1,6 @@
 """What several test modules share: a small table with every kind of column, and quick, repeatable Hypothesis."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hydra.core.config_store import ConfigStore
 from hypothesis import settings
 
+import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
+from scarf_lightning.options import BASES, plugins
+from scarf_lightning.options.option import _options_of
 
 torch.set_num_threads(1)
 
@@ -24,6 +29,24 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test imports from a folder of its own is gone after it, so that others may use the names of its parts."""
+    folder = str(tmp_path_factory.getbasetemp())
+    modules, imported, metrics = set(sys.modules), dict(plugins._imported), dict(scarf_lightning.metrics._registered)
+    yield
+    theirs = [name for name in set(sys.modules) - modules if folder in str(getattr(sys.modules[name], "__file__", ""))]
+    for name in theirs:
+        del sys.modules[name]
+    if theirs:
+        for axis in BASES:
+            ConfigStore.instance().repo.pop(axis, None)
+        _options_of.cache_clear()
+    for kept, before in ((plugins._imported, imported), (scarf_lightning.metrics._registered, metrics)):
+        kept.clear()
+        kept.update(before)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")

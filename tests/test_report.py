@@ -3,13 +3,11 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from scarf_lightning import metrics as metrics_module
 from scarf_lightning.cli import commands
 from scarf_lightning.results import CellStore, identity
 from tests.cells import finish, some_config, some_record
@@ -128,15 +126,6 @@ register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda probabilities,
 """
 
 
-@pytest.fixture
-def metrics_of_plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Those that the test registers are gone after it."""
-    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(metrics_module._registered))
-    yield
-    sys.modules.pop("my_metric", None)
-
-
-@pytest.mark.usefixtures("metrics_of_plugins")
 def test_the_plugins_that_the_cells_of_a_folder_name_are_loaded(tmp_path: Path) -> None:
     (tmp_path / "my_metric.py").write_text(METRIC)
     for pretrain, first in (("none", 5.0), ("scarf", 1.0)):

@@ -7,6 +7,7 @@ name parts only, so it runs no code.
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -133,7 +134,9 @@ def _named_subclasses(base: type[Any]) -> list[type[Any]]:
     found = []
     for cls in base.__subclasses__():
         found += _named_subclasses(cls)
-        if hasattr(cls, "name") and not inspect.isabstract(cls):  # a class without a name is a base of others
+        is_part = hasattr(cls, "name") and not inspect.isabstract(cls)  # a class without a name is a base of others
+        # A class outlives a module that is taken out to be imported again, for instance in a cache.
+        if is_part and cls.__module__ in sys.modules:
             found.append(cls)
     return found
 

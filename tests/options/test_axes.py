@@ -1,6 +1,5 @@
 """Axes and their parts: what registers itself, and what is refused."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import AXES, BASES, label, part, parts
 from scarf_lightning.options.building import build
 from scarf_lightning.options.option import Options, options_of
-from tests.composing import plugins_forgotten
 
 BASE = """
 from abc import ABC, abstractmethod
@@ -68,7 +66,7 @@ class Square(Shape):
 
 
 @pytest.fixture
-def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """An axis of its own, whose parts stand in modules that nobody has imported."""
     package = tmp_path / "toy_shapes"
     package.mkdir()
@@ -78,8 +76,7 @@ def shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(BASES, "shape", "toy_shapes:Shape")
     monkeypatch.setattr("scarf_lightning.options.axes._base_class", _uncached)
-    with plugins_forgotten(tmp_path):
-        yield "shape"
+    return "shape"
 
 
 def _uncached(base: str) -> type:

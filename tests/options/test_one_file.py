@@ -8,7 +8,7 @@ import pytest
 
 import scarf_lightning
 from scarf_lightning.cli.commands import report, train
-from tests.composing import ROOT, plugins_forgotten
+from tests.composing import ROOT
 from tests.processes import here
 
 TINY = (
@@ -61,7 +61,6 @@ ADDED = {
 @pytest.mark.slow
 def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(scarf_lightning.metrics._registered))
     page = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     for name, source in re.findall(r"```python\n# (my_\w+)\.py\n(.*?)```", page, flags=re.DOTALL):
         (tmp_path / f"{name}.py").write_text(source)
@@ -71,42 +70,41 @@ def test_each_is_one_file_that_is_seen_everywhere(tmp_path: Path, monkeypatch: p
     modules = [*ADDED, "my_metric", "my_figure"]
     plugins = f"plugins=[{','.join(modules)}]"
 
-    with plugins_forgotten(tmp_path):
-        finished = scarf_lightning.run("sweeps=mine.yaml", *TINY)
+    finished = scarf_lightning.run("sweeps=mine.yaml", *TINY)
 
-        # Finished cells stay finished, and have the numbers of the new metric.
-        still = scarf_lightning.plan("sweeps=mine.yaml", plugins, *TINY)
-        assert set(still["state"]) == {"finished"}
-        again = scarf_lightning.run("sweeps=mine.yaml", plugins, *TINY)
-        assert set(again["fingerprint"]) == set(finished["fingerprint"])
-        assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
+    # Finished cells stay finished, and have the numbers of the new metric.
+    still = scarf_lightning.plan("sweeps=mine.yaml", plugins, *TINY)
+    assert set(still["state"]) == {"finished"}
+    again = scarf_lightning.run("sweeps=mine.yaml", plugins, *TINY)
+    assert set(again["fingerprint"]) == set(finished["fingerprint"])
+    assert again["error_rate"].to_numpy() == pytest.approx(1 - again["accuracy"].to_numpy())
 
-        for axis, name, option in ADDED.values():
-            shown = here(train, plugins, "--help", axis, cwd=tmp_path)
-            assert f"{axis}={name} " in shown.stdout, shown.stderr
-            assert not option or f"{axis}.{option} " in shown.stdout
+    for axis, name, option in ADDED.values():
+        shown = here(train, plugins, "--help", axis, cwd=tmp_path)
+        assert f"{axis}={name} " in shown.stdout, shown.stderr
+        assert not option or f"{axis}.{option} " in shown.stdout
 
-            planned = scarf_lightning.plan(plugins, f"{axis}={name}", *TINY)
-            assert list(planned["state"]) == ["waiting"]
-            assert list(planned[axis]) == [name]
+        planned = scarf_lightning.plan(plugins, f"{axis}={name}", *TINY)
+        assert list(planned["state"]) == ["waiting"]
+        assert list(planned[axis]) == [name]
 
-        shown = here(train, plugins, "pretrain=none,rank", "regime=semi25", *TINY, cwd=tmp_path)
-        assert shown.returncode == 0, shown.stderr
-        assert "rank" in shown.stdout
-        assert "rate of errors" in here(train, plugins, "corruption=median", *TINY, cwd=tmp_path).stdout
-        trained = pd.concat(
-            [
-                scarf_lightning.run(plugins, f"{axis}={name}", *(["loss=margin"] if axis == "loss" else []), *TINY)
-                for axis, name, _ in ADDED.values()
-            ]
-        )
-        assert trained["accuracy"].between(0, 1).all()
+    shown = here(train, plugins, "pretrain=none,rank", "regime=semi25", *TINY, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "rank" in shown.stdout
+    assert "rate of errors" in here(train, plugins, "corruption=median", *TINY, cwd=tmp_path).stdout
+    trained = pd.concat(
+        [
+            scarf_lightning.run(plugins, f"{axis}={name}", *(["loss=margin"] if axis == "loss" else []), *TINY)
+            for axis, name, _ in ADDED.values()
+        ]
+    )
+    assert trained["accuracy"].between(0, 1).all()
 
-        reported = here(report, plugins, "results=results", "metric=error_rate", "out=page", cwd=tmp_path)
-        assert reported.returncode == 0, reported.stderr
-        drawn = here(report, plugins, "sweeps=mine.yaml", *TINY, "out=sweep", cwd=tmp_path)
-        assert drawn.returncode == 0, drawn.stderr
-        text = (tmp_path / "sweep" / "index.html").read_text(encoding="utf-8")
-        assert "My dots" in text
-        assert "Not drawn" not in text
-        assert "ranking" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8"), "the label of a part"
+    reported = here(report, plugins, "results=results", "metric=error_rate", "out=page", cwd=tmp_path)
+    assert reported.returncode == 0, reported.stderr
+    drawn = here(report, plugins, "sweeps=mine.yaml", *TINY, "out=sweep", cwd=tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    text = (tmp_path / "sweep" / "index.html").read_text(encoding="utf-8")
+    assert "My dots" in text
+    assert "Not drawn" not in text
+    assert "ranking" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8"), "the label of a part"

@@ -1,14 +1,12 @@
 """A user's own modules: how they are found, what is refused of them, and what of their source names a cell."""
 
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Mean
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
@@ -18,7 +16,7 @@ from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import read_config
-from tests.composing import SWEEPS, composed, loader_and_master, plugins_forgotten
+from tests.composing import SWEEPS, composed, loader_and_master
 
 MODULE = """
 from dataclasses import dataclass
@@ -72,13 +70,10 @@ class HalvedAgain(Halved):
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working folder; the modules that are imported from it are forgotten at the end."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("scarf_lightning.options.plugins._imported", {})
-    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(metrics._registered))
-    with plugins_forgotten(tmp_path):
-        yield tmp_path
+    return tmp_path
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning import metrics as metrics_module
 from scarf_lightning.cli.tables import cell_table
 from scarf_lightning.loggers.view import cell_view
 from scarf_lightning.metrics import Metric, register
@@ -19,8 +18,7 @@ from tests.report.store import described
 
 
 @pytest.fixture
-def worst(monkeypatch: pytest.MonkeyPatch) -> Metric:
-    monkeypatch.setattr("scarf_lightning.metrics._registered", dict(metrics_module._registered))
+def worst() -> Metric:
     return register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda p, y: float(p.min())))
 
 

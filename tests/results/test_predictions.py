@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scarf_lightning import metrics
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import CellStore, Predictions, keeps_predictions, load, load_cell, load_predictions
@@ -39,9 +38,8 @@ def store(results: Path) -> CellStore:
 
 
 @pytest.fixture
-def late(monkeypatch: pytest.MonkeyPatch) -> Metric:
+def late() -> Metric:
     """A metric that no row has."""
-    monkeypatch.setattr(metrics, "_registered", dict(metrics._registered))
     return register(
         Metric("late", "late", True, (0.0, 1.0), lambda p, y: float((p[np.arange(len(y)), y] > 0.5).mean()))
     )

@@ -1,6 +1,6 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import explain, hydra_started, master_of, named_plugins, read_config
-from tests.composing import SWEEPS, cells_of, composed, config_of, names, plugins_forgotten
+from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -53,10 +53,9 @@ def cell_of(*overrides: str, plugins: tuple[str, ...] = ()) -> Any:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    with plugins_forgotten(tmp_path):
-        yield tmp_path
+    return tmp_path
 
 
 def test_a_file_in_a_folder_of_the_users_gets_the_options_of_its_class(folder: Path) -> None:
