@@ -1,4 +1,4 @@
-"""`ScarfClassifier` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
+"""`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
 
 import inspect
 from collections.abc import Mapping
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
+    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -21,15 +22,16 @@ from sklearn.utils.validation import (
 )
 
 from ..data.table import spell
+from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
 from .configuring import config_of
-from .tables import labels_of, table_of, without_labels
+from .tables import table_of, target_of, without_labels
 
 if TYPE_CHECKING:
     from .fitting import Fitted
 
-NO_AXES = ("n_trials", "random_state", "device", "class_weight", "unlabelled", "options", "verbose")
+NO_AXES = ("n_trials", "random_state", "device", "class_weight", "metric", "unlabelled", "options", "verbose")
 """Parameters that are not axes of the configuration."""
 UNLABELLED = -1
 
@@ -37,7 +39,8 @@ UNLABELLED = -1
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the estimators share: parameters, X and the model."""
 
-    _needs_classes: ClassVar[bool]
+    _kind: ClassVar[type[Target] | None] = None
+    """What it learns to predict, if anything."""
     options: Mapping[str, Any] | None
     model_: Any
 
@@ -89,7 +92,9 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parameters = {"trials": self.n_trials, "seed": int(seed), "trainer.accelerator": self.device}
         if getattr(self, "class_weight", None) is not None:
             parameters["finetune.class_weight"] = self.class_weight
-        return config_of(given, dict(self.options or {}), parameters, needs_classes=self._needs_classes)
+        if getattr(self, "metric", None) is not None:
+            parameters["metric"] = self.metric
+        return config_of(given, dict(self.options or {}), parameters, estimator=type(self).__name__, kind=self._kind)
 
     def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X as a frame in `fit`, and whether it is an array of numbers."""
@@ -123,6 +128,41 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if array.dtype.kind in "fiub":
             return pd.DataFrame(array.astype(np.float64), columns=names)
         return pd.DataFrame(array, columns=names).infer_objects()
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """What `fit` of the estimators with labels does."""
+        config, kind = self._config(), self._kind
+        assert kind is not None
+        frame, is_plain = self._first_rows(X)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(frame, y)
+        is_known = self._known(y)
+        self._check_labels(y, is_known)
+        self.n_unlabelled_ = int((~is_known).sum())
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
+            weights = None if (weights == weights[0]).all() else weights
+        table = table_of(frame, target_of(y, is_known, config, kind), config, is_plain=is_plain, weights=weights)
+        self.target_ = table.target
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        self._keep(train(config, table, verbose=bool(self.verbose)))
+
+    def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        if y.dtype.kind == "f":
+            assert_all_finite(y, allow_nan=True, input_name="y")
+        known = ~pd.isna(y)
+        if not known.any():
+            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
+        return np.asarray(known)
+
+    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
+        """Check the known labels."""
 
     def _keep(self, fitted: "Fitted") -> None:
         self.model_ = fitted.model
@@ -161,6 +201,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
             one.
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
         class_weight: None, or ``"balanced"`` to give every class the same weight in training.
+        metric: what early stopping and tuning go by, such as ``"auroc"``; None takes the recipe's.
         unlabelled: what marks a row without a label in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
@@ -178,7 +219,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
-    _needs_classes: ClassVar[bool] = True
+    _kind = Classes
 
     def __init__(
         self,
@@ -199,6 +240,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         fit_on: str | None = None,
         class_weight: str | None = None,
+        metric: str | None = None,
         unlabelled: Any = UNLABELLED,
         device: str = "auto",
         options: Mapping[str, Any] | None = None,
@@ -208,31 +250,20 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         self.scaling, self.network, self.cotrain = scaling, network, cotrain
         self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
         self.n_trials, self.random_state, self.fit_on, self.class_weight = n_trials, random_state, fit_on, class_weight
-        self.unlabelled, self.device, self.options, self.verbose = unlabelled, device, options, verbose
+        self.metric, self.unlabelled, self.device = metric, unlabelled, device
+        self.options, self.verbose = options, verbose
 
-    def fit(self, X: Any, y: Any) -> "ScarfClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfClassifier":
         """Train on rows X ``(n, M)`` with labels y ``(n,)``. At least 10 labels of two classes must be known.
+
+        ``sample_weight`` ``(n,)`` weighs the rows in supervised training, not in pre-training, early stopping or
+        scores.
 
         Raises:
             UsageError: see above.
         """
-        config = self._config()
-        frame, is_plain = self._first_rows(X)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(frame, y)
-        is_known = self._known(y)
-        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
-        check_classification_targets(known)
-        self.classes_ = np.unique(known)
-        self.n_unlabelled_ = int((~is_known).sum())
-        table = table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
-        self._order = np.array([table.classes.index(spell(label)) for label in self.classes_])
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        from .fitting import train  # imports Lightning, which takes seconds
-
-        self._keep(train(config, table, verbose=bool(self.verbose)))
+        self._learn(X, y, sample_weight)
+        self._order = np.array([self.target_.names.index(spell(label)) for label in self.classes_])
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -254,20 +285,99 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows have a label."""
-        if y.dtype.kind == "f":
-            assert_all_finite(y, allow_nan=True, input_name="y")
-        known = ~pd.isna(y)
+        known = super()._known(y)
         marked = known & (y == self.unlabelled) if self.unlabelled is not None else np.zeros(len(y), dtype=bool)
         if len(set(y[known & ~marked].tolist())) < 2:
             marked[:] = False
-        if not (known & ~marked).any():
-            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
         return np.asarray(known & ~marked)
+
+    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
+        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
+        check_classification_targets(known)
+        self.classes_ = np.unique(known)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = False
+        return tags
+
+
+class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
+    """Pre-trains on all rows and fine-tunes on those with a number; the mean of ``n_trials`` networks is predicted.
+
+    The result is the cell that ``train.py`` trains with the same options on a file of the same table. `ScarfClassifier`
+    says how X is read and what a trial is.
+
+    **y.** Numbers in any unit: each trial standardises them by the labels that it trains on, and predictions are in the
+    unit of y. Rows without a number have None or NaN.
+
+    Args:
+        metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
+        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain,
+            n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+
+    Attributes:
+        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
+        trials_: a row for each trial: metrics on its test rows, epochs and seconds.
+        n_unlabelled_: the number of rows without a number.
+        reading_: how each column of a DataFrame was read.
+
+    Raises:
+        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
+    """
+
+    _kind = Number
+
+    def __init__(
+        self,
+        *,
+        recipe: str = "practical",
+        pretrain: str = "scarf",
+        method: str = "control",
+        regime: str = "full",
+        split: str = "random",
+        scaling: str = "zscore",
+        network: str = "mlp",
+        corruption: str | None = None,
+        selection: str | None = None,
+        views: str | None = None,
+        loss: str | None = None,
+        cotrain: str | None = None,
+        n_trials: int = 5,
+        random_state: Any = 0,
+        fit_on: str | None = None,
+        metric: str | None = None,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.recipe, self.pretrain, self.method, self.regime, self.split = recipe, pretrain, method, regime, split
+        self.scaling, self.network, self.cotrain = scaling, network, cotrain
+        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
+        self.n_trials, self.random_state, self.fit_on, self.metric = n_trials, random_state, fit_on, metric
+        self.device, self.options, self.verbose = device, options, verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfRegressor":
+        """Train on rows X ``(n, M)`` with numbers y ``(n,)``, at least 10; ``sample_weight`` as in `ScarfClassifier`.
+
+        Raises:
+            UsageError: see above.
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The numbers of n rows, ``(n,)``.
+
+        Raises:
+            UsageError: see `scarf_lightning.data.reading.Reader`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.model_.predict(self._rows(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = False
         return tags
 
 
@@ -291,8 +401,6 @@ class ScarfTransformer(ScarfEstimator):
     Raises:
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
-
-    _needs_classes: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -31,12 +31,16 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
             None,
             each.cell.overrides,
             labels(each.cell.config),
+            each.cell.config.metric,
         )
         for each in tried
     ]
-    results = results_of(wanted, [each.rows for each in tried], usual=dict(request.usual))
-    comparisons = compare_all(results, ReportOptions())
+    results = results_of(
+        wanted, [each.rows for each in tried], [each.target for each in tried], usual=dict(request.usual)
+    )
+    options = ReportOptions().of(results)
+    comparisons = compare_all(results, options)
     if not comparisons:
         return []
     settling = what_would_settle(comparisons, by_sweep(request.arguments), results)
-    return [headline(comparisons, results, ReportOptions()), *map(in_one_line, settling)]
+    return [headline(comparisons, results, options), *map(in_one_line, settling)]

@@ -100,6 +100,7 @@ def make_report(
             f"All {counted(len(results.trials), 'trial')} diverged; train with other settings, such as a lower "
             "learning rate."
         )
+    options = options.of(results)
     if results.trials[options.metric].isna().all():
         raise UsageError(f"No trial has the metric {options.metric}; these results were made before it existed.")
     about = [f"The paper: {paper}"] if paper else []

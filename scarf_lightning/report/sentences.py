@@ -157,8 +157,8 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
     shown = signed(verdict.difference, metric)
     interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
     if brief:
-        return f"{shown} points" if metric.scale == 100 else shown
-    unit = "points of " if metric.scale == 100 else "better "
+        return f"{shown} {metric.unit}".rstrip()
+    unit = {"points": "points of ", "%": "% improvement in ", "": "better "}[metric.unit]
     if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
         ends = verdict.average.low, verdict.average.high
         around = "" if math.isnan(ends[0]) else f" ({signed(ends[0], metric)} to {signed(ends[1], metric)})"
@@ -168,7 +168,7 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
 
 
 def interval_of(comparison: Comparison, metric: Metric) -> str:
-    """Both ends of the 95 % interval, in points where the metric is a fraction."""
+    """Both ends of the 95 % interval, in points or percent where differences have such a unit."""
     return f"{signed(comparison.verdict.low, metric)} to {signed(comparison.verdict.high, metric)}"
 
 
@@ -182,7 +182,7 @@ def won(comparison: Comparison) -> str:
 
 def signed(value: float, metric: Metric) -> str:
     """A difference as it is shown."""
-    return number(metric.scale * value, f"+{metric.digits}")
+    return number(metric.difference_scale * value, f"+{metric.difference_digits}")
 
 
 def references(comparisons: Sequence[Comparison]) -> str:
@@ -192,4 +192,6 @@ def references(comparisons: Sequence[Comparison]) -> str:
 
 def unsigned(value: float, metric: Metric) -> str:
     """A size of differences as it is shown."""
+    if metric.is_relative:
+        return f"{100 * value:g} % of the reference"
     return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"

@@ -88,9 +88,9 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
     for name, cell in cells.items():
         values, test, expected = in_the_stack(cell)
         for trial in (0, 1):
-            given = models[name].probabilities(values[test[trial]])[trial]
+            given = models[name].predictions(values[test[trial]])[trial]
             np.testing.assert_allclose(given, expected[trial], atol=1e-6, err_msg=name)
-        by_trial = models[name].probabilities(values)
+        by_trial = models[name].predictions(values)
         assert np.ptp(by_trial, axis=0).max() > 1e-3, "the trials' networks differ"
         np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
 

@@ -105,7 +105,7 @@ EQUIVALENT = (
     # Only the width of what comes out is looked at.
     ("engine/encoder.py", "torch.zeros(2, self.columns.n_encoded)", "torch.ones(2, self.columns.n_encoded)"),
     # Whether a metric is defined is asked of the labels, with any guess.
-    ("engine/stack.py", "1 / self.table.n_classes)", "0 / self.table.n_classes)"),
+    ("data/targets/classes.py", "1 / self.n_outputs)", "0 / self.n_outputs)"),
     # A trial's rows have one dimension.
     ("losses/contrastive.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.

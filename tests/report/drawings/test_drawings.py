@@ -392,7 +392,7 @@ def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.Dat
     results, _ = stored
     (cell,) = predicted_cells(results, results.cells.iloc[:1])
     labels = np.concatenate([each.labels for each in cell.trials])
-    given = np.concatenate([each.probabilities.argmax(axis=1) for each in cell.trials])
+    given = np.concatenate([each.values.argmax(axis=1) for each in cell.trials])
 
     shares = confusion(cell)
 
@@ -404,7 +404,7 @@ def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.Dat
 def test_the_area_of_a_roc_curve_is_the_metric(stored: tuple[CellResults, pd.DataFrame]) -> None:
     results, _ = stored
     (cell,) = predicted_cells(results, results.cells.iloc[:1])
-    expected = np.mean([auroc(each.probabilities, each.labels) for each in cell.trials])
+    expected = np.mean([auroc(each.values, each.labels) for each in cell.trials])
 
     assert area(curves_of_trials(cell)) == pytest.approx(expected, abs=0.02)
 
