@@ -64,6 +64,14 @@ class Splitting(Options, ABC):
         """The split of a trial, for splits that depend on its number and not only on its stream of random numbers."""
         return self.split(table, random)
 
+    def without_test(self, split: Split) -> Split:
+        """The split of a model that is not tested: test rows train too, and validation rows are scored in their place.
+
+        Args:
+            split: of this rule.
+        """
+        return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
+
     def check(self, table: Table, n_trials: int) -> None:
         """Refuse more trials than there are splits.
 
@@ -156,6 +164,9 @@ class Time(Splitting):
         split = Split(np.concatenate([train, known]), validation, test)
         return _finished(split, table, random, "split=time needs more rows with a label")
 
+    def without_test(self, split: Split) -> Split:
+        return Split(np.concatenate([split.train, split.validation]), split.test, split.test)
+
 
 @dataclass
 class Given(Splitting):
@@ -165,6 +176,9 @@ class Given(Splitting):
     def split(self, table: Table, random: np.random.Generator) -> Split:
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
         return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
+
+    def without_test(self, split: Split) -> Split:
+        return Split(split.train, split.validation, split.validation)
 
 
 @dataclass
