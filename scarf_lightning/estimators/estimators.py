@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ..data.table import spell
+from ..data.table import Table, spell
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 NO_AXES = ("n_trials", "random_state", "device", "class_weight", "metric", "unlabelled", "options", "verbose")
 """Parameters that are not axes of the configuration."""
 UNLABELLED = -1
+AUTO = "auto"
+"""Pre-training by the default, where it does no harm."""
 
 
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -84,7 +86,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = {
             name: getattr(self, name)
             for name, parameter in inspect.signature(type(self)).parameters.items()
-            if name not in NO_AXES and getattr(self, name) != parameter.default
+            if name not in NO_AXES and getattr(self, name) not in (parameter.default, AUTO)
         }
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
@@ -129,10 +131,56 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return pd.DataFrame(array.astype(np.float64), columns=names)
         return pd.DataFrame(array, columns=names).infer_objects()
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """What `fit` of the estimators with labels does."""
-        config, kind = self._config(), self._kind
-        assert kind is not None
+    def _keep(self, fitted: "Fitted") -> None:
+        self.model_ = fitted.model
+        self.trials_ = pd.DataFrame(fitted.rows)
+        self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class ScarfPredictor(ScarfEstimator):
+    """What the estimators with labels share."""
+
+    _kind: ClassVar[type[Target]]
+
+    def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+        """Test the training of `fit` on rows that it has not seen; the model stays as it is.
+
+        Each trial holds back 20 % of the labelled rows. With a ``pretrain`` other than ``auto`` these are the trials of
+        the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit.
+
+        Returns:
+            A row for each trial: metrics on its test rows, epochs and seconds.
+
+        Raises:
+            UsageError: as by `fit`.
+        """
+        from .fitting import train
+
+        config, table = clone(self)._read(X, y, sample_weight)
+        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
+        return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """What `fit` does."""
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        config, table = self._read(X, y, sample_weight)
+        self._note(table.target)
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
+        self.choice_ = fitted.choice
+        self._keep(fitted)
+        return self
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table]:
+        """The cell of the parameters, and the table of X and y with the weights of its rows."""
+        config = self._config()
         frame, is_plain = self._first_rows(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -145,12 +193,8 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
             weights = None if (weights == weights[0]).all() else weights
-        table = table_of(frame, target_of(y, is_known, config, kind), config, is_plain=is_plain, weights=weights)
-        self.target_ = table.target
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        from .fitting import train  # imports Lightning, which takes seconds
-
-        self._keep(train(config, table, verbose=bool(self.verbose)))
+        target = target_of(y, is_known, config, self._kind)
+        return config, table_of(frame, target, config, is_plain=is_plain, weights=weights)
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows have a label."""
@@ -164,24 +208,16 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
         """Check the known labels."""
 
-    def _keep(self, fitted: "Fitted") -> None:
-        self.model_ = fitted.model
-        self.trials_ = pd.DataFrame(fitted.rows)
-        self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        tags.transformer_tags.preserves_dtype = []
-        return tags
+    def _note(self, target: Target) -> None:
+        """Keep what prediction needs of the target."""
 
 
-class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
+class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
-    The result is the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit. Each
-    trial splits the rows anew: it trains on 70 % of the labelled rows and on all rows without a label, stops early by
-    10 %, and is tested on 20 %. ``trials_`` holds the scores on these test rows.
+    All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. Networks are
+    trained from scratch too, and vote in place of the pre-trained ones if these have the higher loss on the validation
+    rows; ``choice_`` says so. `score_trials` tests the same training on rows that it has not seen.
 
     **X.** A DataFrame is read as a file is: numbers, also as text, dates and categories become features; ids and
     constants are left out, with a warning that names them. The columns of an array of numbers are taken as they are.
@@ -193,8 +229,9 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
-        pretrain, method, regime, split, scaling, network: an option of that axis, see ``train.py --help``;
-            ``pretrain="none"`` trains from scratch.
+        pretrain: ``auto`` pre-trains with SCARF where that does no harm; an option of ``train.py --help pretrain``
+            is trained as it is, and ``none`` trains from scratch.
+        method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
         n_trials: the number of networks that vote, each with its own split and random streams.
         random_state: the seed of all random streams: a whole number, a `numpy.random.RandomState`, or None for a random
@@ -211,7 +248,9 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes, sorted, ``(C,)``.
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_: a row for each trial: metrics on its test rows, epochs and seconds.
+        trials_: a row for each trial: epochs and seconds, and metrics on the rows that stopped it, which are a little
+            better than on new rows.
+        choice_: whether pre-training is used, in a sentence; None where there was no choice.
         n_unlabelled_: the number of rows without a label.
         reading_: how each column of a DataFrame was read.
 
@@ -225,7 +264,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         self,
         *,
         recipe: str = "practical",
-        pretrain: str = "scarf",
+        pretrain: str = AUTO,
         method: str = "control",
         regime: str = "full",
         split: str = "random",
@@ -262,9 +301,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         Raises:
             UsageError: see above.
         """
-        self._learn(X, y, sample_weight)
-        self._order = np.array([self.target_.names.index(spell(label)) for label in self.classes_])
-        return self
+        return self._learn(X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
@@ -296,17 +333,20 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         check_classification_targets(known)
         self.classes_ = np.unique(known)
 
+    def _note(self, target: Target) -> None:
+        assert isinstance(target, Classes)
+        self._order = np.array([target.names.index(spell(label)) for label in self.classes_])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = False
         return tags
 
 
-class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
+class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a number; the mean of ``n_trials`` networks is predicted.
 
-    The result is the cell that ``train.py`` trains with the same options on a file of the same table. `ScarfClassifier`
-    says how X is read and what a trial is.
+    `ScarfClassifier` says how X is read, which rows train, and when pre-training is used.
 
     **y.** Numbers in any unit: each trial standardises them by the labels that it trains on, and predictions are in the
     unit of y. Rows without a number have None or NaN.
@@ -318,7 +358,7 @@ class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
 
     Attributes:
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_: a row for each trial: metrics on its test rows, epochs and seconds.
+        trials_, choice_: as in `ScarfClassifier`.
         n_unlabelled_: the number of rows without a number.
         reading_: how each column of a DataFrame was read.
 
@@ -332,7 +372,7 @@ class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
         self,
         *,
         recipe: str = "practical",
-        pretrain: str = "scarf",
+        pretrain: str = AUTO,
         method: str = "control",
         regime: str = "full",
         split: str = "random",
@@ -363,8 +403,7 @@ class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
         Raises:
             UsageError: see above.
         """
-        self._learn(X, y, sample_weight)
-        return self
+        return self._learn(X, y, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``.
@@ -384,7 +423,7 @@ class ScarfRegressor(RegressorMixin, ScarfEstimator):  # type: ignore[misc]
 class ScarfTransformer(ScarfEstimator):
     """Pre-trains encoders on rows without labels; `transform` gives their embeddings.
 
-    Nine tenths of the rows train, the others stop training early; there is no test. `ScarfClassifier` says how X is
+    Nine tenths of the rows train, the others stop training early. `ScarfClassifier` says how X is
     read.
 
     Args:
