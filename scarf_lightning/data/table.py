@@ -118,8 +118,8 @@ class Table:
         if not described:
             raise UsageError(f"{source} has no column with a value in it.")
         matrix = np.stack(values, axis=1)
-        columns, notes = tuple(described), read.notes
-        return cls(name, dataset_id, source, columns, matrix, read.labels, read.target, split_by, notes=notes)
+        features, notes = tuple(described), read.notes
+        return cls(name, dataset_id, source, features, matrix, read.labels, read.target, split_by, notes=notes)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """How the table was read, for a record: the rows with and without a label, the ``columns`` and ``notes`` of a

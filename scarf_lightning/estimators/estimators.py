@@ -166,7 +166,7 @@ class ScarfPredictor(ScarfEstimator):
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
         return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Any:
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What `fit` does."""
         from .fitting import train  # imports Lightning, which takes seconds
 
@@ -176,7 +176,6 @@ class ScarfPredictor(ScarfEstimator):
         fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
         self.choice_ = fitted.choice
         self._keep(fitted)
-        return self
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table]:
         """The cell of the parameters, and the table of X and y with the weights of its rows."""
@@ -301,7 +300,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         Raises:
             UsageError: see above.
         """
-        return self._learn(X, y, sample_weight)
+        self._learn(X, y, sample_weight)
+        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
@@ -403,7 +403,8 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         Raises:
             UsageError: see above.
         """
-        return self._learn(X, y, sample_weight)
+        self._learn(X, y, sample_weight)
+        return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``.

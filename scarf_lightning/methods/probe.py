@@ -38,8 +38,9 @@ class Probe(Method):
         def predictions(position: int) -> Floats:
             def learn(labels: Labels) -> Floats:
                 model = self._model(target, len(labels))
-                takes_weights = weights is not None and self.classifier == "logistic"
-                own = {f"{model.steps[-1][0]}__sample_weight": weights[position]} if takes_weights else {}
+                own = {}
+                if weights is not None and self.classifier == "logistic":
+                    own = {f"{model.steps[-1][0]}__sample_weight": weights[position]}
                 return target.predicted_by(model.fit(train[position], labels, **own), predicted[position])
 
             return target.taught(stack.data.labels[position], predicted.shape[1], learn)

@@ -165,8 +165,9 @@ def _names(cells: pd.DataFrame, columns: list[str], words: Words) -> "pd.Series[
 
 def _trial_values(results: CellResults, options: ReportOptions) -> pd.DataFrame:
     """The metric, higher is better, ``(cells, trials)``."""
-    trials = results.trials.dropna(subset=[options.metric])
-    return options.measure.sign * trials.pivot_table(index="cell", columns="trial", values=options.metric)
+    metric = options.measure
+    trials = results.trials.dropna(subset=[metric.name])
+    return metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
 
 
 def sizes_of(references: Floats, metric: Metric) -> Floats:

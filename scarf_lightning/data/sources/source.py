@@ -75,6 +75,8 @@ class BundledSource(Source):
     bundled: ClassVar[tuple[str, ...]]
     target_kind: ClassVar[str]
 
+    dataset_name: str
+
     @property
     def known_kind(self) -> str:
         return self.target_kind

@@ -95,7 +95,7 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
                 found.append(PredictedCell(name, trials))
     if not found:
         raise UsageError(
-            f"These cells have kept no predictions of {kind.noun}; keep_predictions_mb=20 force=true trains them again."
+            f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=20 force=true trains them again."
         )
     return found
 
