@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .intervals import TEST_TO_TRAIN, Interval, datasets_interval
+from ...intervals import TEST_TO_TRAIN, Interval
+from .intervals import datasets_interval
 from .pairs import holm
 from .scores import Floats, mean_of
 
