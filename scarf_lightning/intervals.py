@@ -71,7 +71,7 @@ def mean_interval(
 
 def level_interval(
     values: Sequence[float],
-    trials: Sequence[Mapping[str, Any]],
+    trials: Sequence[Mapping[Any, Any]],
     split: object = None,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
@@ -89,7 +89,7 @@ def level_interval(
     return mean_interval(values, overlap_ratio(*median_sizes(trials)), bounds=bounds)
 
 
-def median_sizes(trials: Sequence[Mapping[str, Any]]) -> tuple[float, float, float | None]:
+def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them; those of the
     paper's splits where rows do not say."""
     names = ("n_test", "n_train", "n_labelled")
