@@ -8,12 +8,13 @@ import io
 import os
 import signal
 import sys
+from argparse import ArgumentError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from ..errors import UnfinishedError, UsageError, did_you_mean, on_system_error
+from ..errors import UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
 from .signals import ended_by_signals
 
@@ -48,13 +49,14 @@ def _train(arguments: list[str]) -> None:
     import hydra
     from hydra.errors import ConfigCompositionException
 
-    from ..sweeping.hydra import named_plugins, offer, option_files
+    from ..sweeping.hydra import check_choices, named_plugins, offer, option_files
     from .job import train_job
 
     _refuse_dashes(arguments)
     asked = [argument for argument in arguments if argument not in ("-m", "--multirun")]
     if not shows_one and "hydra.mode=RUN" not in asked:
         asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
+    check_choices(asked)
     sys.argv[1:] = asked
     gc.freeze()  # modules stay: looking through them for garbage takes a tenth of a finished cell's time
     offer(named_plugins(arguments))
@@ -88,7 +90,10 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
-    _, unknown = get_args_parser().parse_known_args(list(arguments))
+    try:
+        _, unknown = get_args_parser().parse_known_args(list(arguments))
+    except ArgumentError as error:
+        raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
@@ -161,8 +166,8 @@ def answered(command: Callable[[list[str]], None]) -> int:
             problem = error
         elif isinstance(error, HydraException):
             problem = UsageError(explain(error))
-        elif isinstance(error, OSError):  # a full disk, a folder without rights
-            problem = UnfinishedError(on_system_error(error))
+        elif reason := explained(error):  # a full disk, a folder without rights
+            problem = UnfinishedError(reason)
         else:
             raise
         sys.stderr.write(f"{escaped(str(problem))}\n")
