@@ -1,0 +1,422 @@
+"""The page of the study with its figures, made from study/results.parquet.
+
+    python -m study.page [also=FILE] [out=FILE.md]
+
+``also`` names a file of `study.results` with trials of your own; its competitors stand beside ours.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy import stats
+
+from scarf_lightning.cli.commands import answered
+from scarf_lightning.errors import UsageError
+from scarf_lightning.report.blocks import counted, named
+from scarf_lightning.report.statistics import (
+    Interval,
+    Verdict,
+    answers_together,
+    friedman_test,
+    holm,
+    judge,
+    mean_interval,
+    overlap_ratio,
+    rank_competitors,
+    score_array,
+    scores_of,
+)
+from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, save, styled
+from scarf_lightning.report.tables import number, table, to_markdown
+
+from .results import ALL, FACTS, FILE, NONE, SCARF, read
+
+RIVALS = ("logistic regression", "random forest", "XGBoost", "CatBoost", "TabM")
+PRETRAININGS = (SCARF, "SCARF, paper's recipe", "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR with SCARF")
+FEWEST_TABLES = 6
+LEVEL = 0.05
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the page.
+
+    Raises:
+        UsageError: an argument is unknown.
+    """
+    given = dict(each.partition("=")[::2] for each in arguments)
+    if set(given) - {"also", "out"}:
+        raise UsageError("The options are also=FILE, with trials of yours, and out=FILE.md.")
+    out = Path(given.get("out") or FILE.with_name("page.md"))
+    trials = read(FILE, *([Path(given["also"])] if given.get("also") else []))
+    text, figures = page(trials)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        save(figure, out.parent, name)
+    out.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{out} and {counted(len(figures), 'figure')}, from {len(trials):,} trials.\n")
+
+
+def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
+    """The page in Markdown, and its figures by name.
+
+    Args:
+        trials: as `study.results.read` returns them.
+    """
+    budgets = budgets_of(trials)
+    pretrained = [name for name in dict.fromkeys(trials["competitor"]) if name not in (NONE, *RIVALS)]
+    pretrained.sort(key=_place)
+    counts = trials.groupby(["dataset", "labels", "competitor"])["trial"].nunique()
+    gains = gains_over(trials, budgets, [(name, NONE) for name in pretrained])
+    against = gains_over(trials, budgets, [(SCARF, rival) for rival in RIVALS if rival in set(trials["competitor"])])
+    figures = {"learning-curves": learning_curves(trials, budgets)}
+    if gains:
+        figures["gains"] = gains_figure(gains, budgets)
+    tables = by_table(trials, budgets)
+    if not tables.empty:
+        figures["tables"] = tables_figure(tables)
+    parts = [
+        "# When does pre-training help?",
+        f"{counted(trials['dataset'].nunique(), 'table')}, {counted(len(budgets), 'label budget')}, "
+        f"{counted(trials['competitor'].nunique(), 'competitor')}, {counts.min()} to {counts.max()} trials: "
+        f"{len(trials):,} in all. The [protocol](README.md) was written first. Made by",
+        "```console\npython -m study.page\n```",
+        "## The answer",
+        *answer(gains, against),
+        "## Accuracy by number of labels",
+        "![Mean accuracy of each competitor by number of labels](learning-curves.png)",
+        _levels_table(trials, budgets),
+    ]
+    if "gains" in figures:
+        parts += ["## What each pre-training gains", "![Gain of each pre-training](gains.png)", _gains_table(gains)]
+    if "tables" in figures:
+        parts += [
+            "## Which tables gain",
+            "![Gain of SCARF on each table](tables.png)",
+            common(tables),
+            _tables_table(tables),
+        ]
+    parts += ["## Ranks", _ranks(trials, budgets), "## What this does not say", LIMITS, "## Repeat it", REPEAT]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n", figures
+
+
+LIMITS = """\
+- Tables of 540 to 10,992 rows, classes only. Nothing here is about large tables or numbers as targets.
+- Each budget is the number of *training* labels. All competitors, also those that stop early or are tuned, see the
+  labels of the same validation rows, a tenth of the table.
+- Rivals are tuned by five tries on the validation rows up to 100 labels, and use their defaults beyond.
+- An interval over tables is about tables like these."""
+
+REPEAT = """\
+One row, in a minute:
+
+```console
+python train.py dataset=cc18-balance-scale split=stratified regime=few regime.labels=20 \\
+  pretrain=none,scarf recipe=practical
+```
+
+Everything: `python train.py sweeps=study/study.yaml`, then `python -m study.results results=results` and
+`python -m study.page`."""
+
+
+def budgets_of(trials: pd.DataFrame) -> list[str]:
+    """The label budgets, fewest labels first."""
+    return sorted(trials["labels"].unique(), key=lambda labels: (labels == ALL, 0 if labels == ALL else int(labels)))
+
+
+def differences(trials: pd.DataFrame, labels: str, first: str, second: str) -> tuple[np.ndarray[Any, Any], list[str]]:
+    """Paired differences of accuracy ``(tables, trials)`` at one budget, and the tables that have any."""
+    part = trials[(trials["labels"] == labels) & trials["competitor"].isin([first, second])]
+    if part["competitor"].nunique() < 2:
+        return np.empty((0, 0)), []
+    array = score_array(scores_of(part, competitor=["competitor"]), [first, second])
+    found = array.values[:, 0] - array.values[:, 1]
+    kept = np.flatnonzero(np.isfinite(found).any(axis=1))
+    return found[kept], [str(array.datasets[place]) for place in kept]
+
+
+class Gain(NamedTuple):
+    """What is known of a competitor beside a reference at one label budget.
+
+    ``claimed`` is the answer that survives Holm's correction over the budgets of the pair.
+    """
+
+    competitor: str
+    reference: str
+    labels: str
+    verdict: Verdict
+    claimed: str
+
+
+def gains_over(trials: pd.DataFrame, budgets: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[Gain]:
+    """The verdict on each pair of competitors at each budget with tables enough for one."""
+    gains: list[Gain] = []
+    for competitor, reference in pairs:
+        judged: list[tuple[str, Verdict]] = []
+        for labels in budgets:
+            found, tables = differences(trials, labels, competitor, reference)
+            if len(tables) >= FEWEST_TABLES:
+                judged.append((labels, judge(found, predicts=False)))
+        claims = answers_together([verdict for _, verdict in judged]) if judged else []
+        gains += [
+            Gain(competitor, reference, labels, verdict, claimed)
+            for (labels, verdict), claimed in zip(judged, claims, strict=True)
+        ]
+    return gains
+
+
+def answer(gains: Sequence[Gain], against: Sequence[Gain]) -> list[str]:
+    """Sentences that answer the protocol's questions 1 and 3."""
+    if not gains:
+        return [f"Fewer than {FEWEST_TABLES} tables have trials of a pre-training and of its reference: no answer yet."]
+    lines = ["**Does SCARF help a network?**\n"]
+    lines += [
+        f"- With {_labels(gain.labels)}: {_verdict(gain.claimed, gain.verdict)}."
+        for gain in gains
+        if gain.competitor == SCARF
+    ]
+    if against:
+        lines += ["\n**Is a network with SCARF ahead of the rivals?**\n"]
+        for rival in dict.fromkeys(gain.reference for gain in against):
+            said = [
+                f"{_labels(gain.labels)} {_brief(gain.claimed, gain.verdict)}"
+                for gain in against
+                if gain.reference == rival
+            ]
+            lines.append(f"- {rival}: {'; '.join(said)}.")
+    lines.append(
+        "\nThe answers over the label budgets hold together at 5 % (Holm 1979). *Mean* is the mean gain over tables, "
+        "*typical* that of the typical table (Hodges and Lehmann 1963), both in points of accuracy with 95 % "
+        "intervals. One point makes no practical difference."
+    )
+    return ["\n".join(lines)]
+
+
+def _labels(labels: str) -> str:
+    return "all labels" if labels == ALL else f"{labels} labels"
+
+
+WORDS = {
+    "helps": "it helps",
+    "hurts": "it hurts",
+    "no practical difference": "it makes no practical difference",
+    "cannot tell yet": "open",
+}
+
+
+def _verdict(claimed: str, verdict: Verdict) -> str:
+    return (
+        f"{WORDS[claimed]}; mean {points(verdict.average)}, typical "
+        f"{points(Interval(verdict.difference, verdict.low, verdict.high))}; better on {verdict.won} of "
+        f"{verdict.datasets} tables, worse on {verdict.lost}"
+    )
+
+
+def _brief(claimed: str, verdict: Verdict) -> str:
+    word = {"helps": "ahead", "hurts": "behind", "no practical difference": "equal", "cannot tell yet": "open"}[claimed]
+    return f"{word} ({number(100 * verdict.average.mean, '+.1f')})"
+
+
+def points(interval: Interval) -> str:
+    """An interval of accuracy in points."""
+    mean, low, high = (number(100 * each, "+.1f") for each in interval)
+    return mean if np.isnan(interval.low) else f"{mean} ({low} to {high})"
+
+
+def complete(trials: pd.DataFrame, budgets: Sequence[str]) -> pd.DataFrame:
+    """The trials on tables that have every competitor at every budget that any table has it at."""
+    cells = trials[["dataset", "labels", "competitor"]].drop_duplicates()
+    wanted = cells[["labels", "competitor"]].drop_duplicates()
+    sizes = cells.merge(wanted).groupby("dataset").size()
+    return trials[trials["dataset"].isin(sizes.index[sizes == len(wanted)]) & trials["labels"].isin(budgets)]
+
+
+def _place(competitor: str) -> tuple[int, str]:
+    known = [NONE, *PRETRAININGS, *RIVALS]
+    return (known.index(competitor) if competitor in known else len(known), competitor)
+
+
+def _levels(trials: pd.DataFrame, budgets: Sequence[str]) -> tuple[pd.DataFrame, int]:
+    """Mean accuracy in percent over complete tables: a row a competitor, a column a budget; and how many tables."""
+    whole = complete(trials, budgets)
+    whole = whole if len(whole) else trials
+    means = whole.groupby(["dataset", "labels", "competitor"])["accuracy"].mean().reset_index()
+    levels = 100 * means.pivot_table(index="competitor", columns="labels", values="accuracy")
+    order = sorted(levels.index, key=_place)
+    return levels.loc[order, [labels for labels in budgets if labels in levels]], int(whole["dataset"].nunique())
+
+
+def _levels_table(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
+    levels, n = _levels(trials, budgets)
+    caption = f"Mean accuracy in percent over the {n} tables that have every competitor at every budget."
+    formats = dict.fromkeys(map(str, levels.columns), ".1f")
+    return to_markdown(table("levels", caption, levels.reset_index(), formats))
+
+
+def _gains_table(gains: Sequence[Gain]) -> str:
+    shown = pd.DataFrame(
+        {
+            "competitor": gain.competitor,
+            "labels": gain.labels,
+            "answer": gain.claimed,
+            "mean": points(gain.verdict.average),
+            "typical": points(Interval(gain.verdict.difference, gain.verdict.low, gain.verdict.high)),
+            "tables": gain.verdict.datasets,
+            "better": gain.verdict.won,
+            "worse": gain.verdict.lost,
+        }
+        for gain in gains
+    )
+    caption = "Gain over no pre-training in points of accuracy, with 95 % intervals over tables."
+    return to_markdown(table("gains", caption, shown))
+
+
+def by_table(trials: pd.DataFrame, budgets: Sequence[str]) -> pd.DataFrame:
+    """SCARF's gain on each table at the two smallest budgets, in points, with what is known of the table.
+
+    Returns:
+        A row a table and budget: ``dataset, labels, gain, low, high, reference`` (accuracy without pre-training) and
+        `FACTS`; the interval of a table is the one of the corrected resampled t-test, NaN for fewer than three trials.
+    """
+    rows = []
+    for labels in budgets[:2]:
+        found, tables = differences(trials, labels, SCARF, NONE)
+        for name, values in zip(tables, found, strict=True):
+            of_table = trials[(trials["dataset"] == name) & (trials["labels"] == labels)]
+            facts = of_table.iloc[0]
+            ratio = overlap_ratio(facts["n_test"], facts["n_train"], facts["n_labelled"])
+            gain, low, high = mean_interval(values[np.isfinite(values)], ratio)
+            reference = of_table.loc[of_table["competitor"] == NONE, "accuracy"].mean()
+            row = {"dataset": name, "labels": labels, "gain": 100 * gain, "low": 100 * low, "high": 100 * high}
+            rows.append(row | {"reference": 100 * reference} | {fact: facts[fact] for fact in FACTS})
+    return pd.DataFrame(rows)
+
+
+def common(tables: pd.DataFrame) -> str:
+    """What the tables that gain have in common: Spearman's correlations that survive Holm's correction over five."""
+    sentences = []
+    for labels, part in tables.groupby("labels", sort=False):
+        if len(part) < FEWEST_TABLES or np.ptp(part["gain"]) == 0:
+            continue
+        facts = {
+            "rows": part["rows"], "columns": part["columns"], "the share of categorical columns":
+            part["categorical_share"], "classes": part["classes"], "the accuracy without pre-training":
+            part["reference"],
+        }  # fmt: skip
+        varied = {name: values for name, values in facts.items() if np.ptp(values) > 0}
+        tests = {name: stats.spearmanr(part["gain"], values) for name, values in varied.items()}
+        adjusted = holm([test.pvalue for test in tests.values()])
+        kept = [
+            f"{name} (rank correlation {number(test.statistic, '+.2f')}, {_level(p)})"
+            for (name, test), p in zip(tests.items(), adjusted, strict=True)
+            if p <= LEVEL
+        ]
+        what = f"goes with {named(kept)}" if kept else f"goes with none of: {named(list(varied))}"
+        sentences.append(f"With {_labels(str(labels))}, the gain {what}.")
+    return " ".join(sentences)
+
+
+def _level(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _tables_table(tables: pd.DataFrame) -> str:
+    wide = tables.pivot_table(index=["dataset", *FACTS], columns="labels", values="gain", sort=False).reset_index()
+    budgets = [column for column in wide.columns if column not in ("dataset", *FACTS)]
+    wide = wide.sort_values(budgets[0], ascending=False)
+    formats = dict.fromkeys(budgets, "+.1f") | {"categorical_share": ".2f"}
+    headings = {labels: _labels(labels) for labels in budgets} | {"categorical_share": "categorical"}
+    return to_markdown(table("tables", "SCARF's gain on each table in points of accuracy.", wide, formats, headings))
+
+
+def _ranks(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
+    """Mean ranks of all competitors by budget, over the tables that have all of them."""
+    columns, notes = {}, []
+    for labels in budgets:
+        try:
+            ranking = rank_competitors(scores_of(trials[trials["labels"] == labels], competitor=["competitor"]))
+        except UsageError:
+            continue
+        n, k = ranking.ranks.shape
+        if n >= FEWEST_TABLES and k >= 3:
+            columns[labels] = ranking.mean_ranks
+            notes.append(f"{_labels(labels)} {n} tables, {_level(friedman_test(ranking).p)}")
+    if not columns:
+        return "Too few tables have all competitors yet."
+    ranks = pd.DataFrame(columns)
+    ranks = ranks.loc[ranks.mean(axis=1).sort_values().index].rename_axis("competitor").reset_index()
+    caption = f"Mean ranks by accuracy, 1 is best, with Friedman's test of whether all rank alike: {'; '.join(notes)}."
+    headings = {labels: _labels(labels) for labels in columns}
+    return to_markdown(table("ranks", caption, ranks, dict.fromkeys(columns, ".2f"), headings))
+
+
+@styled()
+def learning_curves(trials: pd.DataFrame, budgets: Sequence[str]) -> Figure:
+    """Mean accuracy over complete tables by number of labels, and the difference from no pre-training beside it."""
+    levels, n = _levels(trials, budgets)
+    figure, (left, right) = new_figure(PAGE, 3.4, 1, 2)
+    places = range(len(levels.columns))
+    over = levels - levels.loc[NONE] if NONE in levels.index else levels - levels.mean()
+    for i, name in enumerate(levels.index):
+        is_network = name not in RIVALS
+        look: Any = {
+            "color": colour(i), "marker": marker(i), "ms": 3.5, "lw": 1.2, "ls": "-" if is_network else "--",
+        }  # fmt: skip
+        left.plot(places, levels.loc[name], label=name, **look)
+        right.plot(places, over.loc[name], **look)
+    for axes, title in ((left, f"accuracy, %, mean of {n} tables"), (right, "points above no pre-training")):
+        axes.set_xticks(list(places), [str(labels) for labels in levels.columns])
+        axes.set_xlabel("labels")
+        axes.set_title(title)
+    right.axhline(0, color=GREY, lw=0.6, zorder=0)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+@styled()
+def gains_figure(gains: Sequence[Gain], budgets: Sequence[str]) -> Figure:
+    """The mean gain of each pre-training by number of labels, with its 95 % interval over tables."""
+    names = list(dict.fromkeys(gain.competitor for gain in gains))
+    figure, (axes,) = new_figure(PAGE, 2.8)
+    shift = 0.7 / len(names)
+    for i, name in enumerate(names):
+        part = [gain for gain in gains if gain.competitor == name]
+        at = np.array([budgets.index(gain.labels) for gain in part]) + (i - (len(names) - 1) / 2) * shift
+        averages = 100 * np.array([gain.verdict.average for gain in part])
+        error = [averages[:, 0] - averages[:, 1], averages[:, 2] - averages[:, 0]]
+        axes.errorbar(at, averages[:, 0], yerr=error, fmt=marker(i), color=colour(i), ms=4, lw=1, label=name)
+    axes.axhline(0, color=GREY, lw=0.6, zorder=0)
+    axes.axhspan(-1, 1, color=GREY, alpha=0.12, lw=0, zorder=0)
+    axes.set_xticks(range(len(budgets)), [_labels(labels) for labels in budgets])
+    axes.set_ylabel("gain over none, points")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+@styled()
+def tables_figure(tables: pd.DataFrame) -> Figure:
+    """SCARF's gain on each table, a panel a budget, with the table's own 95 % interval where trials give one."""
+    budgets = list(dict.fromkeys(tables["labels"]))
+    n = tables["dataset"].nunique()
+    figure, panels = new_figure(PAGE, 0.8 + 0.14 * n, 1, len(budgets), sharey=True, sharex=True)
+    order = tables[tables["labels"] == budgets[0]].sort_values("gain")["dataset"].tolist()
+    order = [name for name in dict.fromkeys(tables["dataset"]) if name not in order] + order
+    for axes, labels in zip(panels, budgets, strict=True):
+        part = tables[tables["labels"] == labels]
+        at = [order.index(name) for name in part["dataset"]]
+        error = np.nan_to_num([part["gain"] - part["low"], part["high"] - part["gain"]])
+        axes.errorbar(part["gain"], at, xerr=error, fmt="o", color=colour(0), ms=3, lw=0.8)
+        axes.axvline(0, color=GREY, lw=0.6, zorder=0)
+        axes.axvspan(-1, 1, color=GREY, alpha=0.12, lw=0, zorder=0)
+        axes.set_title(_labels(labels))
+        axes.set_xlabel("gain, points")
+    panels[0].set_yticks(range(len(order)), order)
+    return figure
+
+
+if __name__ == "__main__":
+    sys.exit(answered(main))

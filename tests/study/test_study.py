@@ -1,0 +1,145 @@
+"""The study's page from a small subset, checked by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import labels
+from scarf_lightning.results import CellStore, identity
+from study import results as study_results
+from study.page import budgets_of, by_table, common, differences, gains_over, page
+from study.results import ALL, NONE, SCARF, merged
+from tests.cells import some_record
+from tests.composing import ROOT, config_of
+from tests.report.store import described
+
+TABLES = 8
+
+
+@pytest.fixture
+def trials() -> pd.DataFrame:
+    """Eight tables, two budgets, three trials: SCARF gains 1, 2, ... 8 points with 20 labels, and nothing with all."""
+    rows = [
+        {
+            "dataset_id": d,
+            "dataset": f"table-{d}",
+            "labels": labels,
+            "competitor": name,
+            "trial": trial,
+            "accuracy": 0.5 + 0.02 * trial + (gain * d / 100 if labels == "20" else 0),
+            "n_train": 700,
+            "n_labelled": 20 if labels == "20" else 700,
+            "n_test": 200,
+            "rows": 1000 * d,
+            "columns": 10 if d % 2 else 20,
+            "categorical_share": 0.0,
+            "classes": 2,
+        }
+        for d in range(1, TABLES + 1)
+        for labels in ("20", ALL)
+        for name, gain in ((NONE, 0), (SCARF, 1), ("XGBoost", 2))
+        for trial in range(3)
+    ]
+    return pd.DataFrame(rows).reindex(columns=study_results.COLUMNS)
+
+
+def test_three_numbers_by_hand(trials: pd.DataFrame) -> None:
+    text, figures = page(trials)
+
+    assert list(figures) == ["learning-curves", "gains", "tables"]
+    # The mean over tables of 1, 2, ... 8 points is 4.5, and all eight are better.
+    assert "- With 20 labels: it helps; mean +4.5 (" in text
+    assert "typical +4.5 (" in text
+    assert "better on 8 of 8 tables, worse on 0." in text
+    # With all labels the competitors are equal on every table; eight tables are too few to claim that.
+    assert "- With all labels: open; mean +0.0 (+0.0 to +0.0)" in text
+    # Without pre-training: the mean of 50, 52 and 54 percent.
+    assert "| no pre-training | 52.0 | 52.0 |" in text
+    assert "- XGBoost: 20 labels behind (−4.5); all labels open (+0.0)." in text
+    # The gain follows the rows exactly, and is held against the five correlations.
+    assert "With 20 labels, the gain goes with rows (rank correlation +1.00, p < 0.001)." in text
+    assert "| table-8 | 8000 | 20 | 0.00 | 2 | +8.0 | +0.0 |" in text
+
+
+def test_differences_are_paired_by_trial(trials: pd.DataFrame) -> None:
+    lost = trials.drop(trials.index[(trials["dataset"] == "table-3") & (trials["competitor"] == SCARF)])
+
+    found, tables = differences(lost, "20", SCARF, NONE)
+
+    assert tables == [f"table-{d}" for d in (1, 2, 4, 5, 6, 7, 8)]
+    np.testing.assert_allclose(found, np.array([[d / 100] * 3 for d in (1, 2, 4, 5, 6, 7, 8)]), atol=1e-12)
+
+
+def test_a_tables_interval_knows_how_trials_overlap(trials: pd.DataFrame) -> None:
+    trials.loc[(trials["competitor"] == SCARF) & (trials["trial"] == 2), "accuracy"] += 0.03
+
+    row = by_table(trials, [ALL]).iloc[0]
+
+    half = stats.t.ppf(0.975, 2) * np.std([0, 0, 3], ddof=1) * np.sqrt(1 / 3 + 200 / 700)
+    assert (row["gain"], row["low"], row["high"]) == pytest.approx((1, 1 - half, 1 + half))
+
+
+def test_what_tables_have_in_common_survives_a_correction(trials: pd.DataFrame) -> None:
+    tables = by_table(trials, budgets_of(trials))
+    tables["gain"] = [3, 1, 2] * 5 + [2]
+
+    assert common(tables).startswith("With 20 labels, the gain goes with none of: rows, columns")
+
+
+def test_fewer_tables_than_six_have_no_answer(trials: pd.DataFrame) -> None:
+    few = trials[trials["dataset_id"] < 6]
+
+    assert gains_over(few, ["20"], [(SCARF, NONE)]) == []
+    assert "no answer yet" in page(few)[0]
+
+
+def test_trials_of_a_folder_become_rows(tmp_path: Path) -> None:
+    for overrides in (
+        ("pretrain=none", "fit_on=train", "regime=few", "regime.labels=50"),
+        ("pretrain=scarf", "fit_on=train", "regime=few", "regime.labels=50"),
+        ("pretrain=scarf",),
+        ("network=mlp_plr", "pretrain=scarf", "fit_on=train"),
+        ("method=mixup", "fit_on=train"),
+        ("method=logistic", "fit_on=train"),
+    ):
+        config = config_of("split=stratified", *overrides)
+        store = CellStore(tmp_path / "results", identity(config, f"{1:064}"))
+        store.describe(dataset="wdbc", dataset_id=1510, source="", **described(config, labels=dict(labels(config))))
+        store.add(some_record(range(2), pretrained=config.pretrain.name != "none"))
+
+    found = study_results.trials_of(tmp_path / "results")
+
+    assert sorted(found["competitor"].unique()) == [
+        "MLP-PLR with SCARF", "SCARF", "SCARF, paper's recipe", "logistic regression", "mixup, SCARF", NONE,
+    ]  # fmt: skip
+    of_none = found[found["competitor"] == NONE]
+    assert of_none[["labels", "trial", "accuracy"]].to_numpy().tolist() == [["50", 0, 0.5], ["50", 1, 0.51]]
+    assert set(found.loc[found["competitor"] == SCARF, "labels"]) == {"50"}
+
+    out = tmp_path / "mine.parquet"
+    for _ in range(2):  # a second time adds nothing
+        study_results.main([f"results={tmp_path / 'results'}", f"out={out}"])
+    assert len(study_results.read(out)) == len(found)
+    with pytest.raises(UsageError, match=r"^Name the folder to take trials from: results=FOLDER"):
+        study_results.main(["folder=results"])
+
+
+def test_of_one_trial_given_twice_the_later_one_counts(trials: pd.DataFrame) -> None:
+    again = trials.head(1).assign(accuracy=0.9)
+
+    both = merged(trials, again)
+
+    assert len(both) == len(trials)
+    assert (both["accuracy"] == 0.9).sum() == 1
+
+
+def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
+    if not study_results.FILE.exists():
+        pytest.skip("the study has no results yet")
+    text, _ = page(study_results.read())
+
+    assert (ROOT / "study" / "page.md").read_text(encoding="utf-8") == text
