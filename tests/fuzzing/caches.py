@@ -52,6 +52,7 @@ def attack(prepared: Path, draw: random.Random, folder: Path) -> str:
     return " ".join(ran.stderr.split()) or USED
 
 
+@np.errstate(all="ignore")
 def _weights(place: Path, draw: random.Random) -> None:
     """Other arrays."""
     arrays = load_file(place / "weights.safetensors")

@@ -75,6 +75,7 @@ def _fields(model: Path, draw: random.Random) -> None:
     rewritten(model / "model.json", change)
 
 
+@np.errstate(all="ignore")
 def _arrays(model: Path, draw: random.Random) -> None:
     """Other arrays."""
     name = draw.choice(ARRAYS)
