@@ -16,6 +16,7 @@ import pandas as pd
 import scarf_lightning
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError
+from scarf_lightning.report.blocks import counted
 from scarf_lightning.report.tables import table, to_markdown
 
 PAIR = ["dataset", "labels"]
@@ -76,7 +77,9 @@ def _means(part: pd.DataFrame, budgets: str) -> str:
     means["both"] = means.mean(axis=1, skipna=False)
     means["seconds"] = kept.groupby("candidate")["finetune_seconds"].mean()
     shown = (100 * means.drop(columns="seconds")).assign(seconds=means["seconds"]).sort_values("both", ascending=False)
-    caption = f"{budgets} labels, {len(whole)} tables: mean accuracy in percent, seconds of fine-tuning a trial."
+    caption = (
+        f"{budgets} labels, {counted(len(whole), 'table')}: mean accuracy in percent, seconds of fine-tuning a trial."
+    )
     formats = dict.fromkeys(["none", "scarf", "both"], ".2f") | {"seconds": ".2f"}
     return to_markdown(table("means", caption, shown.reset_index(), formats))
 
