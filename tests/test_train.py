@@ -18,7 +18,7 @@ from tests.processes import TIMES, TINY, Process, here, train, without_times
 from tests.promises import is_exact
 from tests.storing import one_overflows
 
-HEAVY = {"pytorch_lightning", "openml", "sklearn", "skrub", "matplotlib"}
+HEAVY = {"pytorch_lightning", "openml", "pandas", "sklearn", "skrub", "matplotlib"}
 """What checking a command line does not import; torch comes with the classes of the parts."""
 SECONDS = "seconds (all trials)"
 N_TRAIN = 398  # of wdbc's 569 rows

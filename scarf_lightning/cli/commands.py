@@ -3,6 +3,7 @@
 Heavy packages are imported after the first line is on the screen.
 """
 
+import atexit
 import gc
 import io
 import os
@@ -45,26 +46,48 @@ def _train(arguments: list[str]) -> None:
     if not shows_one:
         sys.stderr.write("Reading the configuration ...\n")
 
-    import hydra
-    from hydra.errors import ConfigCompositionException
+    with _importing():
+        import hydra
+        from hydra.errors import ConfigCompositionException
 
-    from ..sweeping.hydra import named_plugins, offer, option_files
-    from .job import train_job
+        from ..options.axes import BASES, parts
+        from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
+        from .job import train_job
 
-    _refuse_dashes(arguments)
+        _refuse_dashes(arguments)
+        for axis in BASES:
+            parts(axis)
+
+    plugins = named_plugins(arguments)
     asked = [argument for argument in arguments if argument not in ("-m", "--multirun")]
-    if not shows_one and "hydra.mode=RUN" not in asked:
-        asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
-    sys.argv[1:] = asked
-    gc.freeze()  # modules stay: looking through them for garbage takes a tenth of a finished cell's time
-    offer(named_plugins(arguments))
+    with _without_record_of_hydras():
+        if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
+            with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
+                started.multirun("train", task_function=train_job, overrides=asked)
+            return
+        if not shows_one and "hydra.mode=RUN" not in asked:
+            asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
+        sys.argv[1:] = asked
+        offer(plugins)
+        try:
+            with option_files():
+                hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
+        except ConfigCompositionException as error:
+            if shows_one and "Ambiguous value" in str(error):
+                raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
+            raise
+
+
+@contextmanager
+def _importing() -> Iterator[None]:
+    """Import without looking for garbage, which would take a third of the time and find none. Modules stay to the end,
+    so that later searches pass over them."""
+    gc.disable()
     try:
-        with _without_record_of_hydras(), option_files():
-            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
-    except ConfigCompositionException as error:
-        if shows_one and "Ambiguous value" in str(error):
-            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
-        raise
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _help(arguments: Sequence[str]) -> None:
@@ -120,9 +143,10 @@ def _report(arguments: list[str]) -> None:
 
         sys.stdout.write(USAGE.format(options="\n".join(help_lines())))
         return
-    from ..report.report_options import NAMES
-    from ..screen import escaped
-    from .reporting import check_upload, write
+    with _importing():
+        from ..report.report_options import NAMES
+        from ..screen import escaped
+        from .reporting import check_upload, write
 
     pairs = [(key, value) for key, sign, value in (each.partition("=") for each in arguments) if sign]
     given = {key: value for key, value in pairs if key in ("results", "out", "sections", "upload", *NAMES)}
@@ -140,6 +164,7 @@ def answered(command: Callable[[list[str]], None]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # so that a pipe shows a line when it is written
+    atexit.register(gc.freeze)  # Python would look through all modules for garbage once more
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     try:

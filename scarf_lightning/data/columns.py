@@ -2,16 +2,21 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+UNLABELLED = -1
+"""The label of a row that has none."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class Coded:
         Raises:
             UsageError: a value can be no category, such as a list.
         """
+        import pandas as pd
+
         try:
             codes, distinct = pd.factorize(column, use_na_sentinel=True)
         except TypeError:
@@ -117,7 +124,9 @@ class Coded:
 
 def is_numeric(column: "pd.Series[Any]") -> bool:
     """Whether the type of a column is numeric. Booleans are not."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return is_numeric_dtype(column) and not is_bool_dtype(column)
 
 
 def are_whole(values: "NDArray[Any]") -> bool:
@@ -130,9 +139,10 @@ def declared_order(
 ) -> tuple[str, ...] | None:
     """The categories in the order of the column's type, if the type has one; ``is_stripped`` says whether they were
     stripped of blanks."""
-    if not isinstance(column.dtype, pd.CategoricalDtype):
+    categories_of_type = getattr(column.dtype, "categories", None)
+    if categories_of_type is None:
         return None
-    spelled = map(spell, column.dtype.categories)
+    spelled = map(spell, categories_of_type)
     in_order = dict.fromkeys(map(str.strip, spelled) if is_stripped else spelled)
     occurring = set(categories)
     return tuple(text for text in in_order if text in occurring)

@@ -3,13 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from ..options.option import Options, option
 from .columns import Column, Floats
-from .table import Table
+
+if TYPE_CHECKING:
+    from .table import Table
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Encoding(Options, ABC):
         """All columns; numeric ones stay as they are."""
         return tuple(self.column(column) if column.is_categorical else column for column in columns)
 
-    def encode(self, table: Table) -> Table:
+    def encode(self, table: "Table") -> "Table":
         """The table with its columns encoded. Random streams must go on using the hash of ``table``; the hash of the
         encoded table differs."""
         columns = self.columns(table.columns)

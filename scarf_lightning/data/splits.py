@@ -6,17 +6,18 @@ looks into the future.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ..errors import UsageError
 from ..options.option import Options, option
-from .columns import Coded, Floats, Ints, is_numeric
-from .reading.dates import as_dates
-from .reading.rules import text_of
-from .table import UNLABELLED, Table
+from .columns import UNLABELLED, Coded, Floats, Ints, is_numeric
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .table import Table
 
 VALIDATION_SHARE = 0.1
 TEST_SHARE = 0.2
@@ -53,18 +54,26 @@ class Splitting(Options, ABC):
     is_ragged: ClassVar[bool] = False
 
     @abstractmethod
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         """The split of one trial.
 
         Raises:
             UsageError: the table cannot be split in this way.
         """
 
-    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> Split:
+    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
         """The split of a trial, for splits that depend on its number and not only on its stream of random numbers."""
         return self.split(table, random)
 
-    def check(self, table: Table, n_trials: int) -> None:
+    def without_test(self, split: Split) -> Split:
+        """The split of a model that is not tested: test rows train too, and validation rows are scored in their place.
+
+        Args:
+            split: of this rule.
+        """
+        return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
+
+    def check(self, table: "Table", n_trials: int) -> None:
         """Refuse more trials than there are splits.
 
         Raises:
@@ -78,7 +87,7 @@ class Random(Splitting):
 
     name: ClassVar[str] = "random"
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         labelled, unlabelled = _by_label(table)
         return _of_rows(labelled, split_rows(len(labelled), random), unlabelled)
 
@@ -90,7 +99,7 @@ class Stratified(Splitting):
 
     name: ClassVar[str] = "stratified"
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         _, unlabelled = _by_label(table)
         splits = []
         for label in range(table.n_classes):
@@ -111,7 +120,7 @@ class Group(Splitting):
     is_ragged: ClassVar[bool] = True
     column: str | None = option(None, "rows with the same value here stay together")
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         values = _split_by(table)
         alone = np.isnan(values)
         group = np.unique(np.where(alone, 0, values), return_inverse=True)[1]
@@ -137,7 +146,7 @@ class Time(Splitting):
     name: ClassVar[str] = "time"
     column: str | None = option(None, "dates or numbers: the last rows by it are for validation and testing")
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
         labelled, unlabelled = _by_label(table)
         if np.isnan(times[labelled]).any():
@@ -156,15 +165,21 @@ class Time(Splitting):
         split = Split(np.concatenate([train, known]), validation, test)
         return _finished(split, table, random, "split=time needs more rows with a label")
 
+    def without_test(self, split: Split) -> Split:
+        return Split(np.concatenate([split.train, split.validation]), split.test, split.test)
+
 
 @dataclass
 class Given(Splitting):
     """The data say of each row whether it is for training, validation or testing, in every trial. Rows without a label
     are for training, or are not used if the data assign them to another part."""
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
         return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
+
+    def without_test(self, split: Split) -> Split:
+        return Split(split.train, split.validation, split.validation)
 
 
 @dataclass
@@ -184,7 +199,7 @@ class Files(Given):
     validation: str | None = option(None, "file of the validation rows; null: a tenth of the training rows")
     test: str | None = option(None, "file of the test rows")
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         if self.validation or (_split_by(table) == VALIDATION).any():
             return super().split(table, random)
         part = _split_by(table).copy()
@@ -201,10 +216,10 @@ class Task(Splitting):
     name: ClassVar[str] = "task"
     is_ragged: ClassVar[bool] = True
 
-    def split(self, table: Table, random: np.random.Generator) -> Split:
+    def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self.of_trial(table, 0, random)
 
-    def of_trial(self, table: Table, trial: int, random: np.random.Generator) -> Split:
+    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
         self.check(table, trial + 1)
         part = _split_by(table)[:, trial].copy()
         labelled = np.flatnonzero((part == TRAIN) & (table.labels != UNLABELLED))
@@ -212,7 +227,7 @@ class Task(Splitting):
         part[random.permutation(labelled)[:n_validation]] = VALIDATION
         return _finished(_of_parts(part, table), table, random, "an OpenML task needs some there")
 
-    def check(self, table: Table, n_trials: int) -> None:
+    def check(self, table: "Table", n_trials: int) -> None:
         n_splits = _split_by(table).shape[1]
         if n_trials > n_splits:
             raise UsageError(
@@ -228,7 +243,7 @@ def split_rows(n_rows: int, random: np.random.Generator) -> Split:
     return Split(*np.split(permutation, [n_train, n_train + n_validation]))
 
 
-def _by_label(table: Table) -> tuple[Ints, Ints]:
+def _by_label(table: "Table") -> tuple[Ints, Ints]:
     """Row numbers with and without a label."""
     is_labelled = table.labels != UNLABELLED
     return np.flatnonzero(is_labelled), np.flatnonzero(~is_labelled)
@@ -239,7 +254,7 @@ def _of_rows(rows: Ints, split: Split, unlabelled: Ints) -> Split:
     return Split(np.concatenate([rows[split.train], unlabelled]), rows[split.validation], rows[split.test])
 
 
-def _of_parts(part: Ints | Floats, table: Table) -> Split:
+def _of_parts(part: Ints | Floats, table: "Table") -> Split:
     """Rows by the number of their part, without unlabelled rows in validation and test."""
     is_labelled = table.labels != UNLABELLED
     rows = (np.flatnonzero((part == number) & (is_labelled | (number == 0))) for number in range(len(PARTS)))
@@ -250,13 +265,13 @@ def _closest(so_far: Ints, wanted: float) -> int:
     return int(np.abs(so_far - wanted).argmin())
 
 
-def _split_by(table: Table) -> Floats:
+def _split_by(table: "Table") -> Floats:
     if table.split_by is None:
         raise ValueError("the table was loaded without the column that it is split by")
     return table.split_by
 
 
-def _finished(split: Split, table: Table, random: np.random.Generator, needed: str) -> Split:
+def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
     """The split with every part in random order, so that batches do not follow class, group or time.
 
     Raises:
@@ -292,9 +307,14 @@ def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
 
 
 def _times(column: "pd.Series[Any]", source: str) -> Floats:
+    from pandas.api.types import is_datetime64_any_dtype
+
+    from .reading.dates import as_dates
+    from .reading.rules import text_of
+
     if is_numeric(column):
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if pd.api.types.is_datetime64_any_dtype(column):
+    if is_datetime64_any_dtype(column):
         return _seconds(column)
     text, _ = text_of(Coded.of(column), column.name)
     found = as_dates(text.distinct)
@@ -308,6 +328,8 @@ def _times(column: "pd.Series[Any]", source: str) -> Floats:
 
 def _seconds(times: "pd.Series[Any]") -> Floats:
     """Seconds since 1970, ``(n,)``."""
+    import pandas as pd
+
     if times.dt.tz is not None:
         times = times.dt.tz_convert("UTC").dt.tz_localize(None)
     return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta(seconds=1), dtype=np.float64)

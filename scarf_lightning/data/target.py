@@ -8,13 +8,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from .columns import Coded, Ints, is_numeric
+from .columns import UNLABELLED, Coded, Ints, is_numeric
 from .reading.inference import FEWEST_FOR_IDS
 from .reading.numbers import are_codes, as_numbers
 from .reading.rules import text_of
-
-UNLABELLED = -1
-"""The label of a row that has none."""
 
 FEWEST_ROWS = 10
 """With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""

@@ -133,7 +133,9 @@ class FTTransformer(Network):
 
     Differs from the paper: its default is three blocks of width 192 with ``attention_dropout`` 0.2 and
     ``hidden_dropout`` 0.1. Ours is small enough for one processor core: two blocks of width 64, with the dropout that
-    the authors' package has for two blocks. Both lie in the paper's search space.
+    the authors' package has for two blocks. Both lie in the paper's search space. The authors train by AdamW with
+    learning rate 1e-4 and weight decay 1e-5, none for the tokenizer, the LayerNorms and the biases; here it is trained
+    as every other network, by ``pretrain.*`` and ``finetune.*``.
 
     ``method=dropout`` replaces ``hidden_dropout``.
     """

@@ -181,12 +181,12 @@ class UsedOption:
 def used_options(config: Config) -> list[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration."""
     unused = unused_options(config)
-    found = []
-    for name, value, differs in _all_options(config):
-        groups = name.split(".")
-        if not any(".".join(groups[: n + 1]) in unused for n in range(len(groups))):
-            found.append(UsedOption(name, value, differs))
-    return found
+    within = tuple(f"{name}." for name in unused)
+    return [
+        UsedOption(name, *of_it)
+        for name, *of_it in _all_options(config)
+        if name not in unused and not name.startswith(within)
+    ]
 
 
 def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
