@@ -5,7 +5,7 @@ the time that fine-tuning on a small table takes.
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,16 +89,6 @@ class Metric:
     def difference_digits(self) -> str:
         """The format of its shown differences."""
         return ".2f" if self.unit else self.decimals
-
-    def interval(self, values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-        """Mean of values and its interval by Student's t, cut at the bounds; the ends are NaN for a single value."""
-        mean = float(np.mean(values))
-        if len(values) < 2:
-            return mean, math.nan, math.nan
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        return mean, max(mean - half, self.bounds[0]), min(mean + half, self.bounds[1])
 
 
 FRACTION = (0.0, 1.0)

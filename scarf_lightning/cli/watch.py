@@ -67,9 +67,9 @@ class SweepProgress:
         self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
         self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
         if finished := [each for each in surveyed if each.state is State.FINISHED]:
-            self._last = (
-                f"{finished[-1].cell.called}: {result_in_words(finished[-1].rows, chosen_metric(finished[-1:]))}"
-            )
+            last = finished[-1]
+            result = result_in_words(last.axes, last.rows, chosen_metric([last]))
+            self._last = f"{last.cell.called}: {result}"
         if self._line is not None:
             line = f"{self._counts}, {self._elapsed()}, {self._left}"
             self._line.write(line, last=not self._unfinished)

@@ -65,7 +65,7 @@ class Bitempered(SingleFitMethod):
     why_not: ClassVar[str] = "its loss tempers a softmax over classes"
     t1: float = option(0.8, "temperature of the logarithm; 1 is cross-entropy", "[0, 1]")
     t2: float = option(1.2, "temperature of the exponential; 1 is softmax", "[1, inf)")
-    iterations: int = option(5, "iterations of the normalisation", "[1, inf)")
+    iterations: int = option(5, "iterations of the normalisation", "[1, 10000]")
 
     def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
         return bitempered(logits, targets, weights, t1=self.t1, t2=self.t2, iterations=self.iterations)
