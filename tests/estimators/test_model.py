@@ -28,7 +28,7 @@ def in_the_stack(trained: OfACell) -> tuple[Floats, Floats, Floats]:
     table = open_source(**vars(config.dataset), openml_cache=None).load()
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)
     outcome = CellTraining.prepare(config, table, hardware).run((0, 1))
-    return outcome.stack.table.values, outcome.stack.data.test, outcome.outcome.probabilities
+    return outcome.stack.table.values, outcome.stack.data.test, outcome.outcome.predictions
 
 
 def predicted_here(models: dict[str, Model], rows: pd.DataFrame, folder: Path) -> dict[str, Floats]:
