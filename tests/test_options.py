@@ -1,4 +1,4 @@
-"""Every choice of every group of `conf/` trains to the end, and every option of every part is refused beyond its limits.
+"""Every choice of every group of `conf/` trains to the end; every option of every part is refused beyond its limits.
 
 Nothing here lists options: files and classes are found. Datasets mostly need a network; `tests/options/test_filling.py`
 opens every one.
