@@ -36,6 +36,7 @@ def read_table(
     name: str,
     source: str,
     split_by: Floats | None = None,
+    looks_for_leaks: bool = True,
 ) -> Table:
     """Read every column of a frame, and name those that give the target away.
 
@@ -44,6 +45,7 @@ def read_table(
         target: the labels of the rows, missing where a row has none.
         options: what a user set of the columns.
         name, source, split_by: see `Table`.
+        looks_for_leaks: whether to look for columns that give the target away.
 
     Raises:
         UsageError: see `read_columns` and `Table.of`; or no column is left.
@@ -53,7 +55,8 @@ def read_table(
         why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in found.readings[:SHOWN])
         raise UsageError(f"{source} has no column with a value in it to learn from: {why}.")
     table = Table.of(_columns(found), target, name=name, source=source, split_by=split_by)
-    notes = (*found.notes, *leaks(table, list(map(str, frame.columns)), found.positions))
+    leaking = leaks(table, list(map(str, frame.columns)), found.positions) if looks_for_leaks else ()
+    notes = (*found.notes, *leaking)
     reader = Reader(tuple(found.rules), table.columns)
     return replace(table, reading=tuple(found.readings), notes=notes, reader=reader)
 

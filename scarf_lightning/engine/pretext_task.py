@@ -89,11 +89,11 @@ class BatchRows:
         return cls(raw, source.encode(raw), source, random)
 
     def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
-        """A view of the rows, encoded, ``(T, N, D)``, and the mask of the selected features."""
-        if corruption.space == "encoded":
-            return corruption(self.encoded, self.source, self.random, selection)
-        view, mask = corruption(self.raw, self.source, self.random, selection)
-        return self.source.encode(view), mask
+        """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
+        is_raw = corruption.space == "raw"
+        rows = self.raw if is_raw else self.encoded
+        view, _ = corruption(rows, self.source, self.random, selection)
+        return self.source.encode(view) if is_raw else view, view != rows
 
 
 class PretextTask:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ..data.table import spell
+from ..data.table import Table, spell
 from ..errors import UsageError
 from ..options import Config
 from .configuring import config_of
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 NO_AXES = ("n_trials", "random_state", "device", "class_weight", "unlabelled", "options", "verbose")
 """Parameters that are not axes of the configuration."""
 UNLABELLED = -1
+AUTO = "auto"
+"""Pre-training by the default, where it does no harm."""
 
 
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,7 +83,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = {
             name: getattr(self, name)
             for name, parameter in inspect.signature(type(self)).parameters.items()
-            if name not in NO_AXES and getattr(self, name) != parameter.default
+            if name not in NO_AXES and getattr(self, name) not in (parameter.default, AUTO)
         }
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
@@ -139,9 +141,9 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
-    The result is the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit. Each
-    trial splits the rows anew: it trains on 70 % of the labelled rows and on all rows without a label, stops early by
-    10 %, and is tested on 20 %. ``trials_`` holds the scores on these test rows.
+    All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. Networks are
+    trained from scratch too, and vote in place of the pre-trained ones if these have the higher loss on the validation
+    rows; ``choice_`` says so. `score_trials` tests the same training on rows that it has not seen.
 
     **X.** A DataFrame is read as a file is: numbers, also as text, dates and categories become features; ids and
     constants are left out, with a warning that names them. The columns of an array of numbers are taken as they are.
@@ -153,8 +155,9 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
-        pretrain, method, regime, split, scaling, network: an option of that axis, see ``train.py --help``;
-            ``pretrain="none"`` trains from scratch.
+        pretrain: ``auto`` pre-trains with SCARF where that does no harm; an option of ``train.py --help pretrain``
+            is trained as it is, and ``none`` trains from scratch.
+        method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
         n_trials: the number of networks that vote, each with its own split and random streams.
         random_state: the seed of all random streams: a whole number, a `numpy.random.RandomState`, or None for a random
@@ -170,7 +173,9 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the classes, sorted, ``(C,)``.
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_: a row for each trial: metrics on its test rows, epochs and seconds.
+        trials_: a row for each trial: epochs and seconds, and metrics on the rows that stopped it, which are a little
+            better than on new rows.
+        choice_: whether pre-training is used, in a sentence; None where there was no choice.
         n_unlabelled_: the number of rows without a label.
         reading_: how each column of a DataFrame was read.
 
@@ -184,7 +189,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         self,
         *,
         recipe: str = "practical",
-        pretrain: str = "scarf",
+        pretrain: str = AUTO,
         method: str = "control",
         regime: str = "full",
         split: str = "random",
@@ -216,6 +221,36 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         Raises:
             UsageError: see above.
         """
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        config, table = self._read(X, y)
+        self._order = np.array([table.classes.index(spell(label)) for label in self.classes_])
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
+        self.choice_ = fitted.choice
+        self._keep(fitted)
+        return self
+
+    def score_trials(self, X: Any, y: Any) -> pd.DataFrame:
+        """Test the training of `fit` on rows that it has not seen; the model stays as it is.
+
+        Each trial holds back 20 % of the labelled rows. With a ``pretrain`` other than ``auto`` these are the trials of
+        the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit.
+
+        Returns:
+            A row for each trial: metrics on its test rows, epochs and seconds.
+
+        Raises:
+            UsageError: as by `fit`.
+        """
+        from .fitting import train
+
+        config, table = clone(self)._read(X, y)
+        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
+        return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
+
+    def _read(self, X: Any, y: Any) -> tuple[Config, Table]:
+        """The cell of the parameters and the table of X and y; classes are kept."""
         config = self._config()
         frame, is_plain = self._first_rows(X)
         if y is None:
@@ -227,13 +262,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         check_classification_targets(known)
         self.classes_ = np.unique(known)
         self.n_unlabelled_ = int((~is_known).sum())
-        table = table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
-        self._order = np.array([table.classes.index(spell(label)) for label in self.classes_])
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        from .fitting import train  # imports Lightning, which takes seconds
-
-        self._keep(train(config, table, verbose=bool(self.verbose)))
-        return self
+        return config, table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
@@ -274,7 +303,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
 class ScarfTransformer(ScarfEstimator):
     """Pre-trains encoders on rows without labels; `transform` gives their embeddings.
 
-    Nine tenths of the rows train, the others stop training early; there is no test. `ScarfClassifier` says how X is
+    Nine tenths of the rows train, the others stop training early. `ScarfClassifier` says how X is
     read.
 
     Args:

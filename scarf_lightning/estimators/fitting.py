@@ -1,17 +1,20 @@
 """Training for the estimators: the stacks of a cell, without the store. Importing this imports Lightning."""
 
+import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 
 from ..data.table import Table
 from ..engine.hardware import Hardware, choose_hardware, prepare_process
 from ..errors import UsageError
 from ..options import Config
-from ..results import StoredTrial
+from ..options.combinations import is_pretrained
+from ..results import StackRecord, StoredTrial
 from ..screen import screen
 from ..training import CellTraining
 from .loading import model_of
@@ -22,31 +25,76 @@ from .trained_networks import VECTORS
 
 @dataclass(frozen=True)
 class Fitted:
-    """The trained networks, and a row for each trial as `scarf_lightning.results.load` has it."""
+    """The trained networks, a row for each trial as `scarf_lightning.results.load` has it, and what was chosen."""
 
     model: Model
     rows: list[dict[str, object]]
+    choice: str | None = None
 
 
-def train(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
+def train(config: Config, table: Table, *, chooses: bool = False, tests: bool = False, verbose: bool = False) -> Fitted:
     """Train the trials of a cell. Nothing is written to the disk.
+
+    Args:
+        config: of the cell.
+        table: its data.
+        chooses: train networks from scratch too, and keep these if pre-training has the higher validation loss.
+        tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
+            the trials are scored.
+        verbose: show progress, and what was chosen.
 
     Raises:
         UsageError: the table cannot be split as asked, its numbers are too large, its method needs rows without a
             label, or every trial diverged.
     """
     with _process(config) as hardware:
-        training = CellTraining.prepare(config, table, hardware, console=screen(stderr=True) if verbose else None)
+        splitting, console = None if tests else WithoutTest, screen(stderr=True) if verbose else None
+        training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
         for sentence in training.notes:
             warnings.warn(sentence, UserWarning, stacklevel=4)
-        records = [training.train(*stack) for stack in training.stacks(range(config.trials))]
+        records, choice = _train(training), None
+        if chooses and is_pretrained(training.config):
+            scratch = training.from_scratch()
+            others = _train(scratch)
+            epoch = "finetune_best_epoch" if config.finetune.restore_best else "finetune_epochs"
+            losses = _validation_loss(records, epoch), _validation_loss(others, epoch)
+            choice = f"Loss on validation rows: {losses[0]:.4g} with pre-training, {losses[1]:.4g} without."
+            if losses[1] < losses[0]:
+                training, records = scratch, others
+                choice = f"Pre-training hurts and is not used. {choice}"
+            if console is not None:
+                console.say(choice)
     rows = [dict(row) for record in records for row in record.rows]
     kept = [
         trial
         for record in records
         for trial in StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
     ]
-    return Fitted(_model(training, kept, table.classes), rows)
+    return Fitted(_model(training, kept, table.classes), rows, choice)
+
+
+def _train(training: CellTraining) -> list[StackRecord]:
+    return [training.train(*stack) for stack in training.stacks(range(training.config.trials))]
+
+
+def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:
+    """The mean over trials of the loss on their validation rows, infinite if one diverged.
+
+    Args:
+        records: of the trials.
+        epoch: the column that says of which epoch the weights are.
+    """
+    losses = []
+    for record in records:
+        epochs = {row["trial"]: row[epoch] for row in record.rows if row["diverged"] is None}
+        if len(epochs) < len(record.rows):
+            return math.inf
+        losses += [
+            each["validation_loss"]
+            for each in record.curves
+            if each["phase"] == "finetune" and each["epoch"] == epochs[each["trial"]]
+        ]
+    return float(np.mean(losses))
 
 
 def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
@@ -58,7 +106,7 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
     console = screen(stderr=True) if verbose else None
     rows, kept = list[dict[str, object]](), list[StoredTrial]()
     with _process(config) as hardware:
-        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest(), console=console)
+        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
         for wanted, trials in training.stacks(range(config.trials)):
             stack = training.stack(trials)
             fit = training.pretrain(stack)

@@ -17,7 +17,8 @@ from ..data.splits import PARTS, Splitting
 from ..data.table import Column
 from ..engine.pretext_task import CorruptionSource
 from ..errors import UsageError
-from ..losses import contrastive
+from ..losses.contrastive import uniformity as spread
+from ..losses.loss import squared_distance
 from ..options import build, build_parts
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .loading import open_cell
@@ -151,7 +152,7 @@ def alignment(first: NDArray[Any], second: NDArray[Any]) -> float:
 
     Wang and Isola 2020, https://arxiv.org/abs/2005.10242, with alpha = 2. **Shape.** ``(n, E)`` twice.
     """
-    return float(contrastive.alignment(_unit(first), _unit(second)))
+    return float(squared_distance(_unit(first), _unit(second)))
 
 
 def uniformity(embeddings: NDArray[Any], t: float = 2.0) -> float:
@@ -159,7 +160,7 @@ def uniformity(embeddings: NDArray[Any], t: float = 2.0) -> float:
 
     Wang and Isola 2020. **Shape.** ``(n, E)``.
     """
-    return float(contrastive.uniformity(_unit(embeddings), t))
+    return float(spread(_unit(embeddings), t))
 
 
 def effective_rank(embeddings: NDArray[Any]) -> float:

@@ -18,17 +18,17 @@ from ..options import Config
 from ..options.settings import DatasetSettings
 
 SOURCE = "X"
-VALIDATION_SHARE = 0.1
 BY_NOTHING = ("random", "stratified")
 
 
 class WithoutTest(Splitting):
-    """Nine tenths of the rows train and one validates. Without labels there is nothing to test."""
+    """Another rule without test rows: all rows train but those that stop training, another tenth in each trial."""
+
+    def __init__(self, rule: Splitting) -> None:
+        self._rule, self.is_ragged = rule, rule.is_ragged  # type: ignore[misc]
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
-        permutation = random.permutation(table.n_rows)
-        n_validation = max(1, round(VALIDATION_SHARE * table.n_rows))
-        return Split(permutation[n_validation:], permutation[:n_validation], permutation[:0])
+        return self._rule.without_test(self._rule.split(table, random))
 
 
 def table_of(frame: pd.DataFrame, labels: "pd.Series[Any]", config: Config, *, is_plain: bool) -> Table:
@@ -48,7 +48,7 @@ def table_of(frame: pd.DataFrame, labels: "pd.Series[Any]", config: Config, *, i
         kinds = [False] * frame.shape[1]
         return Table.from_frame(frame, labels, categorical=kinds, name=SOURCE, source=SOURCE, split_by=split_by)
     options = _reading_options(config.dataset, frame)
-    table = read_table(frame, labels, options, name=SOURCE, source=SOURCE, split_by=split_by)
+    table = read_table(frame, labels, options, name=SOURCE, source=SOURCE, split_by=split_by, looks_for_leaks=False)
     for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=3)
     return table
@@ -61,9 +61,7 @@ def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Ta
         UsageError: see `table_of`.
     """
     two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Column .* predicts the target", UserWarning)
-        table = table_of(frame, two, config, is_plain=is_plain)
+    table = table_of(frame, two, config, is_plain=is_plain)
     return replace(table, labels=np.zeros(len(frame), dtype=np.int64), classes=("",))
 
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..options.option import option
-from .loss import Loss
+from .loss import Loss, squared_distance
 
 VARIANCE_EPSILON = 1e-5
 """Added to a variance, as in batch normalisation, so that a constant feature correlates with nothing."""
@@ -138,11 +138,6 @@ class BarlowTwins(ContrastiveLoss):
         return barlow_twins(F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal)
 
 
-def alignment(first: Tensor, second: Tensor) -> Tensor:
-    """Mean over rows of ||x - y||^2 for unit vectors x, y of two views: ``(..., N, E)`` twice gives ``(...)``."""
-    return (first - second).square().sum(dim=-1).mean(dim=-1)
-
-
 def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors ``(..., N, E)``: ``(...)``.
 
@@ -161,6 +156,7 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
 @dataclass
 class AlignUniform(ContrastiveLoss):
     """align * alignment + uniform * uniformity, the latter averaged over both views; embeddings have unit length.
+    The alignment is the mean squared distance of a row's two views.
 
     The exponent alpha is 2, the authors' default.
     """
@@ -175,4 +171,4 @@ class AlignUniform(ContrastiveLoss):
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
         first, second = F.normalize(first, dim=-1), F.normalize(second, dim=-1)
         spread = (uniformity(first, self.t) + uniformity(second, self.t)) / 2
-        return self.align * alignment(first, second) + self.uniform * spread
+        return self.align * squared_distance(first, second) + self.uniform * spread

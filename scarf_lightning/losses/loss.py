@@ -30,6 +30,14 @@ def mean_squared_error(output: Tensor, target: Tensor) -> Tensor:
     return (output - target).square().mean(dim=(-2, -1))
 
 
+def squared_distance(first: Tensor, second: Tensor) -> Tensor:
+    """Mean over rows of ||x - y||^2, so of the sum over features.
+
+    **Shape.** ``(..., N, E)`` twice gives ``(...)``.
+    """
+    return (first - second).square().sum(dim=-1).mean(dim=-1)
+
+
 @dataclass
 class Reconstruction(Loss):
     """Squared error between the clean encoded row and g's output on the corrupted one (paper, section 4)."""

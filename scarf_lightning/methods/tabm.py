@@ -1,4 +1,4 @@
-"""TabM: one network that imitates an ensemble."""
+"""Plain TabM: one network that imitates an ensemble."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -15,11 +15,17 @@ from .rivals import Floats, Lesson, Rival, need
 
 @dataclass
 class TabM(Rival):
-    """The authors' package, trained as they train it: AdamW on the mean cross-entropy of the ``k`` predictions, whose
-    probabilities are averaged; early stopping on the validation accuracy, which keeps the first best epoch."""
+    """The authors' package without embeddings of numbers. It is trained by AdamW on the mean cross-entropy of the ``k``
+    predictions, whose probabilities are averaged; early stopping on the validation accuracy keeps the first best epoch.
+
+    Differs from the paper: its strongest variants embed each number (piecewise-linear or periodic); here the numbers
+    enter as they are. Inputs are scaled as for every other part, by the cell's ``scaling``; the authors map numbers to
+    the quantiles of a normal distribution. Gradients are not clipped; the authors clip their norm at 1. Options are the
+    authors' suggested ones; they tune them for each dataset.
+    """
 
     name: ClassVar[str] = "tabm"
-    label: ClassVar[str] = "TabM"
+    label: ClassVar[str] = "plain TabM"
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),

@@ -35,8 +35,8 @@ class Rows(Protocol):
     def random(self) -> StackedGenerator: ...
 
     def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
-        """A view of the rows, encoded, ``(..., N, D)``, and the mask of the selected features, bool: ``(..., N, M)`` if
-        the corruption works on raw columns, ``(..., N, D)`` if it works on encoded ones."""
+        """A view of the rows, encoded, ``(..., N, D)``, and the mask of the features whose value changed, bool:
+        ``(..., N, M)`` if the corruption works on raw columns, ``(..., N, D)`` if it works on encoded ones."""
 
 
 class Views(NamedTuple):

@@ -5,11 +5,12 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..corruption import Corruption, Selection
 from ..losses.contrastive import nt_xent
-from ..losses.loss import mean_squared_error
+from ..losses.loss import squared_distance
 from ..networks import Columns, ReLUNetwork
 from ..options.option import option
 from ..options.settings import LayerSettings
@@ -18,11 +19,15 @@ from .pretext import Pretext, Rows, Views
 
 @dataclass
 class SubTab(Pretext):
-    """Each of ``n_subsets`` overlapping feature subsets reconstructs the whole row. Projections of a row's subsets are
-    pulled together (``distance``) and contrasted with those of other rows (``contrast``, at ``temperature``).
+    """Each of ``n_subsets`` overlapping feature subsets reconstructs the whole row. Projections of a row's subsets, of
+    unit length, are pulled together (``distance``) and contrasted with those of other rows (``contrast``, at
+    ``temperature``). Errors are summed over columns. The loss, its weights and the noise's rate are those of the
+    authors' code.
 
     Differs from the paper: its encoder takes one subset at a time and averages over subsets. Here f takes whole rows,
-    because it is fine-tuned on them, and the features outside a subset are 0.
+    because it is fine-tuned on them, and the columns outside a subset are 0. Subsets are of features rather than of
+    encoded columns, and none is left out where their number does not divide. Noise takes values from the training rows
+    rather than from the mini-batch, and a row has at least one selected feature.
     """
 
     name: ClassVar[str] = "subtab"
@@ -30,7 +35,7 @@ class SubTab(Pretext):
     paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
     corruption: Corruption
     selection: Selection
-    n_subsets: int = option(4, "number of feature subsets", "[2, inf)")
+    n_subsets: int = option(4, "number of feature subsets", "[2, 1000]")
     overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
     temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
     contrast: float = option(1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)")
@@ -52,12 +57,12 @@ class SubTab(Pretext):
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         projections, reconstructions = zip(*outputs, strict=True)
-        loss = _mean([mean_squared_error(each, targets[0]) for each in reconstructions])
-        pairs = list(combinations(projections, 2))
+        loss = _mean([squared_distance(each, targets[0]) for each in reconstructions])
+        pairs = list(combinations([F.normalize(projection, dim=-1) for projection in projections], 2))
         if not pairs:
             return loss
         contrast = _mean([nt_xent(*pair, self.temperature) for pair in pairs])
-        return loss + self.contrast * contrast + self.distance * _mean([mean_squared_error(*pair) for pair in pairs])
+        return loss + self.contrast * contrast + self.distance * _mean([squared_distance(*pair) for pair in pairs])
 
 
 class ProjectionAndDecoder(nn.Module):
@@ -87,7 +92,7 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
     found = []
     for k in range(n):
         start, stop = bounds[k], bounds[k + 1]
-        shared = round(overlap * (stop - start))
+        shared = int(overlap * (stop - start))
         chosen = range(0, min(stop + shared, columns.n_features)) if k == 0 else range(max(start - shared, 0), stop)
         found.append([column for feature in chosen for column in columns.of_feature(feature)])
     return found

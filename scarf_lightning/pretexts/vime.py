@@ -16,10 +16,13 @@ from .pretext import Pretext, Rows, Views
 
 @dataclass
 class Vime(Pretext):
-    """Estimates which features of a corrupted row were replaced, plus ``alpha`` times the loss of estimating the row.
+    """Estimates which features of a corrupted row were changed, plus ``alpha`` times the loss of estimating the row.
+    The loss, its weight and the noise's rate are those of the authors' code.
 
-    Differs from the paper: the encoded row is estimated, by squared error throughout. The mask holds the features
-    selected to change, as in the paper's equations; the authors' code uses the features whose value did change.
+    Differs from the paper: its self-supervised half is here, its semi-supervised half is not. Features are estimated as
+    encoded columns, by linear outputs and squared error throughout; the authors scale to [0, 1] and end in a sigmoid.
+    Both estimators are as deep as any head here; theirs are one layer, trained by RMSprop for ten epochs. A row has at
+    least one selected feature.
     """
 
     name: ClassVar[str] = "vime"

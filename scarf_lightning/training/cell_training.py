@@ -8,6 +8,7 @@ load the pre-training (`pretrain`), run the method (`run`), measure on the test 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,7 @@ class CellTraining:
         hardware: Hardware,
         results: Path | None = None,
         *,
-        splitting: Splitting | None = None,
+        splitting: Callable[[Splitting], Splitting] | None = None,
         console: "Console | None" = None,
     ) -> "CellTraining":
         """Check a cell against its data, and make its parts.
@@ -83,7 +84,7 @@ class CellTraining:
             table: its data.
             hardware: what to train on.
             results: the folder of all results; None keeps neither records nor pre-trainings.
-            splitting: replaces the split that the configuration names.
+            splitting: makes the rule that rows are split by, of the one that the configuration names.
             console: where progress is shown.
 
         Raises:
@@ -93,7 +94,7 @@ class CellTraining:
         amounting = on_data(config, len(table.columns), table.n_encoded)
         parts = build_parts(amounting)
         if splitting is not None:
-            parts = replace(parts, splitting=splitting)
+            parts = replace(parts, splitting=splitting(parts.splitting))
         parts.splitting.check(table, config.trials)
         store = pretrained = None
         if results is not None:
@@ -102,6 +103,11 @@ class CellTraining:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
         notes = on_empty_selections(config, amounting)
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)
+
+    def from_scratch(self) -> "CellTraining":
+        """The same without a pre-training."""
+        config = replace(self.config, pretrain=replace(self.config.pretrain, name="none", options={}))
+        return replace(self, config=config, parts=replace(self.parts, pretext=None), pretrained=None)
 
     @property
     def streams(self) -> Streams:
@@ -197,7 +203,7 @@ class CellTraining:
             return None
         return pretrain(
             together,
-            self.pretrained,
+            self.pretrained and self.pretrained.expecting(partial(stack.pretrained_shapes, pretext)),
             lambda missing: (stack if missing == together else self.stack(missing)).pretrain(settings, pretext),
             steps_per_epoch=stack.steps_per_epoch(settings),
             together=self.hardware.promise is Promise.FIXED,

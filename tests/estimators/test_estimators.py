@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from scarf_lightning import ScarfClassifier, ScarfTransformer, load_model
+from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
@@ -55,7 +56,7 @@ def y(X: pd.DataFrame) -> "pd.Series[Any]":
     return pd.Series(np.where(X["a"] > 0, "yes", "no"))
 
 
-class TestTheCell:
+class TestTheTraining:
     @pytest.mark.parametrize(
         ("overrides", "parameters"),
         [
@@ -84,23 +85,56 @@ class TestTheCell:
         ids=["defaults", "options", "self_train", "resnet", "codes"],
     )
     @IGNORED
-    def test_it_is_the_cell_of_the_same_options_bit_for_bit(
+    def test_its_scores_are_those_of_the_cell_of_the_same_options_bit_for_bit(
         self, overrides: tuple[str, ...], parameters: dict[str, Any], train_on: TrainOn
     ) -> None:
         cell = train_on(*overrides)
         table = pd.read_csv(cell.folder.parents[1] / "mine.csv")
         options = parameters.pop("options", {}) | {"dataset.categorical": ["grade"]}
 
-        fitted = tiny(n_trials=2, options=options, **parameters).fit(table.drop(columns="target"), table["target"])
+        classifier = tiny(n_trials=2, options=options, **{"pretrain": "scarf"} | parameters)
+        scores = classifier.score_trials(table.drop(columns="target"), table["target"])
 
-        assert set(fitted.model_.weights) == set(cell.model.weights)
-        for name, weight in cell.model.weights.items():
-            np.testing.assert_array_equal(fitted.model_.weights[name], weight, err_msg=name)
         stored = load_cell(cell.folder.name, cell.folder.parent).trials
         for metric in ("accuracy", "log_loss", "auroc", "pretrain_epochs", "finetune_epochs", "n_train", "n_labelled"):
-            assert fitted.trials_[metric].tolist() == stored[metric].tolist(), metric
-        np.testing.assert_array_equal(fitted.predict_proba(cell.rows), cell.model.predict_proba(cell.rows))
-        assert fitted.classes_.tolist() == cell.model.classes
+            assert scores[metric].tolist() == stored[metric].tolist(), metric
+        assert not hasattr(classifier, "model_")
+
+    @pytest.mark.parametrize("pretrain", ["scarf", "none"])
+    def test_all_rows_train_but_another_tenth_in_each_trial_which_stops_it(
+        self, pretrain: str, X: pd.DataFrame, y: Any
+    ) -> None:
+        fitted = tiny(n_trials=2, pretrain=pretrain).fit(X, y)
+
+        asked = [f"pretrain={pretrain}", "recipe=practical", "trials=2"]
+        config = config_of(*(each for each in TINY if pretrain != "none" or "pretrain" not in each), *asked)
+        table = Table.from_frame(X, y, categorical=[False, True], name="X", source="X")
+        hardware = Hardware(torch.device("cpu"), "32-true")
+        training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest)
+        record = training.train((0, 1))
+        assert fitted.trials_[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[54, 6, 6]] * 2
+        assert fitted.trials_["log_loss"].tolist() == [row["log_loss"] for row in record.rows]
+        assert training.stack((0, 1)).data.validation.tolist() == training.stack((0, 1)).data.test.tolist()  # noqa: PD013
+
+    @pytest.mark.parametrize("learning_rate", [1e-3, 5.0])
+    def test_pre_training_that_hurts_on_validation_rows_is_not_used_and_that_is_said(
+        self, learning_rate: float, X: pd.DataFrame, y: Any, tmp_path: Path
+    ) -> None:
+        """A step size of 5 leaves no weight as it was, so what is fine-tuned of it is worse than from scratch."""
+        options = {"pretrain.learning_rate": learning_rate, "pretrain.restore_best": False, "finetune.min_steps": 60}
+        with_it, without = (tiny(pretrain=name, options=options).fit(X, y) for name in ("scarf", "none"))
+
+        fitted = tiny(options=options).fit(X, y)
+
+        hurts = without.trials_["log_loss"].mean() < with_it.trials_["log_loss"].mean()
+        chosen = without if hurts else with_it
+        np.testing.assert_array_equal(fitted.predict_proba(X), chosen.predict_proba(X))
+        assert fitted.choice_ is not None
+        assert fitted.choice_.startswith("Pre-training hurts and is not used.") == hurts
+        assert hurts or learning_rate < 1
+        assert with_it.choice_ is None
+        fitted.save(tmp_path / "m")
+        np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
 
     @IGNORED
     def test_what_it_saves_is_opened_as_a_cells_model_is(self, X: pd.DataFrame, y: Any, tmp_path: Path) -> None:
@@ -120,9 +154,9 @@ class TestLabels:
         fitted = tiny().fit(X, y)
 
         assert (fitted.classes_.tolist(), fitted.n_unlabelled_) == ([2, 7], 40)
-        assert fitted.trials_["n_labelled"].tolist() == [14]
+        assert fitted.trials_["n_labelled"].tolist() == [18]
         assert fitted.trials_["n_unlabelled"].tolist() == [40]
-        assert fitted.trials_["n_test"].tolist() == [4]
+        assert fitted.trials_["n_validation"].tolist() == [2]
         assert set(fitted.predict(X)) <= {2, 7}
         everything = tiny().fit(X, numbers)
         assert everything.n_unlabelled_ == 0
@@ -201,10 +235,12 @@ class TestRows:
     def test_rows_are_split_by_a_column_of_x(self, X: pd.DataFrame, y: Any) -> None:
         part = np.repeat(["train", "validation", "test"], [40, 8, 12])
 
-        fitted = tiny(split="column", options={"split.column": "part"}).fit(X.assign(part=part), y)
+        classifier = tiny(split="column", options={"split.column": "part"}).fit(X.assign(part=part), y)
 
-        assert fitted.trials_[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[40, 8, 12]]
-        fitted.predict(X)
+        assert classifier.trials_[["n_train", "n_validation"]].to_numpy().tolist() == [[40, 8]]
+        tested = classifier.score_trials(X.assign(part=part), y)
+        assert tested[["n_train", "n_validation", "n_test"]].to_numpy().tolist() == [[40, 8, 12]]
+        classifier.predict(X)
         with pytest.raises(UsageError, match="split=group goes by a column of X: set options"):
             tiny(split="group").fit(X, y)
 
@@ -279,7 +315,7 @@ class TestTransformer:
         parts = build_parts(config)
         assert parts.pretext is not None
         hardware = Hardware(torch.device("cpu"), "32-true")
-        stack = CellTraining.prepare(config, table, hardware, splitting=WithoutTest()).stack((0, 1))  # noqa: PD013
+        stack = CellTraining.prepare(config, table, hardware, splitting=WithoutTest).stack((0, 1))  # noqa: PD013
         weights = stack.pretrain(config.pretrain, parts.pretext).part("encoder")
         with torch.no_grad():
             expected = stack.networks.encoder((0, 1), weights)(stack.raw(np.tile(np.arange(60), (2, 1)))).numpy()
@@ -289,9 +325,9 @@ class TestTransformer:
         assert (expected[0] != expected[1]).any()
 
     def test_every_row_trains_or_validates(self, mixed_table: Table) -> None:
-        split = WithoutTest().split(mixed_table, np.random.default_rng(0))
+        split = WithoutTest(Random()).split(mixed_table, np.random.default_rng(0))
 
-        assert (len(split.train), len(split.validation), len(split.test)) == (54, 6, 0)
+        assert (len(split.train), len(split.validation)) == (54, 6)
         assert sorted([*split.train, *split.validation]) == list(range(60))
 
     def test_the_labels_are_not_looked_at(self, X: pd.DataFrame, y: Any) -> None:

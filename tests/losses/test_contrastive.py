@@ -14,11 +14,11 @@ from scarf_lightning.losses.contrastive import (
     AlignUniform,
     BarlowTwins,
     InfoNCE,
-    alignment,
     barlow_twins,
     infonce,
     uniformity,
 )
+from scarf_lightning.losses.loss import squared_distance
 from tests.losses.random_views import (
     SHAPES,
     lengths,
@@ -229,7 +229,7 @@ def test_closed_form_of_align_uniform(
 def test_is_the_published_code(t: float) -> None:
     for seed in range(3):
         x, y = (F.normalize(z, dim=-1) for z in views(8, 4, seed=seed))
-        torch.testing.assert_close(alignment(x, y), align_loss(x, y), atol=1e-12, rtol=0)
+        torch.testing.assert_close(squared_distance(x, y), align_loss(x, y), atol=1e-12, rtol=0)
         torch.testing.assert_close(uniformity(x, t), uniform_loss(x, t), atol=1e-12, rtol=0)
         both = align_loss(x, y) + (uniform_loss(x, t) + uniform_loss(y, t)) / 2
         torch.testing.assert_close(AlignUniform(t=t)(x, y), both, atol=1e-12, rtol=0)
@@ -249,7 +249,7 @@ def test_embeddings_that_are_all_zero_are_not_spread_either() -> None:
 
 def test_opposite_rows() -> None:
     z = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
-    assert alignment(z, -z).item() == pytest.approx(4)
+    assert squared_distance(z, -z).item() == pytest.approx(4)
     assert uniformity(z).item() == pytest.approx(-8)
 
 
@@ -265,7 +265,7 @@ def test_one_row_has_no_pair() -> None:
 def test_rotation_and_length_do_not_matter_of_align_uniform() -> None:
     first, second = views(9, 4)
     turned = first @ rotation(4), second @ rotation(4)
-    torch.testing.assert_close(alignment(*turned), alignment(first, second), atol=0, rtol=1e-12)
+    torch.testing.assert_close(squared_distance(*turned), squared_distance(first, second), atol=0, rtol=1e-12)
     directions = F.normalize(first, dim=-1)
     torch.testing.assert_close(uniformity(directions @ rotation(4)), uniformity(directions), atol=1e-12, rtol=0)
     expected = AlignUniform()(first, second)

@@ -19,7 +19,7 @@ from scarf_lightning.options.settings import (
 from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
 
 SUITE = "cc18-"
-BY_DATA = "by_data"
+BY_ANOTHER = ("by_data", "by_pretrain")
 """The folder of files that stand for another option of their group, which the data decide."""
 NAMING = {"name", "task", "source", "recipe"}
 """Keys by which a file says which option it is; these may equal a default."""
@@ -46,7 +46,7 @@ def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
     defaults = yaml(CONF / "train.yaml")["defaults"]
     chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
     assert sorted(chosen) == GROUPS
-    ours = {file.parent for file in CONF.glob("**/*.yaml") if file.parent.name != BY_DATA}
+    ours = {file.parent for file in CONF.glob("**/*.yaml") if file.parent.name not in BY_ANOTHER}
     assert ours == {CONF, CONF / "hydra" / "launcher", *(CONF / group for group in GROUPS)}
 
 

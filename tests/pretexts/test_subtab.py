@@ -60,23 +60,43 @@ def test_nt_xent_by_a_loop() -> None:
     assert nt_xent(first, second, tau).item() == pytest.approx(np.mean(losses), abs=1e-12)
 
 
-def test_the_loss_is_reconstruction_contrast_and_distance() -> None:
-    outputs = tuple((normal(6, 4, seed=s), normal(6, 3, seed=10 + s)) for s in range(3))
-    row = normal(6, 3, seed=20)
-    task = SubTab(NoCorruption(), Exact(), n_subsets=3, temperature=0.5, contrast=0.7, distance=0.2)
-    pairs = list(combinations([projection for projection, _ in outputs], 2))
-    expected = (
-        torch.stack([F.mse_loss(reconstruction, row) for _, reconstruction in outputs]).mean()
-        + 0.7 * torch.stack([nt_xent(*pair, 0.5) for pair in pairs]).mean()
-        + 0.2 * torch.stack([F.mse_loss(*pair) for pair in pairs]).mean()
-    )
-    torch.testing.assert_close(task.compute_loss(outputs, (row,)), expected)
+def loss_of_pairs(
+    outputs: list[tuple[np.ndarray, np.ndarray]], row: np.ndarray, tau: float, contrast: float, distance: float
+) -> float:
+    """The paper's equations 1 to 5, a pair of subsets and a row at a time, weighted as in the authors' code: each term
+    is a sum over columns and a mean over the rows of a pair."""
+    n, losses = len(row), []
+    for (z_i, x_i), (z_j, x_j) in combinations(outputs, 2):
+        unit = [z / np.sqrt((z**2).sum()) for z in (*z_i, *z_j)]
+        reconstructed = sum(((x - row) ** 2).sum() for x in (x_i, x_j)) / (2 * n)
+        contrasted = 0.0
+        for a in range(2 * n):
+            scores = {b: math.exp(unit[a] @ unit[b] / tau) for b in range(2 * n) if b != a}
+            contrasted -= math.log(scores[(a + n) % (2 * n)] / sum(scores.values())) / (2 * n)
+        apart = sum(((unit[k] - unit[n + k]) ** 2).sum() for k in range(n)) / n
+        losses.append(reconstructed + contrast * contrasted + distance * apart)
+    return float(np.mean(losses))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("options", [{}, {"temperature": 0.5, "contrast": 0.7, "distance": 0.2}])
+def test_the_loss_is_that_of_the_paper_and_of_its_code(options: dict[str, float], seed: int) -> None:
+    outputs = tuple((normal(6, 4, seed=s), normal(6, 3, seed=10 + s)) for s in range(4 * seed, 4 * seed + 4))
+    row, task = normal(6, 3, seed=50), SubTab(NoCorruption(), Exact(), **options)
+    weights = (task.temperature, task.contrast, task.distance)
+    expected = loss_of_pairs([(z.numpy(), x.numpy()) for z, x in outputs], row.numpy(), *weights)
+    assert task.compute_loss(outputs, (row,)).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_defaults_are_those_of_the_authors_configuration() -> None:
+    task = SubTab(NoCorruption(), Exact())
+    assert (task.n_subsets, task.overlap, task.temperature, task.contrast, task.distance) == (4, 0.75, 0.1, 1, 1)
 
 
 def test_one_feature_has_no_pair_of_subsets_and_is_reconstructed() -> None:
     output, row = (normal(6, 4), normal(6, 1, seed=1)), normal(6, 1, seed=2)
     loss = SubTab(NoCorruption(), Exact()).compute_loss((output,), (row,))
-    torch.testing.assert_close(loss, F.mse_loss(output[1], row))
+    torch.testing.assert_close(loss, F.mse_loss(output[1], row, reduction="sum") / 6)
 
 
 def test_f_sees_a_subset_of_each_row_at_a_time(
