@@ -17,7 +17,7 @@ from tests.fuzzing.values import changed
 from tests.processes import TINY, here
 from tests.results.sealing import replace_file, rewritten
 
-COUNT = 200
+COUNT = 100
 ASKED = ("trials=2", "pretrain.max_epochs=1", "finetune.max_epochs=1", *TINY[2:])
 
 
