@@ -14,7 +14,15 @@ from .effects import effects_picture, forest_picture, outlying_in_words
 from .loading import CellResults
 from .naming import distinguishing, named_by
 from .report_options import ReportOptions
-from .sentences import TOGETHER, headline, interval_of, references, signed, what_would_settle
+from .sentences import (
+    TOGETHER,
+    headline,
+    interval_of,
+    mean_and_typical,
+    references,
+    signed,
+    what_would_settle,
+)
 from .tables import NOTHING, Entry, Table, entry, table
 from .verdicts import level_of
 
@@ -27,6 +35,8 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
     blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
+    if len(comparisons) > 1 and all(each.verdict.datasets > 1 for each in comparisons):
+        blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     if len(comparisons) > 1 and any(each.claimed != "cannot tell yet" for each in comparisons):
         blocks.append(Paragraph(TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, results, options):
