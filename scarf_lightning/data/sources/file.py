@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 ENDING = re.compile(r"\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet|pq)$", re.IGNORECASE)
 
+
+def is_table_file(name: str) -> bool:
+    """Whether the name of a file ends as that of a table does."""
+    return ENDING.search(name) is not None
+
+
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
 """No name, or the name that pandas gives such a column and keeps when it writes the frame again."""
 
