@@ -7,7 +7,7 @@ competitor, are replaced, so the command may run again while the sweep goes on.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pandas as pd
 import scarf_lightning
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError
+from scarf_lightning.options.axes import OF_THE_RUN
 from scarf_lightning.results import read_cell
 
 FILE = Path(__file__).with_name("results.parquet")
@@ -27,6 +28,8 @@ MEASURED = [
 FACTS = ["rows", "columns", "categorical_share", "classes"]
 """What is known of a table."""
 COLUMNS = ["dataset_id", *KEY, *MEASURED, *FACTS, "data", "fingerprint", "version"]
+OF_THE_STUDY = {*OF_THE_RUN, "dataset", "split", "regime", "fit_on", "pretrain", "method", "network", "tune", "plugins"}
+"""Axes and options that the name of a competitor leaves out, or says by a label."""
 NONE, SCARF = "no pre-training", "SCARF"
 ALL = "all"
 
@@ -88,26 +91,29 @@ def _described(folder: Path) -> dict[str, Any]:
         "classes": len(cell["classes"]),
         "data": cell["identity"]["data"][:16],
         "version": f"{scarf_lightning.__version__}, science {cell['identity']['science']}",
-        "competitor": competitor(cell["options"], cell["labels"]),
+        "competitor": competitor(cell["options"], cell["labels"], cell["overrides"]),
     }
 
 
-def competitor(options: dict[str, Any], labels: dict[str, str]) -> str:
-    """The name of a competitor, made from the labels of what it chose.
+def competitor(options: Mapping[str, Any], labels: Mapping[str, str], asked: Sequence[str]) -> str:
+    """The name of a competitor: the labels of what it chose, and what else was asked for, such as a plugin's part.
 
     Args:
         options: of the cell; one that it does not use is missing.
         labels: what people call its parts.
+        asked: the overrides that asked for the cell.
     """
     pretrain, method, network = (labels.get(axis, NONE) for axis in ("pretrain", "method", "network"))
-    if "network" not in options:
-        return method
     name = pretrain if options["pretrain"] != "none" else NONE
-    if options["network"] != "mlp":
+    if "network" not in options:
+        name = method
+    elif options["network"] != "mlp":
         name = network if name == NONE else f"{network} with {name}"
-    if options["method"] != "control":
-        name = f"{method}, {name}"
-    return f"{name}, paper's recipe" if options["fit_on"] == "all" else name
+    parts = [name]
+    if "network" in options and options["method"] != "control":
+        parts.append(method)
+    parts += [each for each in asked if each.partition("=")[0].partition(".")[0] not in OF_THE_STUDY]
+    return ", ".join([*parts, "paper's recipe"] if options["fit_on"] == "all" else parts)
 
 
 if __name__ == "__main__":

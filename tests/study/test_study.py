@@ -105,16 +105,23 @@ def test_trials_of_a_folder_become_rows(tmp_path: Path) -> None:
         ("network=mlp_plr", "pretrain=scarf", "fit_on=train"),
         ("method=mixup", "fit_on=train"),
         ("method=logistic", "fit_on=train"),
+        ("corruption=mean", "fit_on=train"),
     ):
         config = config_of("split=stratified", *overrides)
         store = CellStore(tmp_path / "results", identity(config, f"{1:064}"))
-        store.describe(dataset="wdbc", dataset_id=1510, source="", **described(config, labels=dict(labels(config))))
+        store.describe(
+            dataset="wdbc",
+            dataset_id=1510,
+            source="",
+            **described(config, labels=dict(labels(config)), overrides=overrides),
+        )
         store.add(some_record(range(2), pretrained=config.pretrain.name != "none"))
 
     found = study_results.trials_of(tmp_path / "results")
 
     assert sorted(found["competitor"].unique()) == [
-        "MLP-PLR with SCARF", "SCARF", "SCARF, paper's recipe", "logistic regression", "mixup, SCARF", NONE,
+        "MLP-PLR with SCARF", "SCARF", "SCARF, corruption=mean", "SCARF, mixup", "SCARF, paper's recipe",
+        "logistic regression", NONE,
     ]  # fmt: skip
     of_none = found[found["competitor"] == NONE]
     assert of_none[["labels", "trial", "accuracy"]].to_numpy().tolist() == [["50", 0, 0.5], ["50", 1, 0.51]]

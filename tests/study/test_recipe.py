@@ -1,0 +1,65 @@
+"""Means of candidates for the recipe, checked by hand."""
+
+import pandas as pd
+import pytest
+
+from scarf_lightning.errors import UsageError
+from study import recipe
+
+
+def trials() -> pd.DataFrame:
+    rows = []
+    for dataset, level in (("a", 0.6), ("b", 0.8)):
+        for pretrain, gain in (("none", 0.0), ("scarf", 0.04)):
+            for monitor, more in (("error", 0.0), ("loss", 0.02)):
+                for trial in range(3):
+                    rows.append(
+                        {
+                            "dataset": dataset,
+                            "regime": "few",
+                            "regime.labels": 20,
+                            "method": "control",
+                            "pretrain": pretrain,
+                            "trial": trial,
+                            "accuracy": level + gain + more + 0.01 * trial,
+                            "finetune.monitor": monitor,
+                            "finetune.min_steps": 0,
+                            "finetune.patience": 3,
+                            "finetune.weight_decay": 0.0,
+                            "pretrain.patience": 3,
+                            "finetune_seconds": 2.0,
+                        }
+                    )
+    return pd.DataFrame(rows)
+
+
+def test_means_over_tables_and_networks() -> None:
+    text = recipe.tables(trials())
+
+    assert "20 and 100 labels, 2 tables" in text
+    # (0.6 + 0.8) / 2 + 0.01 for the trials; 0.02 for the loss, 0.04 for SCARF.
+    assert "| monitor=loss min\\_steps=0 patience=3 | 73.00 | 77.00 | 75.00 | 2.00 |" in text
+    assert "| monitor=error min\\_steps=0 patience=3 | 71.00 | 75.00 | 73.00 | 2.00 |" in text
+
+
+def test_a_table_that_lacks_a_candidate_is_left_out() -> None:
+    some = trials()
+    some = some[(some["dataset"] != "b") | (some["finetune.monitor"] == "error") | (some["pretrain"] == "none")]
+
+    assert "20 and 100 labels, 1 table:" in recipe.tables(some)
+
+
+def test_where_networks_are_below_logistic_regression() -> None:
+    linear = trials()
+    linear = linear[(linear["pretrain"] == "none") & (linear["finetune.monitor"] == "error")]
+    linear = linear.assign(method="logistic", accuracy=0.75 + 0.001 * linear["trial"])
+
+    text = recipe.tables(pd.concat([trials(), linear]))
+
+    # SCARF is the better network: 0.64 to 0.66 on a, 0.84 to 0.86 on b, with the error as the monitor.
+    assert "monitor=error min_steps=0 patience=3: below logistic regression in 1 of 2 pairs: a 20 (-10.1)" in text
+
+
+def test_the_folder_must_be_named() -> None:
+    with pytest.raises(UsageError, match=r"^Name the folder with the cells of study/recipe\.yaml: results=FOLDER\.$"):
+        recipe.main([])
