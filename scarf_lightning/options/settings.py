@@ -131,7 +131,9 @@ class DatasetSettings(Options):
     source: str = option("wdbc", "wdbc (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
-    path: str | None = option(None, "file of the table: .csv, .tsv, compressed or not, or .parquet")
+    path: str | None = option(
+        None, "file of the table: .csv, .tsv or .jsonl, compressed or not, .parquet, .feather or .xlsx"
+    )
     target: str | None = option(None, "column that holds the classes")
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
