@@ -9,12 +9,13 @@ import io
 import os
 import signal
 import sys
+from argparse import ArgumentError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from ..errors import UnfinishedError, UsageError, did_you_mean, on_system_error
+from ..errors import UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
 from .signals import ended_by_signals
 
@@ -63,7 +64,7 @@ def _train(arguments: list[str]) -> None:
 
         from ..options.axes import BASES, parts
         from ..sweeping.expand import spelled_out
-        from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
+        from ..sweeping.hydra import check_choices, hydra_started, named_plugins, offer, option_files
         from .job import train_job
         from .rounds import goes_in_rounds
 
@@ -73,6 +74,7 @@ def _train(arguments: list[str]) -> None:
 
     plugins = named_plugins(arguments)
     asked = spelled_out([argument for argument in arguments if argument not in ("-m", "--multirun")])
+    check_choices(asked)
     with _without_record_of_hydras():
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
@@ -128,7 +130,10 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
-    _, unknown = get_args_parser().parse_known_args(list(arguments))
+    try:
+        _, unknown = get_args_parser().parse_known_args(list(arguments))
+    except ArgumentError as error:
+        raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
@@ -222,8 +227,8 @@ def answered(command: Callable[[list[str]], None]) -> int:
             problem = error
         elif isinstance(error, HydraException):
             problem = UsageError(explain(error))
-        elif isinstance(error, OSError):  # a full disk, a folder without rights
-            problem = UnfinishedError(on_system_error(error))
+        elif reason := explained(error):  # a full disk, a folder without rights
+            problem = UnfinishedError(reason)
         else:
             raise
         sys.stderr.write(f"{escaped(str(problem))}\n")

@@ -225,7 +225,8 @@ class TrainedNetworks:
         return self.description.networks(Streams(0, ""))  # the trained weights replace the initial ones
 
     def _part(self, prefix: str) -> dict[str, torch.Tensor]:
-        return {name: torch.from_numpy(np.array(weight)) for name, weight in part_of(self.weights, prefix).items()}
+        own = part_of(self.weights, prefix)
+        return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in own.items()}
 
     @torch.no_grad()
     def _in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:

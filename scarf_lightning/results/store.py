@@ -34,6 +34,7 @@ from .claims import Claim, claim, folder_time
 from .files import DamagedRecordError, remove_unfinished, set_aside, write_whole
 from .identity import fingerprint
 from .records import (
+    NUMBER,
     PREDICTIONS,
     WEIGHTS,
     Fields,
@@ -71,7 +72,6 @@ COUNTS = (
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
 COUNT: set[type] = {int, NoneType}
-NUMBER: set[type] = {int, float, NoneType}
 TEXT: set[type] = {str, NoneType}
 ANYTHING: set[type] = {bool, int, float, str, NoneType}
 """Types of the values in a row of results."""

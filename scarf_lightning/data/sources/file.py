@@ -35,7 +35,7 @@ UNNAMED = re.compile(r"(Unnamed: \d+)?")
 MOST_NAMES = 30
 """The most columns that a message names."""
 
-READING = 1
+READING = 2
 """Raised by a change that reads a file differently: what was noted of its data before is then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
@@ -187,7 +187,7 @@ class FileSource(Source):
         return file
 
     def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", "Floats | None", list[str]]:
-        """The rows of all files, the part of each row if the split is in files, and notes on columns left out."""
+        """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
 
@@ -195,7 +195,9 @@ class FileSource(Source):
         parts = []
         notes: list[str] = []
         for option, file in files.items():
-            frame = self._without_row_numbers(file.read(), file.path, notes)
+            frame = file.read()
+            notes += file.odd_lines(frame)
+            frame = self._without_row_numbers(_without_empty_rows(frame, file.path, notes), file.path, notes)
             if option == "dataset.unlabelled":
                 frame[self.target] = None
             frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
@@ -213,7 +215,7 @@ class FileSource(Source):
             )
         if file.text and not self.encoding and file.text.encoding:
             notes.append(f"{self.path} is read as {file.text.encoding} text; dataset.encoding sets another encoding.")
-        spelled = file.spelled_missing(self.target, labels.isna()) if labels.isna().any() else []
+        spelled = file.spelled_missing(self.target) if labels.isna().any() else []
         if spelled:
             notes.append(
                 f"Target {self.target!r}: {_listed(spelled)} stands for no label here; if it is a class, give it "
@@ -259,6 +261,15 @@ class FileSource(Source):
                 )
             notes.append(f"Column {position + 1} of {file} has no name and counts the rows; it is left out.")
         return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]] if nameless else frame
+
+
+def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
+    """Leave out rows without any value: spreadsheets write lines of separators below a table."""
+    is_empty = frame.isna().all(axis=1)
+    if not is_empty.any():
+        return frame
+    notes.append(f"{int(is_empty.sum())} rows of {file} hold no value and are left out.")
+    return frame[~is_empty].reset_index(drop=True)
 
 
 def _similar(name: str, names: list[str]) -> str:
