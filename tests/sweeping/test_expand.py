@@ -204,8 +204,8 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
             "you mean cc18-adult?",
         ),
         (
-            "dataset=my/data.tsv",
-            "dataset=my/data.tsv is not an option; for a file of yours: dataset=csv dataset.path=my/data.tsv.",
+            "dataset=my/data.xls",
+            "dataset=my/data.xls is not an option; for a file of yours: dataset=csv dataset.path=my/data.xls.",
         ),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with corr"),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),
