@@ -87,7 +87,7 @@ class Terminal:
             ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
             console.say(f"{describe(each.axes, each.cell.settings())}{ending}")
             if each.rows:
-                console.print(cell_table(each.rows))
+                console.print(cell_table(each.axes, each.rows))
         for sentence in on_few_steps([each.rows for each in surveyed]):
             console.say(sentence)
         results = surveyed[0].cell.results

@@ -16,7 +16,7 @@ from .loading import CellResults
 from .naming import distinguishing, named_by
 from .over_labels import OVER_LABELS, answer_in_words
 from .report_options import ReportOptions
-from .sentences import TOGETHER, interval_of, references, signed, what_would_settle
+from .sentences import TOGETHER, interval_of, mean_and_typical, references, signed, what_would_settle
 from .tables import NOTHING, Entry, Table, entry, table
 from .verdicts import level_of
 
@@ -31,6 +31,8 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
     if comparisons[0].labels is not None:
         blocks.append(label_curve(comparisons, results, options))
+    if len(comparisons) > 1 and all(each.verdict.datasets > 1 for each in comparisons):
+        blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     if len(comparisons) > 1 and any(each.claimed != "cannot tell yet" for each in comparisons):
         is_over_labels = comparisons[0].labels is not None
         blocks.append(Paragraph(OVER_LABELS if is_over_labels else TOGETHER.format(n=len(comparisons))))
