@@ -41,11 +41,11 @@ class Terminal:
 
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
-        from ..data.reading.shown import reading_report  # imports pandas
-
         console = screen()
-        for table in tables.values():
-            for line in reading_report(table):
+        if tables:
+            from ..data.reading.shown import reading_report  # imports pandas
+
+            for line in [line for table in tables.values() for line in reading_report(table)]:
                 console.print(line, soft_wrap=isinstance(line, str))
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""

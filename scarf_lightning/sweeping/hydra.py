@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 from hydra import initialize_config_dir
 from hydra._internal.core_plugins import file_config_source
@@ -37,13 +39,21 @@ class FileConfigSource(file_config_source.FileConfigSource):
     registered already alone if it has the same name, so this class has it.
     """
 
+    _read: ClassVar[dict[tuple[Path, int], tuple[ConfigResult, dict[str, Any]]]] = {}
+    """What each file holds as it was last changed. Every composition reads twenty of them again."""
+
     def load_config(self, config_path: str) -> ConfigResult:
-        result = super().load_config(config_path)
-        content = OmegaConf.to_container(result.config, resolve=False)
-        assert isinstance(content, dict)
-        name = self._normalize_file_name(config_path).removesuffix(".yaml")
-        result.config = OmegaConf.create(filled(name, {str(key): value for key, value in content.items()}))
-        return result
+        name = self._normalize_file_name(config_path)
+        file = Path(self.path, name)
+        key = file, file.stat().st_mtime_ns
+        if key not in self._read:
+            result = super().load_config(config_path)
+            content = OmegaConf.to_container(result.config, resolve=False)
+            assert isinstance(content, dict)
+            named = {str(key): value for key, value in content.items()}
+            self._read[key] = result, filled(name.removesuffix(".yaml"), named)
+        result, of_file = self._read[key]
+        return replace(result, config=OmegaConf.create(of_file))
 
 
 @contextmanager
