@@ -17,8 +17,24 @@ class UnfinishedError(RuntimeError):
     status: ClassVar[int] = 1
 
 
+NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
+"""What errors of libraries say where memory is lacking."""
 SYNONYMS = {"gpu": "cuda", "lightgbm": "xgboost"}
 """Names that other tools use, by which ours may be meant."""
+
+
+def explained(error: BaseException) -> str | None:
+    """A sentence on an error that is no fault of the code: of the input, of the operating system, or of the memory."""
+    if isinstance(error, UsageError):
+        return str(error)
+    if isinstance(error, OSError):
+        return on_system_error(error)
+    if isinstance(error, MemoryError) or any(words in f"{type(error).__name__} {error}" for words in NO_MEMORY):
+        return (
+            "It needs more memory than there is; take smaller networks or batches, fewer trials at once "
+            "(trainer.trials_per_stack), or a smaller table."
+        )
+    return None
 
 
 def on_system_error(error: OSError) -> str:

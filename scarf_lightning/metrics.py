@@ -5,7 +5,7 @@ the time that fine-tuning on a small table takes.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,16 +58,6 @@ class Metric:
     def digits(self) -> str:
         """The format of its shown values."""
         return ".2f" if self.scale == 100 else ".4f"
-
-    def interval(self, values: Sequence[float], level: float = 0.95) -> tuple[float, float, float]:
-        """Mean of values and its interval by Student's t, cut at the bounds; the ends are NaN for a single value."""
-        mean = float(np.mean(values))
-        if len(values) < 2:
-            return mean, math.nan, math.nan
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-        return mean, max(mean - half, self.bounds[0]), min(mean + half, self.bounds[1])
 
 
 FRACTION = (0.0, 1.0)

@@ -16,7 +16,7 @@ PACKAGE = Path(scarf_lightning.__file__).parent
 GROUND = {"errors", "options", "randomness"}
 """Under everything: no networks and no data."""
 MAY_USE = {
-    **dict.fromkeys(GROUND | {"metrics"}, GROUND),
+    **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
     "data": GROUND,
     "losses": GROUND,
     "corruption": GROUND,
@@ -32,6 +32,7 @@ MAY_USE = {
         "data.sources",
         "data.table",
         "errors",
+        "intervals",
         "loggers",
         "metrics",
         "report",
@@ -43,8 +44,8 @@ MAY_USE = {
     },
     "training": GROUND
     | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
-    "report": {"options", "results", "sweeping", "metrics", "errors", "screen"},
-    "loggers": {"options", "results", "metrics", "errors"},
+    "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen"},
+    "loggers": {"options", "results", "metrics", "intervals", "errors"},
     "screen": set(),
     "estimators": GROUND | {"data", "engine", "losses", "networks", "results", "screen", "sweeping", "training"},
 }
@@ -62,6 +63,7 @@ FREE_OF_TORCH = {
     "sweeping",
     "report",
     "metrics",
+    "intervals",
     "errors",
     "screen",
 }

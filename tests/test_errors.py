@@ -1,6 +1,6 @@
 import pytest
 
-from scarf_lightning.errors import did_you_mean
+from scarf_lightning.errors import UsageError, did_you_mean, explained
 
 KNOWN = ("marginal", "mean", "gaussian", "joint")
 
@@ -15,3 +15,24 @@ def test_a_near_name_is_suggested_and_a_far_one_is_not(name: str, said: str) -> 
 
 def test_where_there_are_no_names_nothing_is_suggested() -> None:
     assert did_you_mean("mean", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UsageError("trials must be at least 1, not 0."), "trials must be at least 1, not 0."),
+        (OSError(28, "No space left on device", "results/a"), "results/a: No space left on device."),
+        (MemoryError(), "It needs more memory than there is; "),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+            "It needs more memory",
+        ),
+        (type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory"), "It needs more memory"),
+    ],
+)
+def test_what_is_no_fault_of_the_code_is_a_sentence(error: Exception, said: str) -> None:
+    assert (explained(error) or "").startswith(said)
+
+
+def test_a_fault_of_the_code_is_none() -> None:
+    assert explained(RuntimeError("shapes do not fit")) is None

@@ -100,27 +100,6 @@ def test_calibration_error_by_hand() -> None:
     assert calibration_error(probabilities, np.array([0, 0, 0, 1])) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 30])
-def test_the_interval_is_students(n: int) -> None:
-    values = np.random.default_rng(n).normal(0.7, 0.02, size=n)
-
-    mean, low, high = metric_named("accuracy").interval(values.tolist())
-
-    expected = stats.t.interval(0.95, n - 1, loc=values.mean(), scale=stats.sem(values))
-    assert mean == pytest.approx(values.mean(), abs=1e-15)
-    assert (low, high) == pytest.approx(expected, abs=1e-12)
-
-
-def test_an_interval_stays_within_the_bounds() -> None:
-    assert metric_named("accuracy").interval([0.9, 1.0])[2] == 1.0
-    assert metric_named("log_loss").interval([0.01, 0.9])[1] == 0.0
-    assert metric_named("accuracy").interval([0.5, 0.5, 0.5]) == (0.5, 0.5, 0.5)
-    mean, low, high = metric_named("accuracy").interval([0.25])
-    assert mean == 0.25
-    assert math.isnan(low)
-    assert math.isnan(high)
-
-
 def test_a_plugins_metric_is_measured_like_ours() -> None:
     def worst(probabilities: NDArray, labels: NDArray) -> float:
         return float(probabilities[np.arange(len(labels)), labels].min())

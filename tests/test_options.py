@@ -1,9 +1,12 @@
-"""Every option of every group of `conf/`, trained to the end. Nothing here lists options: the files are found.
+"""Every choice of every group of `conf/` trains to the end; every option of every part is refused beyond its limits.
 
-Of the datasets, which mostly need a network, `tests/config/test_conf_folder.py` opens every one.
+Nothing here lists options: files and classes are found. Datasets mostly need a network; `tests/options/test_filling.py`
+opens every one.
 """
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ from numpy.typing import NDArray
 
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.options.axes import BASES, parts
+from scarf_lightning.options.option import Option, options_of
 from tests.composing import GROUPS, asking_for, cells_of, config_of, names
 from tests.short_training import check, trained
 
@@ -53,3 +58,33 @@ def test_every_corruption_trains_to_the_end_in_every_place(method: str, name: st
     config = config_of(f"method={method}", f"{place}={name}")
 
     check(trained(config, mixed_table), config, mixed_table)
+
+
+LIMITED = [
+    pytest.param(cls, option, id=f"{axis}.{name}.{option.name}")
+    for axis in BASES
+    for name, cls in parts(axis).items()
+    for option in options_of(cls).values()
+    if option.limits or option.choices
+]
+
+
+def beyond(option: Option) -> list[Any]:
+    """Values just outside."""
+    if option.limits is None:
+        return ["nobody's choice"]
+    limits, is_whole = option.limits, option.kind is int
+    below = limits.low - 1 if is_whole else math.nextafter(limits.low, -math.inf)
+    above = limits.high + 1 if is_whole else math.nextafter(limits.high, math.inf)
+    low = below if limits.includes_low else limits.low
+    high = [above if limits.includes_high else limits.high] if limits.high < math.inf else []
+    return [low, *high, -math.inf, math.inf, math.nan]
+
+
+@pytest.mark.parametrize(("cls", "option"), LIMITED)
+def test_values_beyond_the_limits_are_refused(cls: type[Any], option: Option) -> None:
+    composed = dict.fromkeys({"corruption", "selection", "loss", "pretext", "weight"} & cls.__dataclass_fields__.keys())
+    cls(**composed, **{option.name: option.default})
+    for value in beyond(option):
+        with pytest.raises(ValueError, match=rf"^{option.name} must "):
+            cls(**composed, **{option.name: value})

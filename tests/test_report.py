@@ -71,7 +71,8 @@ def test_the_answer_comes_first(half_finished: Path) -> None:
     (first,) = re.findall(r'<p class="headline">(.*?)</p>', html)
     assert first == ran.stdout.splitlines()[0]
     assert first.endswith(", +40.00 points of accuracy.")
-    assert "go on to 10 trials: python train.py sweeps=quick regime=full method=control trials=10" in ran.stdout
+    advice = r"go on to 10 trials \(about \d+ s on one core\)"
+    assert re.search(f"{advice}: python train.py sweeps=quick regime=full method=control trials=10", ran.stdout)
 
 
 def test_everything_in_a_folder(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_standard_error_has_a_screen_of_its_own(
 def test_a_table_in_a_file_has_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout", written := io.StringIO())
 
-    screen().print(cell_table(some_record(range(2)).rows))
+    screen().print(cell_table({}, some_record(range(2)).rows))
 
     assert "0.5050" in written.getvalue()
     assert "\x1b" not in written.getvalue()

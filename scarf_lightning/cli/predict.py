@@ -45,9 +45,9 @@ def _predict(asked: argparse.Namespace) -> None:
     model = load_model(asked.model, asked.plugins)
     given = {option: getattr(asked, option) for option in ("separator", "decimal", "encoding")}
     options = {option: value or model.description.file.get(option) for option, value in given.items()}
-    rows = read_rows(asked.rows, as_written=model.description.reader.text, **options)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        rows = read_rows(asked.rows, as_written=model.description.reader.text, **options)
         probabilities = model.predict_proba(rows)
     for warning in caught:
         if warning.category is UserWarning:  # ours; other categories are for programmers

@@ -41,11 +41,11 @@ class Terminal:
 
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
-        from ..data.reading.shown import reading_report  # imports pandas
-
         console = screen()
-        for table in tables.values():
-            for line in reading_report(table):
+        if tables:
+            from ..data.reading.shown import reading_report  # imports pandas
+
+            for line in [line for table in tables.values() for line in reading_report(table)]:
                 console.print(line, soft_wrap=isinstance(line, str))
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
@@ -87,7 +87,7 @@ class Terminal:
             ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
             console.say(f"{describe(each.axes, each.cell.settings())}{ending}")
             if each.rows:
-                console.print(cell_table(each.rows))
+                console.print(cell_table(each.axes, each.rows))
         for sentence in on_few_steps([each.rows for each in surveyed]):
             console.say(sentence)
         results = surveyed[0].cell.results

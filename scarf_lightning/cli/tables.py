@@ -11,6 +11,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
+from ..intervals import Interval, level_interval
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..screen import Screen, spreadsheet
@@ -23,21 +24,19 @@ OUTCOMES = ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetun
 LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
 """The columns that a narrow screen drops, the first one first."""
 UNBOUNDED = 10_000
-LEAST_TRIALS = 3
-"""An interval of two trials is so wide that it says nothing."""
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 
 
-def cell_table(rows: Sequence[Row]) -> Table:
-    """Each metric of a cell over its trials, then epochs and seconds."""
+def cell_table(axes: Row, rows: Sequence[Row]) -> Table:
+    """Each metric of a cell over its trials, then epochs and seconds; the arguments are as for `sweep_table`."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     for metric in metrics():
         values = _defined(rows, metric)
         if values:
-            table.add_row(metric.label, *_mean_and_interval(values, metric), str(len(values)))
+            table.add_row(metric.label, *_in_words(_interval(axes, rows, metric)), str(len(values)))
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
@@ -54,11 +53,11 @@ def cell_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def result_in_words(rows: Sequence[Row]) -> str:
+def result_in_words(axes: Row, rows: Sequence[Row]) -> str:
     """The result of a cell, such as ``accuracy 0.9614 (0.9388 to 0.9840)``."""
-    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
-    if not mean:
+    if not _defined(rows, CHOSEN):
         return "all trials diverged"
+    mean, interval = _in_words(_interval(axes, rows, CHOSEN))
     return f"{CHOSEN.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
 
 
@@ -84,7 +83,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
     """
     shown = _shown([axes for axes, _ in cells])
     varying = {column: ["" if axes.get(column) is None else str(axes[column]) for axes, _ in cells] for column in shown}
-    outcomes = [_outcome(rows) for _, rows in cells]
+    outcomes = [_outcome(axes, rows) for axes, rows in cells]
     columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
     kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
     if shared_trials(cells) is not None:
@@ -132,8 +131,7 @@ def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
     for of_cell, rows in cells:
         line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
         for metric in metrics():
-            values = _defined(rows, metric)
-            ends = metric.interval(values) if values else (None, None, None)
+            ends = _interval(of_cell, rows, metric) if _defined(rows, metric) else (None, None, None)
             line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
         for phase in ("pretrain", "finetune"):
             for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
@@ -182,7 +180,7 @@ def _shown(cells: Sequence[Row]) -> list[str]:
     return [column for column in ordered if len(used[column]) > 1]
 
 
-def _outcome(rows: Sequence[Row]) -> dict[str, str]:
+def _outcome(axes: Row, rows: Sequence[Row]) -> dict[str, str]:
     if not rows:
         return dict.fromkeys(OUTCOMES, "") | {"trials": "0", CHOSEN.label: "not finished"}
     gone = n_diverged(rows)
@@ -192,7 +190,7 @@ def _outcome(rows: Sequence[Row]) -> dict[str, str]:
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
-    mean, interval = _mean_and_interval(_defined(rows, CHOSEN), CHOSEN)
+    mean, interval = _in_words(_interval(axes, rows, CHOSEN)) if _defined(rows, CHOSEN) else ("", "")
     return dict(zip(OUTCOMES, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
 
 
@@ -201,9 +199,10 @@ def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
     return [row[metric.name] for row in rows if row.get(metric.name) is not None]
 
 
-def _mean_and_interval(values: Sequence[float], metric: Metric) -> tuple[str, str]:
-    if not values:
-        return "", ""
-    mean, low, high = metric.interval(values)
-    is_known = len(values) >= LEAST_TRIALS and not math.isnan(low)
-    return f"{mean:.4f}", f"{low:.4f} to {high:.4f}" if is_known else UNKNOWN
+def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
+    return level_interval(_defined(rows, metric), rows, axes.get("split"), metric.bounds)
+
+
+def _in_words(interval: Interval) -> tuple[str, str]:
+    mean, low, high = interval
+    return f"{mean:.4f}", UNKNOWN if math.isnan(low) else f"{low:.4f} to {high:.4f}"

@@ -67,7 +67,7 @@ class SweepProgress:
         self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
         self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
         if finished := [each for each in surveyed if each.state is State.FINISHED]:
-            self._last = f"{finished[-1].cell.called}: {result_in_words(finished[-1].rows)}"
+            self._last = f"{finished[-1].cell.called}: {result_in_words(finished[-1].axes, finished[-1].rows)}"
         if self._line is not None:
             line = f"{self._counts}, {self._elapsed()}, {self._left}"
             self._line.write(line, last=not self._unfinished)

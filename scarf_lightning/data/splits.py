@@ -5,7 +5,7 @@ looks into the future.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -157,13 +157,19 @@ class Time(Splitting):
         n_validation, n_test = round(VALIDATION_SHARE * len(ordered)), round(TEST_SHARE * len(ordered))
         n_train = len(ordered) - n_validation - n_test
         ends = np.append(np.flatnonzero(np.diff(times[ordered])) + 1, len(ordered))  # of the rows of each time
-        first = ends[np.abs(ends - n_train).argmin()]
-        later = ends[ends > first]
-        second = later[np.abs(later - n_train - n_validation).argmin()] if len(later) else first
+        if len(ends) < len(PARTS):
+            raise UsageError(
+                f"column {self.column!r}, which split=time sorts by, has {len(ends)} distinct times in labelled rows; "
+                "training, validation and testing need one each."
+            )
+        first = ends[_closest(ends[:-2], n_train)]
+        later = ends[ends > first][:-1]
+        second = later[_closest(later, n_train + n_validation)]
         train, validation, test = np.split(ordered, [first, second])
         known = unlabelled[~(times[unlabelled] > times[train].max(initial=-np.inf))]
         split = Split(np.concatenate([train, known]), validation, test)
-        return _finished(split, table, random, "split=time needs more rows with a label")
+        shuffled = _finished(split, table, random, "split=time needs more rows with a label")
+        return replace(shuffled, test=test)  # in the order of time, in which the report takes blocks of them
 
     def without_test(self, split: Split) -> Split:
         return Split(np.concatenate([split.train, split.validation]), split.test, split.test)

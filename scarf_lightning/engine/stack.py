@@ -23,7 +23,7 @@ from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .encoder import Classifier, Encoder, Networks
 from .fitting import Fit, Watch, fit, unwatched
 from .hardware import Hardware
-from .lifting import give_streams
+from .lifting import give_streams, state
 from .modules import FinetuneModule, PretrainModule, StackModule
 from .pretext_task import CorruptionSource, PretextTask
 from .supervision import Supervision
@@ -102,6 +102,16 @@ class Stack:
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
         return self._fit("pretrain", module, train, validation, order, settings.batch_size)
+
+    def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
+        """The shape and the type of each array that `pretrain` gives for one trial, by name."""
+        encoder = self.networks.encoder(self.trials[:1], learns_missing_values=pretext.learns_missing_values)
+        networks = {"encoder": encoder, "head": self.networks.pretrain_head(self.trials[:1], pretext)}
+        return {
+            f"{part}.{name}": (tuple(tensor.shape[1:]), str(tensor.dtype).removeprefix("torch."))
+            for part, network in networks.items()
+            for name, tensor in state(network.to(self.hardware.dtype)).items()
+        }
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
         """Steps of the optimiser in an epoch of pre-training."""

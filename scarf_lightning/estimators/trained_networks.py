@@ -225,7 +225,8 @@ class TrainedNetworks:
         return self.description.networks(Streams(0, ""))  # the trained weights replace the initial ones
 
     def _part(self, prefix: str) -> dict[str, torch.Tensor]:
-        return {name: torch.from_numpy(np.array(weight)) for name, weight in part_of(self.weights, prefix).items()}
+        own = part_of(self.weights, prefix)
+        return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in own.items()}
 
     @torch.no_grad()
     def _in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
@@ -233,7 +234,10 @@ class TrainedNetworks:
         n_trials, table = len(self.description.trials), self.on_device(values)
         index = torch.arange(len(values)).expand(n_trials, len(values))
         chunks = torch.split(index, ROWS_AT_ONCE, dim=1)
-        return torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+        found = torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+        if not found.isfinite().all():
+            raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
+        return found
 
 
 def _no_training_rows(position: int) -> torch.Tensor:

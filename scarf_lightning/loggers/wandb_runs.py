@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +47,6 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     """
     if settings.wandb.mode == "disabled":
         return
-    import wandb
 
     described = {"name": view.name, "group": view.group, "tags": view.tags, "config": view.config}
     with open_run(settings.wandb, results, view.id, described, failed=view.failure is not None) as run:
@@ -61,7 +60,7 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
             for epoch, values in curves.iterrows():
                 run.log({step: epoch} | {f"{place}/{name}": float(value) for name, value in values.dropna().items()})
         if len(view.trials):
-            run.log({"trials_table": wandb.Table(columns=list(view.trials.columns), data=_plain(view.trials))})
+            run.log({"trials_table": _table(view.trials)})
         run.summary.update(view.summary)
 
 
@@ -82,7 +81,7 @@ def write_report(
             run.log({f"figures/{path.stem}": wandb.Image(str(path))})
         for path in sorted(folder.rglob("*.csv")):
             run.log({f"tables/{path.stem}": wandb.Table(dataframe=pd.read_csv(path))})
-        run.log({"tables/trials": wandb.Table(dataframe=load(results, config["cells"]))})
+        run.log({"tables/trials": _table(load(results, config["cells"]))})
         for path in sorted(folder.rglob("*.html")):
             run.log({f"pages/{path.stem}": wandb.Html(path.read_text(encoding="utf-8"), inject=False)})
         return run.project_url
@@ -267,6 +266,10 @@ def _own_folders(results: Path) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _plain(frame: "pd.DataFrame") -> list[Iterable[Any]]:
-    """Rows of plain values, None for a missing one."""
-    return list(frame.astype(object).where(frame.notna(), None).to_numpy())
+def _table(frame: "pd.DataFrame") -> "wandb.Table":
+    """A table of plain values, None for a missing one. W&B takes pandas' missing number for a type of its own."""
+    import wandb
+
+    return wandb.Table(
+        columns=list(frame.columns), data=list(frame.astype(object).where(frame.notna(), None).to_numpy())
+    )

@@ -63,7 +63,7 @@ class Bitempered(SingleFitMethod):
     paper: ClassVar[str] = "Amid et al., 2019, arXiv:1906.03361"
     t1: float = option(0.8, "temperature of the logarithm; 1 is cross-entropy", "[0, 1]")
     t2: float = option(1.2, "temperature of the exponential; 1 is softmax", "[1, inf)")
-    iterations: int = option(5, "iterations of the normalisation", "[1, inf)")
+    iterations: int = option(5, "iterations of the normalisation", "[1, 10000]")
 
     def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
         return bitempered(logits, targets, weights, t1=self.t1, t2=self.t2, iterations=self.iterations)

@@ -65,7 +65,7 @@ class SelfTrain(RaggedMethod):
     needs_unlabelled_rows: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 8
     threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
-    iterations: int = option(10, "rounds of labelling and training", "[1, inf)")
+    iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         training = PseudoLabels.start(stack)
@@ -94,7 +94,7 @@ class TriTrain(RaggedMethod):
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 24
     threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
-    iterations: int = option(10, "rounds of labelling and training", "[1, inf)")
+    iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)

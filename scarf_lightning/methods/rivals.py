@@ -140,10 +140,10 @@ class RandomForest(Rival):
         "min_samples_leaf": ("log_int", 1, 20),
         "max_depth": ("one_of", None, 4, 8, 16),
     }
-    n_estimators: int = option(500, "number of trees", "[1, inf)")
+    n_estimators: int = option(500, "number of trees", "[1, 1000000]")
     max_features: Literal["sqrt", "log2", "half", "all"] = option("sqrt", "columns that a split considers")
     min_samples_leaf: int = option(1, "smallest number of rows in a leaf", "[1, inf)")
-    max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, inf)")
+    max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, 1000]")
 
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.ensemble import RandomForestClassifier
@@ -174,8 +174,8 @@ class XGBoost(Rival):
         "learning_rate": ("log", 0.01, 0.5),
     }
     stream: ClassVar[str] = "boosted trees"
-    max_depth: int = option(3, "depth of a tree", "[1, inf)")
-    n_estimators: int = option(100, "number of trees", "[1, inf)")
+    max_depth: int = option(3, "depth of a tree", "[1, 1000]")
+    n_estimators: int = option(100, "number of trees", "[1, 1000000]")
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
     tree_method: Literal["exact", "approx", "hist"] = option("exact", "how splits are found")
     base_score: float | None = option(0.5, "first prediction; null estimates it from the labels", "(0, 1)")
@@ -228,7 +228,7 @@ class CatBoost(Rival):
         "l2_leaf_reg": ("log", 1.0, 30.0),
         "iterations": ("log_int", 100, 1000),
     }
-    iterations: int = option(1000, "number of trees", "[1, inf)")
+    iterations: int = option(1000, "number of trees", "[1, 1000000]")
     depth: int = option(6, "depth of a tree", "[1, 16]")
     learning_rate: float | None = option(
         None, "shrinkage of a tree; null chooses by rows and iterations if l2_leaf_reg is null too", "(0, 1]"

@@ -145,10 +145,10 @@ class FTTransformer(Network):
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 15.0
     search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
-    width: int = option(64, "width of a token and of an embedding", "[2, inf)")
-    depth: int = option(2, "number of blocks", "[1, inf)")
-    heads: int = option(8, "attention heads; they divide the width", "[1, inf)")
-    hidden_factor: float = option(1.3333333333333333, "width of a block's hidden layer, divided by width", "(0, inf)")
+    width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
+    depth: int = option(2, "number of blocks", "[1, 1000]")
+    heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")
+    hidden_factor: float = option(1.3333333333333333, "width of a block's hidden layer, divided by width", "(0, 1000]")
     attention_dropout: float = option(0.15, "dropout rate of attention weights", "[0, 1)")
     hidden_dropout: float = option(0.05, "dropout rate after a block's first layer", "[0, 1)")
     residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")

@@ -125,7 +125,7 @@ class MLPPLR(MLPOnEmbeddings):
     label: ClassVar[str] = "MLP-PLR"
     paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
     typical_cost: ClassVar[float] = 3.0
-    frequencies: int = option(48, "frequencies of a numeric feature", "[1, inf)")
+    frequencies: int = option(48, "frequencies of a numeric feature", "[1, 10000]")
     frequency_scale: float = option(0.01, "standard deviation of the initial frequencies", "(0, inf)")
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
@@ -192,7 +192,7 @@ class MLPPLE(MLPOnEmbeddings):
     label: ClassVar[str] = "MLP-PLE"
     paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
     typical_cost: ClassVar[float] = 2.0
-    bins: int = option(48, "largest number of bins of a numeric feature", "[2, inf)")
+    bins: int = option(48, "largest number of bins of a numeric feature", "[2, 10000]")
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:
         return PiecewiseLinear(n_features, self.bins), self.bins

@@ -43,9 +43,9 @@ class ResNet(Network):
     paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
     typical_cost: ClassVar[float] = 1.5
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
-    width: int = option(192, "units of a layer", "[1, inf)")
-    depth: int = option(2, "number of blocks", "[1, inf)")
-    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, inf)")
+    width: int = option(192, "units of a layer", "[1, 100000]")
+    depth: int = option(2, "number of blocks", "[1, 1000]")
+    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, 1000]")
     hidden_dropout: float = option(0.15, "dropout rate after a block's first layer", "[0, 1)")
     residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
 

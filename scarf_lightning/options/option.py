@@ -20,6 +20,9 @@ from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hin
 
 from ..errors import did_you_mean
 
+LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
+"""The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
+products of larger fractions overflow."""
 INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
 
 
@@ -136,8 +139,11 @@ class Option:
         Raises:
             ValueError: what the option takes.
         """
-        if self.limits is not None and isinstance(value, (int, float)) and value not in self.limits:
-            raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
+        if isinstance(value, (int, float)):
+            if self.limits is not None and value not in self.limits:
+                raise ValueError(f"{self.name} must {self.limits.refusal(value)}, not {value}")
+            if (self.limits is None or self.limits.high == math.inf) and abs(value) > LARGEST[type(value + 0)]:
+                raise ValueError(f"{self.name} must be at most {LARGEST[type(value + 0)]:g} in size, not {value}")
         if self.choices and isinstance(value, str) and value not in self.choices:
             raise ValueError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, not {value}")
 

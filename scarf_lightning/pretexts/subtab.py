@@ -35,7 +35,7 @@ class SubTab(Pretext):
     paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
     corruption: Corruption
     selection: Selection
-    n_subsets: int = option(4, "number of feature subsets", "[2, inf)")
+    n_subsets: int = option(4, "number of feature subsets", "[2, 1000]")
     overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
     temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
     contrast: float = option(1.0, "weight of the contrastive loss beside reconstruction", "[0, inf)")

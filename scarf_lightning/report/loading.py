@@ -30,6 +30,7 @@ PAPERS_ORDER = (
 )  # fmt: skip
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
 SIZES = ("n_train", "n_test", "n_labelled")
+SECONDS = ("pretrain_seconds", "finetune_seconds")
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class CellResults:
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
             NaN where it did and where it is younger than a row without predictions; ``finetune_epochs``; ``n_train,
-            n_test, n_labelled``, rows of the split.
+            n_test, n_labelled``, rows of the split; ``pretrain_seconds, finetune_seconds``, NaN where it has no such
+            phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell without overrides: names leave out what is usual.
@@ -123,7 +125,7 @@ def results_of(
     """As `read_results`, of rows that have been ``found`` in the store, those of a cell together."""
     cells: list[Row] = []
     rows: list[Row] = []
-    measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES)
+    measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS)
     for label, (cell, its) in enumerate(zip(wanted, found, strict=True)):
         rows += [
             {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..metrics import Metric
+from ..sweeping.plan import about
 from .advice import Commands
 from .blocks import counted, named
 from .comparisons import Comparison
-from .loading import CellResults
+from .loading import SECONDS, CellResults
 from .naming import columns_in_words, distinguishing, value_in_words
 from .report_options import ReportOptions
 from .statistics import holm
@@ -17,6 +18,7 @@ from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWES
 from .tables import number
 
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
+N_PAPERS_DATASETS = 69
 SMALL_DATASETS = (
     "cc18-balance-scale", "cc18-credit-approval", "cc18-tic-tac-toe", "cc18-eucalyptus", "cc18-cylinder-bands",
     "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
@@ -78,14 +80,28 @@ TOGETHER = (
 )
 
 
+def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
+    """Over datasets, what is true of all comparisons: from which gain to which, the mean one and the typical one."""
+    by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
+    typical = sorted(each.verdict.difference for each in comparisons)
+    points = " points" if metric.scale == 100 else ""
+    return (
+        f"On average over datasets the gains go from {signed(by_mean[0].verdict.average.mean, metric)} "
+        f"({by_mean[0].label}) to {signed(by_mean[-1].verdict.average.mean, metric)}{points} ({by_mean[-1].label}); on "
+        f"the typical dataset they go from {signed(typical[0], metric)} to {signed(typical[-1], metric)}{points}."
+    )
+
+
 def _above_zero(comparisons: Sequence[Comparison], options: ReportOptions) -> str:
     """How many open comparisons differ from zero for the better, corrected over all: better, but maybe too little."""
     levels = holm(np.array([each.verdict.p_of_zero for each in comparisons]))
     above = sum(each.verdict.low > 0 and p <= 0.05 for each, p in zip(comparisons, levels, strict=True))
     if not above:
         return ""
-    size = unsigned(options.rope, options.measure)
-    return f"; {above} of them {'is' if above == 1 else 'are'} better, but not surely by more than {size}"
+    size, where = unsigned(options.rope, options.measure), ""
+    if any(each.verdict.datasets > 1 for each in comparisons):
+        where = " on the typical dataset"
+    return f"; {above} of them {'is' if above == 1 else 'are'} better{where}, but not surely by more than {size}"
 
 
 def what_would_settle(
@@ -98,9 +114,30 @@ def what_would_settle(
     for each in open_:
         groups.setdefault(_advice(each, known), []).append(each)
     return [
-        (f"{named([each.label for each in those], 3)}: {advice}", commands(those[0], change) if change else "")
+        (
+            f"{named([each.label for each in those], 3)}: {advice}{_cost(those[0], change, results)}",
+            commands(those[0], change) if change else "",
+        )
         for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1]))
     ]
+
+
+def _cost(comparison: Comparison, change: str, results: CellResults) -> str:
+    """What the command for a comparison takes, from its finished trials; empty if these do not say how long they took.
+
+    More trials take as long as those before, and more datasets as long as these.
+    """
+    of_pairs = results.trials[results.trials["cell"].isin({cell for pair in comparison.pairs for cell in pair})]
+    seconds = of_pairs[list(SECONDS)].sum(axis=1)
+    key, _, value = change.partition("=")
+    if not change or not seconds.sum() > 0:
+        return ""
+    if key == "trials":
+        each = seconds.groupby(of_pairs["cell"]).agg(["mean", "count"])
+        return f" (about {about(float((each['mean'] * (int(value) - each['count']).clip(lower=0)).sum()))} on one core)"
+    n = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
+    took = float(seconds.sum()) / len(comparison.pairs)
+    return f" (about {about(n * took)} on one core, if they take as long as these)"
 
 
 def in_one_line(advice: tuple[str, str]) -> str:
@@ -157,7 +194,10 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
     shown = signed(verdict.difference, metric)
     interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
     if brief:
-        return f"{shown} points" if metric.scale == 100 else shown
+        points = " points" if metric.scale == 100 else ""
+        if verdict.datasets > 1:
+            return f"{signed(verdict.average.mean, metric)}{points} on average, {shown} on the typical dataset"
+        return f"{shown}{points}"
     unit = "points of " if metric.scale == 100 else "better "
     if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
         ends = verdict.average.low, verdict.average.high

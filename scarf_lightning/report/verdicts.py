@@ -1,6 +1,7 @@
 """Verdicts and intervals of cells, with what is known of how their trials share rows."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -8,17 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from ..intervals import FEWEST, FIXED_SPLITS, median_sizes
 from ..metrics import Metric
 from ..results import Predictions, read_cell, read_predictions
 from .loading import CellResults
 from .report_options import ReportOptions
-from .statistics import TEST_TO_TRAIN, Interval, Verdict, fixed_error, judge, judge_fixed, mean_interval, overlap_ratio
-from .statistics.intervals import FEWEST, bootstrapped_error, share_of_test
+from .statistics import Interval, Verdict, fixed_error, judge, judge_fixed, mean_interval, overlap_ratio
+from .statistics.intervals import bootstrapped_error, share_of_test
 from .statistics.scores import Floats
 from .statistics.verdict import no_verdict
 
-FIXED_SPLITS = ("time", "column", "files")
-"""Splits in which all trials share their test rows."""
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 
 
@@ -55,7 +55,7 @@ def level_of(results: CellResults, cell: int, values: list[float], metric: Metri
     if not is_fixed(results, cell):
         return mean_interval(values, ratio_of(results, cell, metric), bounds=metric.bounds)
     mean = float(np.mean(values))
-    predicted = list(_predictions(results, cell).values()) if len(values) >= FEWEST else []
+    predicted = _aligned(list(_predictions(results, cell).values())) if len(values) >= FEWEST else []
     if len(predicted) < FEWEST:
         return Interval(mean, math.nan, math.nan)
     error, freedom = _error(results, cell, metric, predicted, None)
@@ -70,14 +70,10 @@ def is_fixed(results: CellResults, cell: int) -> bool:
 
 def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | None = None) -> float:
     """The `overlap_ratio` of a cell's trials, or of their differences from a reference's; the paper's if unknown."""
-    sizes = results.trials.loc[results.trials["cell"] == cell, ["n_test", "n_train", "n_labelled"]].median()
-    n_test, n_train, n_labelled = (float(size) for size in sizes)
-    if not n_test > 0 or not n_train > 0:
-        return TEST_TO_TRAIN
-    if not n_labelled < n_train:
-        return n_test / n_train
+    its = results.trials.loc[results.trials["cell"] == cell, ["n_test", "n_train", "n_labelled"]]
+    n_test, n_train, n_labelled = median_sizes(its.to_dict("records"))
     share = 1.0
-    if metric.name == "accuracy":
+    if metric.name == "accuracy" and n_labelled is not None and n_labelled < n_train:
         first = _predictions(results, cell)
         second = {} if reference is None else _predictions(results, reference)
         trials = [trial for trial in first if reference is None or trial in second]
@@ -100,7 +96,19 @@ def _shared(results: CellResults, cell: int, reference: int) -> tuple[list[Predi
     """The predictions of the trials that both cells have, on the same rows."""
     first, second = _predictions(results, cell), _predictions(results, reference)
     same = [t for t in first if t in second and np.array_equal(first[t].rows, second[t].rows)]
-    return [first[t] for t in same], [second[t] for t in same]
+    return _aligned([first[t] for t in same]), _aligned([second[t] for t in same])
+
+
+def _aligned(predictions: list[Predictions]) -> list[Predictions]:
+    """Trials that share their test rows with these in one order: their own, if it is the same in all, as it is in the
+    order of time; else that of the table."""
+    if all(np.array_equal(each.rows, predictions[0].rows) for each in predictions):
+        return predictions
+    orders = [np.argsort(each.rows) for each in predictions]
+    return [
+        replace(each, rows=each.rows[order], labels=each.labels[order], probabilities=each.probabilities[order])
+        for each, order in zip(predictions, orders, strict=True)
+    ]
 
 
 def _error(

@@ -32,6 +32,8 @@ RENEW_EVERY = 20.0
 """Seconds between signs of life."""
 LOOK_EVERY = 0.5
 """Seconds between looks at a claim that is waited for."""
+_held: set[str] = set()
+"""The claims of this process. A file of another one is left of a claim that could not be given back."""
 
 
 class LostClaimError(Exception):
@@ -88,6 +90,7 @@ def claim(folder: Path) -> Iterator[Claim | None]:
     """The claim to a folder while the block runs, or None if a living process holds it."""
     token = _token()
     held = Claim(folder, token)
+    _held.add(token)
     try:
         acquired = _create(folder, token) or _take_over(folder, token)
         if acquired:
@@ -95,6 +98,7 @@ def claim(folder: Path) -> Iterator[Claim | None]:
         yield held if acquired else None
     finally:
         surely(held.release)
+        _held.discard(token)
 
 
 @contextmanager
@@ -208,6 +212,8 @@ def _is_dead(token: str) -> bool:
     pid, started, space = parts
     if space != _process_space() or space == "unknown":
         return False
+    if pid == os.getpid() and started == _started(pid):
+        return token not in _held
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

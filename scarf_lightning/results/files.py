@@ -82,6 +82,10 @@ def temporary(target: Path) -> Iterator[Path]:
     path = target.parent / f"{UNFINISHED}{uuid4().hex}"
     try:
         yield path
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a write knows its file by number alone
+            error.filename = str(target)
+        raise
     finally:
         surely(partial(_remove_if_there, path))
 

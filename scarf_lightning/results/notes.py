@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import UsageError, on_system_error
+from ..errors import explained
 from .files import DamagedRecordError, write_whole
 from .records import Fields, check_fields, read_sealed, sealed
 
@@ -92,12 +92,7 @@ class Failure:
 
 def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
     """Write down why a cell failed."""
-    if isinstance(error, UsageError):
-        reason = str(error)
-    elif isinstance(error, OSError):
-        reason = on_system_error(error)
-    else:
-        reason = "".join(traceback.format_exception(error)).rstrip()
+    reason = explained(error) or "".join(traceback.format_exception(error)).rstrip()
     failure = Failure(cell, reason, socket.gethostname(), time.strftime("%Y-%m-%d %H:%M:%S"))
     write_whole(_failure_path(results, key), sealed(asdict(failure)))
 

@@ -24,6 +24,7 @@ from .claims import Claim, LostClaimError, claim_when_free, folder_time
 from .files import DamagedRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
+    NUMBER,
     WEIGHTS,
     Fields,
     check_contents,
@@ -42,6 +43,8 @@ DESCRIPTION = "pretraining.json"
 CONTENTS = "curve.json"
 FIELDS: Fields = {"epochs": int, "best_epoch": int, "seconds": int | float, "curve": list}
 GIGABYTE = 1e9
+Shapes = Mapping[str, tuple[tuple[int, ...], str]]
+"""The shape and the type of each array, by its name."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,20 @@ class PretrainingStore:
         results: the folder of all results.
         identity: the pre-training's canonical fields, see `pretraining_identity`.
         max_gb: weights that the cache keeps in all.
+        expected: gives the shape and the type of each array of weights; trials with others are damaged. None takes all.
     """
 
-    def __init__(self, results: Path, identity: dict[str, Any], max_gb: float) -> None:
-        self.identity = identity
+    def __init__(
+        self, results: Path, identity: dict[str, Any], max_gb: float, expected: Callable[[], Shapes] | None = None
+    ) -> None:
+        self.identity, self._expected = identity, expected
         self.fingerprint = fingerprint(identity)
         self.results, self.max_gb = results, max_gb
         self.folder = results / FOLDER / self.fingerprint
+
+    def expecting(self, shapes: Callable[[], Shapes]) -> "PretrainingStore":
+        """The same trials, of networks with such weights."""
+        return PretrainingStore(self.results, self.identity, self.max_gb, shapes)
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not there, or are damaged."""
@@ -147,13 +157,17 @@ class PretrainingStore:
         place = self._place(trial)
         contents = self._contents(trial)
         weights = read_file(place, contents, WEIGHTS, load)
+        if self._expected is not None:
+            _check_weights(weights, self._expected())
         return PretrainedTrial(trial, weights, **{name: contents[name] for name in FIELDS})
 
     def _contents(self, trial: int) -> dict[str, Any]:
         contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
         check_fields(contents, {"trial": int, **FIELDS})
-        if not all(isinstance(record, dict) for record in contents["curve"]):
-            raise DamagedRecordError("it has no curve")
+        for record in contents["curve"]:
+            check_fields(record, {"trial": int, "epoch": int})
+            if record["trial"] != trial or not {type(value) for value in record.values()} <= NUMBER:
+                raise DamagedRecordError("it has no curve")
         return contents
 
     def _is_whole(self, trial: int) -> bool:
@@ -178,6 +192,14 @@ class PretrainingStore:
             except DamagedRecordError as error:
                 if path.exists():
                     yield path, str(error)
+
+
+def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> None:
+    if (found := {name: (array.shape, str(array.dtype)) for name, array in weights.items()}) != expected:
+        wrong = min(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+        raise DamagedRecordError(f"{WEIGHTS} is of another network: {wrong[:80]!r} does not fit")
+    if not all(np.isfinite(array).all() for array in weights.values()):
+        raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
 
 
 def evict(results: Path, max_gb: float) -> int:

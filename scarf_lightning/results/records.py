@@ -36,6 +36,8 @@ MOST_JSON = 100_000_000
 """Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
 LARGEST = 2**53
 """Whole numbers in a file are smaller: larger ones are not exact in float64, nor possible in an int64 column."""
+NUMBER: set[type] = {int, float, NoneType}
+"""Types of a number in a file; null stands for a missing one."""
 DEEPEST = 10
 """Levels of nested fields."""
 

@@ -34,6 +34,7 @@ from .claims import Claim, claim, folder_time
 from .files import DamagedRecordError, remove_unfinished, set_aside, write_whole
 from .identity import fingerprint
 from .records import (
+    NUMBER,
     PREDICTIONS,
     WEIGHTS,
     Fields,
@@ -71,7 +72,6 @@ COUNTS = (
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
 COUNT: set[type] = {int, NoneType}
-NUMBER: set[type] = {int, float, NoneType}
 TEXT: set[type] = {str, NoneType}
 ANYTHING: set[type] = {bool, int, float, str, NoneType}
 """Types of the values in a row of results."""
@@ -493,7 +493,9 @@ def _check_rows(table: Row) -> None:
     Raises:
         DamagedRecordError: a value is missing, of another type, or too large.
     """
-    _check_texts(table.get("notes", ()), "notes")
+    if not isinstance(notes := table.get("notes", []), list):
+        raise DamagedRecordError("it has no notes")
+    _check_texts(notes, "notes")
     rows = table.get("trials")
     if not isinstance(rows, list):
         raise DamagedRecordError("it has no trials")

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 from hydra import initialize_config_dir
 from hydra._internal.core_plugins import file_config_source
@@ -20,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, did_you_mean
 from ..options import BASES, Config, load_plugins, read
-from ..options.axes import parts
+from ..options.axes import AXES, parts
 from ..options.filling import filled
 from ..options.option import suggestion
 from .folders import CONF
@@ -36,13 +38,21 @@ class FileConfigSource(file_config_source.FileConfigSource):
     registered already alone if it has the same name, so this class has it.
     """
 
+    _read: ClassVar[dict[tuple[Path, int], tuple[ConfigResult, dict[str, Any]]]] = {}
+    """What each file holds as it was last changed. Every composition reads twenty of them again."""
+
     def load_config(self, config_path: str) -> ConfigResult:
-        result = super().load_config(config_path)
-        content = OmegaConf.to_container(result.config, resolve=False)
-        assert isinstance(content, dict)
-        name = self._normalize_file_name(config_path).removesuffix(".yaml")
-        result.config = OmegaConf.create(filled(name, {str(key): value for key, value in content.items()}))
-        return result
+        name = self._normalize_file_name(config_path)
+        file = Path(self.path, name)
+        key = file, file.stat().st_mtime_ns
+        if key not in self._read:
+            result = super().load_config(config_path)
+            content = OmegaConf.to_container(result.config, resolve=False)
+            assert isinstance(content, dict)
+            named = {str(key): value for key, value in content.items()}
+            self._read[key] = result, filled(name.removesuffix(".yaml"), named)
+        result, of_file = self._read[key]
+        return replace(result, config=OmegaConf.create(of_file))
 
 
 @contextmanager
@@ -101,6 +111,23 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
     listed = [option for option in options if option not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
     hint = did_you_mean(name, options)
     return f"{group}={name} is not an option; the options of {group} are: {', '.join(listed)}.{hint}"
+
+
+def check_choices(arguments: Sequence[str]) -> None:
+    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
+
+    Raises:
+        UsageError: which override, and where the names stand.
+    """
+    axes = {axis.name for axis in AXES}
+    for argument in arguments:
+        group = argument.partition("=")[0].lstrip("+").partition("@")[0]
+        if "=" in argument and group in axes:
+            override = OverridesParser.create().parse_override(argument)
+            if not override.is_sweep_override() and not isinstance(override.value(), str):
+                raise UsageError(
+                    f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
+                )
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:

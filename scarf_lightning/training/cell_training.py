@@ -8,6 +8,7 @@ load the pre-training (`pretrain`), run the method (`run`), measure on the test 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +203,7 @@ class CellTraining:
             return None
         return pretrain(
             together,
-            self.pretrained,
+            self.pretrained and self.pretrained.expecting(partial(stack.pretrained_shapes, pretext)),
             lambda missing: (stack if missing == together else self.stack(missing)).pretrain(settings, pretext),
             steps_per_epoch=stack.steps_per_epoch(settings),
             together=self.hardware.promise is Promise.FIXED,

@@ -4,19 +4,22 @@
 
 Tables whose truth is known are drawn, and trials are drawn from them as training draws them. A row of a table has an
 ease and a luck of its own. Training rows and the seed move a classifier up or down. A trial measures two competitors on
-its test rows. With random splits the trials of a table overlap as real ones do. *Fixed* trials share their training and
-test rows; the truth is that of these training rows. With *few* labels 40 training rows have one. A target is *classes*
-(a row is right or wrong) or *numbers* (a row has an error). Over datasets, true differences vary, evenly or so that few
-gain much (*skewed*).
+its test rows. With random splits the trials of a table overlap as real ones do; the truth is that of any table of the
+kind, or where a line says so that of *this table*, which training sets are drawn from. *Fixed* trials share their
+training and test rows; the truth is that of these training rows. In *time*, rows share their luck with the ones before.
+With *few* labels 40 training rows have one. A target is *classes* (a row is right or wrong) or *numbers* (a row has an
+error). Over datasets, true differences vary, evenly or so that few gain much (*skewed*).
 """
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from scarf_lightning.report.statistics import (
     Verdict,
@@ -35,6 +38,8 @@ SHARED, LASTING = 0.7, 0.8
 """Chances that two competitors share a row's luck, and that a row keeps its luck from trial to trial."""
 BY_ROWS, BY_SEED = 0.005, 0.009
 """Standard deviations of a trial that come from which training rows it has, with all labels, and from its seed."""
+AS_BEFORE = 0.5
+"""Chance in *time* that a row has the luck of the row before."""
 HARSHER = (0.01, 0.02)
 """The same from training rows in worlds where they matter more. Overlap then hides more of the variance."""
 
@@ -47,13 +52,15 @@ class Drawn:
         values: of both, ``(2, T)``.
         by_row: differences on the test rows, ``(T, n)``; of fixed splits only these share rows.
         first_by_row: values of the first on the test rows, ``(T, n)``.
-        ratio: of the corrected interval, for the difference and for the level of the first.
+        ratios: of the corrected interval, for the difference and for the level of the first.
+        of_table: what the rows of this table add to the true difference.
     """
 
     values: Floats
     by_row: Floats
     first_by_row: Floats
     ratios: tuple[float, float]
+    of_table: float
 
 
 def draw(
@@ -62,18 +69,22 @@ def draw(
     trials: int,
     *,
     fixed: bool = False,
+    time: bool = False,
     few: bool = False,
     target: str = "classes",
     by_rows: float = BY_ROWS,
 ) -> Drawn:
     """Trials on one table; the first competitor is better by ``truth``."""
+    fixed = fixed or time
     n_train, n_test = round(0.7 * ROWS), round(0.2 * ROWS)
     n_labelled = LABELLED if few else n_train
     ease = random.uniform(0.6, 1.0, ROWS)
     influence = 0 if fixed else by_rows * math.sqrt(n_train)
     moves = random.normal(size=(2, ROWS)) * influence
     lasting = lucks(random)
-    order = random.permutation(ROWS)
+    order = np.arange(ROWS) if time else random.permutation(ROWS)
+    if time:
+        lasting = lasting[:, np.maximum.accumulate(np.where(random.random(ROWS) < AS_BEFORE, 0, order))]
     both = np.empty((2, trials, n_test))
     for trial in range(trials):
         order = order if fixed else random.permutation(ROWS)
@@ -87,7 +98,8 @@ def draw(
     values = both.mean(axis=2)
     parts = (both[0] - both[1], both[0])
     ratios = [overlap_ratio(n_test, n_train, n_labelled, share_of_test(part)) for part in parts]
-    return Drawn(values, both[0] - both[1], both[0], (ratios[0], ratios[1]))
+    of_table = moves.mean(axis=1)
+    return Drawn(values, both[0] - both[1], both[0], (ratios[0], ratios[1]), float(of_table[0] - of_table[1]))
 
 
 def lucks(random: np.random.Generator) -> Floats:
@@ -97,11 +109,16 @@ def lucks(random: np.random.Generator) -> Floats:
     return luck
 
 
-def verdict_of(drawn: Drawn, *, fixed: bool) -> Verdict:
+def verdict_of(drawn: Drawn, *, fixed: bool = False, time: bool = False) -> Verdict:
     differences = drawn.values[0] - drawn.values[1]
-    if fixed:
-        return judge_fixed(differences, *fixed_error(drawn.by_row))
+    if fixed or time:
+        return judge_fixed(differences, *fixed_error(drawn.by_row, in_time=time))
     return judge(differences[None], test_to_train=drawn.ratios[0], predicts=False)
+
+
+def first_verdict_of(drawn: Drawn) -> Verdict:
+    """That of release 0.1, which counts all training rows as labelled."""
+    return judge((drawn.values[0] - drawn.values[1])[None], predicts=False)
 
 
 def gains_of(random: np.random.Generator, datasets: int, mean: float, *, skewed: bool) -> Floats:
@@ -122,40 +139,48 @@ class Line:
     found: int = 0
     covered: int = 0
     intervals: int = 0
+    found_first: int | None = None
 
     def row(self) -> str:
         def share(k: int, n: int) -> str:
             return f"{100 * k / n:.1f} ± {100 * math.sqrt(max(k, 1) * max(n - k, 1) / n) / n:.1f}" if n else "–"
 
         found = share(self.found, self.draws) if self.truth else "–"
+        first = share(self.found_first, self.draws) if self.truth and self.found_first is not None else "–"
         covers, false = share(self.covered, self.intervals), share(self.false, self.draws)
-        return f"| {self.what} | {100 * self.truth:g} | {false} | {covers} | {found} |"
+        return f"| {self.what} | {100 * self.truth:g} | {false} | {covers} | {found} | {first} |"
 
 
 def one_dataset(
-    random: np.random.Generator, draws: int, truth: float, trials: int, **world: bool | str | float
+    random: np.random.Generator,
+    draws: int,
+    truth: float,
+    trials: int,
+    *,
+    this_table: bool = False,
+    **world: bool | str | float,
 ) -> Line:
-    """Verdicts on a difference, and whether their intervals hold it."""
-    named = [str(world.get("target", "classes")), *(name for name in ("fixed", "few") if world.get(name))]
-    named += [f"training rows {100 * float(world['by_rows']):g} points"] if "by_rows" in world else []
-    line = Line(f"difference, {trials} trials, {', '.join(named)}", truth)
+    """Verdicts on a difference, and whether their intervals hold it; that of any table, or of this one."""
+    named = _named(world)
+    named += [f"training rows {100 * float(world['by_rows']):.1f} points"] if "by_rows" in world else []
+    line = Line(f"difference{' on this table' if this_table else ''}, {trials} trials, {', '.join(named)}", truth)
+    shares_rows = {name: bool(world.get(name)) for name in ("fixed", "time")}
     for _ in range(draws):
-        found = verdict_of(draw(random, truth, trials, **world), fixed=bool(world.get("fixed")))  # type: ignore[arg-type]
-        count(line, found, truth)
+        drawn = draw(random, truth, trials, **world)  # type: ignore[arg-type]
+        count(line, verdict_of(drawn, **shares_rows), truth + drawn.of_table * this_table)
+        if not any(shares_rows.values()):
+            line.found_first = (line.found_first or 0) + (first_verdict_of(drawn).answer == "helps")
     return line
 
 
 def level(random: np.random.Generator, draws: int, trials: int, **world: bool | str) -> Line:
     """Whether the interval of a cell's own metric holds it."""
-    named = [str(world.get("target", "classes")), *(name for name in ("fixed", "few") if world.get(name))]
-    line, truth = Line(f"level, {trials} trials, {', '.join(named)}", 0.0), 0.8
+    line, truth = Line(f"level, {trials} trials, {', '.join(_named(world))}", 0.0), 0.8
     for _ in range(draws):
         drawn = draw(random, 0.0, trials, **world)  # type: ignore[arg-type]
         values = drawn.values[0]
-        if world.get("fixed"):
-            from scipy.special import stdtrit
-
-            error, freedom = fixed_error(drawn.first_by_row)
+        if world.get("fixed") or world.get("time"):
+            error, freedom = fixed_error(drawn.first_by_row, in_time=bool(world.get("time")))
             half = float(stdtrit(freedom, 0.975)) * error
             low, high = values.mean() - half, values.mean() + half
         else:
@@ -163,6 +188,10 @@ def level(random: np.random.Generator, draws: int, trials: int, **world: bool | 
         line.intervals += 1
         line.covered += low <= truth <= high
     return line
+
+
+def _named(world: Mapping[str, Any]) -> list[str]:
+    return [str(world.get("target", "classes")), *(name for name in ("fixed", "time", "few") if world.get(name))]
 
 
 def over_datasets(random: np.random.Generator, draws: int, datasets: int, mean: float, *, skewed: bool) -> Line:
@@ -175,16 +204,16 @@ def over_datasets(random: np.random.Generator, draws: int, datasets: int, mean: 
         line.draws += 1
         line.found += found.answer == "helps"
         line.false += is_false(found, mean)
-        line.intervals += 1
+        line.intervals += not math.isnan(found.average.low)
         line.covered += found.average.low <= mean <= found.average.high
     return line
 
 
 def pages(random: np.random.Generator, draws: int, comparisons: int, trials: int) -> Line:
     """Pages that compare many things none of which differs: how many claim one in their headline."""
-    line = Line(f"headline of {comparisons} comparisons, {trials} trials", 0.0)
+    line = Line(f"headline of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", 0.0)
     for _ in range(draws):
-        found = [verdict_of(draw(random, 0.0, trials), fixed=False) for _ in range(comparisons)]
+        found = [verdict_of(draw(random, 0.0, trials)) for _ in range(comparisons)]
         line.draws += 1
         line.false += any(answer in ("helps", "hurts") for answer in answers_together(found))
     return line
@@ -215,21 +244,20 @@ def lines(draws: int) -> Iterator[Line]:
             for truth in (0.0, 0.05):
                 yield one_dataset(random, draws, truth, trials, target=target)
             yield level(random, draws, trials, target=target)
-        for truth in (0.0, 0.05):
-            yield one_dataset(random, draws, truth, 10, target=target, fixed=True)
-        yield level(random, draws, 10, target=target, fixed=True)
-        for truth in (0.0, 0.05):
-            yield one_dataset(random, draws, truth, 10, target=target, few=True)
-        yield level(random, draws, 10, target=target, few=True)
+        for name in ("fixed", "time", "few"):
+            for truth in (0.0, 0.05):
+                yield one_dataset(random, draws, truth, 10, target=target, **{name: True})
+            yield level(random, draws, 10, target=target, **{name: True})
     for datasets in (6, 10, 33, 69):
         for mean in (0.0, 0.02):
             yield over_datasets(random, draws, datasets, mean, skewed=False)
     for datasets in (10, 33, 69):
         yield over_datasets(random, draws, datasets, 0.015, skewed=True)
-    for by_rows in HARSHER:
-        for trials in (5, 10, 30):
-            for truth in (0.0, 0.05):
-                yield one_dataset(random, draws, truth, trials, by_rows=by_rows)
+    for this_table in (True, False):
+        for by_rows in HARSHER:
+            for trials in (5, 10, 30):
+                for truth in (0.0, 0.05):
+                    yield one_dataset(random, draws, truth, trials, this_table=this_table, by_rows=by_rows)
     for comparisons in (1, 5, 20):
         yield pages(random, draws // 2, comparisons, 10)
 
@@ -239,8 +267,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000, help="of each line; of pages half as many")
     draws = parser.parse_args().draws
     print(f"{draws} draws a line; percent ± standard error.\n")
-    print("| what | true difference, points | false claims | intervals that hold the truth | found |")
-    print("|---|--:|--:|--:|--:|")
+    print("| what | true difference, points | false claims | intervals that hold the truth | found | release 0.1 |")
+    print("|---|--:|--:|--:|--:|--:|")
     for line in lines(draws):
         print(line.row(), flush=True)
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 from rich.table import Table
-from scipy import stats
 
 from scarf_lightning.cli.tables import (
     cell_table,
@@ -17,6 +16,7 @@ from scarf_lightning.cli.tables import (
     summary_table,
     sweep_table,
 )
+from scarf_lightning.intervals import mean_interval
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.options import Config
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, ViewsSettings
@@ -54,11 +54,11 @@ def headings(*configs: Config) -> list[str]:
 
 
 def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
-    table = grid(cell_table(rows_of(3)))
+    table = grid(cell_table({}, rows_of(3)))
 
     assert table == [
         ["", "mean", "95 % interval", "trials"],
-        ["accuracy", "0.5100", "0.4852 to 0.5348", "3"],
+        ["accuracy", "0.5100", "0.4761 to 0.5439", "3"],
         ["balanced accuracy", "0.5000", "0.5000 to 0.5000", "3"],
         ["AUROC", "0.9000", "0.9000 to 0.9000", "3"],
         ["log-loss", "0.7000", "0.7000 to 0.7000", "3"],
@@ -70,7 +70,7 @@ def test_a_cell_shows_each_metric_then_epochs_and_seconds() -> None:
 
 
 def test_a_cell_without_pretraining_has_no_lines_of_it() -> None:
-    names = [line[0] for line in grid(cell_table(rows_of(2, pretrained=False)))]
+    names = [line[0] for line in grid(cell_table({}, rows_of(2, pretrained=False)))]
 
     assert not [name for name in names if "pretrain" in name]
     assert names[-2:] == ["finetune epochs (median)", "finetune seconds (all trials)"]
@@ -78,14 +78,14 @@ def test_a_cell_without_pretraining_has_no_lines_of_it() -> None:
 
 def test_a_metric_counts_the_trials_in_which_it_is_defined() -> None:
     rows = rows_of(2) + rows_of(1, auroc=None)
-    table = {line[0]: line for line in grid(cell_table(rows))}
+    table = {line[0]: line for line in grid(cell_table({}, rows))}
 
     assert table["AUROC"][1:] == ["0.9000", "–", "2"]
     assert table["accuracy"][3] == "3"
 
 
 def test_a_metric_that_is_never_defined_has_no_line() -> None:
-    names = [line[0] for line in grid(cell_table(rows_of(2, auroc=None)))]
+    names = [line[0] for line in grid(cell_table({}, rows_of(2, auroc=None)))]
 
     assert names[1:4] == ["accuracy", "balanced accuracy", "log-loss"]
     assert "AUROC" not in names
@@ -93,14 +93,14 @@ def test_a_metric_that_is_never_defined_has_no_line() -> None:
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_fewer_than_three_trials_have_a_mean_and_a_dash_for_its_interval(n: int) -> None:
-    name, _, interval, trials = grid(cell_table(rows_of(n)))[1]
+    name, _, interval, trials = grid(cell_table({}, rows_of(n)))[1]
     assert (name, interval, trials) == ("accuracy", "–", str(n))
 
 
 def test_the_median_of_epochs_may_lie_between_two() -> None:
     rows = [row | {"finetune_epochs": epochs} for row, epochs in zip(rows_of(2), (6, 9), strict=True)]
 
-    assert ["finetune epochs (median)", "7.5", "", "2"] in grid(cell_table(rows))
+    assert ["finetune epochs (median)", "7.5", "", "2"] in grid(cell_table({}, rows))
 
 
 def test_a_cell_in_words_names_its_choice_on_each_axis_that_it_uses() -> None:
@@ -186,7 +186,7 @@ def test_a_line_says_what_came_out_of_its_cell() -> None:
 
     table = grid(sweep_table([(axes_of(control), rows_of(2, pretrained=False)), (axes_of(scarf), rows)]))
 
-    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([row["accuracy"] for row in rows]))
+    _, low, high = mean_interval([row["accuracy"] for row in rows])
     assert table[1] == ["none", "2", "0.5050", "–", "", "7", "0.5"]
     assert table[2] == ["scarf", "3", "0.5100", f"{low:.4f} to {high:.4f}", "12", "7", "5.2"]
 
@@ -204,8 +204,8 @@ GONE = {"diverged": "finetune"} | dict.fromkeys(metric.name for metric in METRIC
 def test_diverged_trials_are_counted_and_in_no_mean() -> None:
     rows = rows_of(3) + [row | GONE for row in rows_of(2)]
 
-    lines = grid(cell_table(rows))
-    assert ["accuracy", "0.5100", "0.4852 to 0.5348", "3"] in lines
+    lines = grid(cell_table({}, rows))
+    assert ["accuracy", "0.5100", "0.4761 to 0.5439", "3"] in lines
     assert ["diverged, without metrics", "", "", "2"] in lines
     (line,) = grid(sweep_table([(axes_of(some_config()), rows)]))[1:]
     assert line[:2] == ["5, 2 diverged", "0.5100"]
@@ -224,10 +224,10 @@ def test_a_cell_all_of_whose_trials_diverged_has_no_mean() -> None:
 
 def test_a_cell_with_unlabelled_rows_says_how_many() -> None:
     rows = [row | {"n_labelled": 35, "n_unlabelled": 1104} for row in rows_of(2)]
-    table = grid(cell_table(rows))
+    table = grid(cell_table({}, rows))
     assert ["labelled training rows (median)", "35", "", "2"] in table
     assert ["unlabelled training rows (median)", "1,104", "", "2"] in table
-    full = grid(cell_table([row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
+    full = grid(cell_table({}, [row | {"n_labelled": 35, "n_unlabelled": 0} for row in rows_of(2)]))
     assert not any("labelled" in line[0] for line in full)
 
 
@@ -261,7 +261,7 @@ def test_a_narrow_screen_shows_what_varies_and_the_metric_whole(width: int, lack
             str(config.corruption["rate"]),
         ]
         assert any(line.split() == [*told, *line.split()[4:]] for line in lines)
-    assert sum("0.5100" in line and "0.4852 to 0.5348" in line for line in lines) == 2
+    assert sum("0.5100" in line and "0.4761 to 0.5439" in line for line in lines) == 2
 
 
 @pytest.mark.parametrize("width", [80, 100, 160])
@@ -300,7 +300,7 @@ def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
     assert {row["dataset"] for row in rows} == {"'=1+1"}
     assert rows[1]["corruption.rate"] == "0.6"
     assert float(rows[1]["accuracy"]) == pytest.approx(0.51)
-    low, high = stats.t.interval(0.95, 2, loc=0.51, scale=stats.sem([0.5, 0.51, 0.52]))
+    _, low, high = mean_interval([0.5, 0.51, 0.52])
     assert [float(rows[1][f"accuracy_{end}"]) for end in ("low", "high")] == pytest.approx([low, high])
     assert {name for name in rows[1] if name in {metric.name for metric in METRICS}} == {m.name for m in METRICS}
     assert (rows[1]["pretrain_epochs"], float(rows[1]["finetune_seconds"])) == ("12.0", 0.75)

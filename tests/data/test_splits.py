@@ -172,10 +172,29 @@ def test_time_goes_forward() -> None:
     assert np.isnan(times[split.train]).sum() == 5
 
 
+@pytest.mark.parametrize("n_days", [3, 7, 40])
+def test_rows_of_one_time_stay_together_and_test_rows_in_the_order_of_time(n_days: int) -> None:
+    """Each trial shuffles the rows of the other parts; a report takes blocks of the test rows in their order."""
+    days = np.random.default_rng(n_days).integers(n_days, size=200).astype(float)
+    table = table_of(labels_of(200), days)
+    first, second = (Time("day").split(table, np.random.default_rng(seed)) for seed in range(2))
+    parts = [set(days[part]) for part in (first.train, first.validation, first.test)]
+    assert sum(map(len, parts)) == n_days, "no time is in two parts"
+    assert sum(map(len, (first.train, first.validation, first.test))) == 200
+    assert (np.diff(days[first.test]) >= 0).all()
+    assert (first.test == second.test).all()
+    assert (first.train != second.train).any()
+
+
 @pytest.mark.parametrize(("n", "sizes"), [(17, (12, 2, 3)), (18, (12, 2, 4)), (22, (16, 2, 4))])
 def test_shares_in_time_are_rounded_to_the_nearest_row(n: int, sizes: tuple[int, int, int]) -> None:
     split = cut(Time("day"), table_of(labels_of(n), np.arange(n)))
     assert (len(split.train), len(split.validation), len(split.test)) == sizes
+
+
+def test_two_times_do_not_make_three_parts() -> None:
+    with pytest.raises(UsageError, match="'day', which split=time sorts by, has 2 distinct times"):
+        cut(Time("day"), table_of(labels_of(20), np.arange(20) % 2))
 
 
 def test_a_labelled_row_needs_a_time() -> None:

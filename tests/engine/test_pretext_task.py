@@ -266,13 +266,12 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
 @pytest.mark.parametrize(
     "make_task",
     [
-        task,
-        lambda: task(views="both"),
-        lambda: task(loss=Reconstruction()),
-        lambda: task(loss=Discrimination()),
-        lambda: Vime(Marginal(), Bernoulli()),
+        pytest.param(task, id="one view", marks=pytest.mark.slow),
+        pytest.param(lambda: task(views="both"), id="both views"),
+        pytest.param(lambda: task(loss=Reconstruction()), id="auto-encoder", marks=pytest.mark.slow),
+        pytest.param(lambda: task(loss=Discrimination()), id="discriminative", marks=pytest.mark.slow),
+        pytest.param(lambda: Vime(Marginal(), Bernoulli()), id="vime"),
     ],
-    ids=["one view", "both views", "auto-encoder", "discriminative", "vime"],
 )
 def test_keeping_views_changes_no_number(
     make_task: Callable[[], Pretext],

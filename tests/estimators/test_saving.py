@@ -2,10 +2,9 @@
 
 import json
 import os
-import random
 import shutil
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -21,7 +20,6 @@ from scarf_lightning.results.records import read_sealed, sealed
 from tests.estimators.conftest import OfACell
 
 Change = Callable[[Path], object]
-N_FUZZED = 300
 
 
 @pytest.fixture
@@ -241,46 +239,6 @@ class TestAFolderFromElsewhere:
 
         with pytest.raises(UsageError, match=sentence):
             load_model(folder)
-
-    @pytest.mark.slow
-    def test_whatever_a_description_says_it_is_read_or_refused(self, scarf: OfACell, folder: Path) -> None:
-        """Any value in any place: a sentence, or a model that predicts or refuses rows in a sentence."""
-        draw, original = random.Random(0), (folder / "model.json").read_bytes()
-        values = [
-            -1,
-            0,
-            1,
-            2**63,
-            10**30,
-            0.5,
-            -1e308,
-            True,
-            "",
-            "a",
-            "é" * 100,
-            "\x00",
-            "../x",
-            [],
-            [[]],
-            {},
-            {"a": {}},
-        ]
-        nested: Any = []
-        for _ in range(200):
-            nested = [nested]
-        for _ in range(N_FUZZED):
-            (folder / "model.json").write_bytes(original)
-
-            def change(content: dict[str, Any]) -> None:
-                node, path = content["model"], []
-                while isinstance(node, (dict, list)) and node and (not path or draw.random() < 0.8):
-                    path.append(draw.choice(list(node) if isinstance(node, dict) else range(len(node))))
-                    parent, node = node, node[path[-1]]
-                parent[path[-1]] = draw.choice([*values, nested, None])
-
-            resealed(folder, change)
-            with suppress(UsageError, UserWarning):  # refused in a sentence, or a value counts as missing
-                load_model(folder).predict_proba(scarf.rows.head(3))
 
     def test_a_network_of_a_plugin_is_imported_only_if_it_is_allowed(self, folder: Path) -> None:
         resealed(folder, at("model", "plugins", value=["some_module"]))

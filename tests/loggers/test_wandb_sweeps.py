@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args
 
 from scarf_lightning.results import load
 from tests.composing import SWEEPS, cells_of, yaml
@@ -28,6 +27,8 @@ def suggestions(search: dict[str, Any]) -> list[dict[str, Any]]:
 
 def command(search: dict[str, Any], suggestion: dict[str, Any]) -> list[str]:
     """What W&B's agent starts for these values, by its own rules."""
+    from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args  # takes two seconds
+
     args = create_sweep_command_args({"args": {name: {"value": value} for name, value in suggestion.items()}})
     macros = {"env": ["/usr/bin/env"], "interpreter": ["python"], "program": [search["program"]]} | args
     words = []

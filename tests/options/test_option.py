@@ -89,6 +89,27 @@ def test_a_value_is_taken_or_refused_in_a_sentence(values: dict[str, Any], sente
     assert refusal(Shape, **values) == sentence
 
 
+@dataclass
+class Unbounded(Options):
+    seed: int = option(0, "where streams begin", "[0, inf)")
+    decay: float = option(0.0, "a penalty", "[0, inf)")
+    shift: float = option(0.0, "any number")
+    most: float = option(1.0, "with a limit of its own", "[0, 1e30]")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"seed": 2**53 - 1, "decay": 1e12, "shift": -1e12, "most": 1e30}, None),
+        ({"seed": 2**53}, "seed must be at most 9.0072e+15 in size, not 9007199254740992"),
+        ({"decay": 1e39}, "decay must be at most 1e+12 in size, not 1e+39"),
+        ({"shift": -1e39}, "shift must be at most 1e+12 in size, not -1e+39"),
+    ],
+)
+def test_no_number_is_too_large_for_a_file_or_a_product(values: dict[str, Any], sentence: str | None) -> None:
+    assert refusal(Unbounded, **values) == sentence
+
+
 @pytest.mark.parametrize(
     ("text", "words", "beyond", "sentence"),
     [

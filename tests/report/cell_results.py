@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from scarf_lightning.metrics import metrics
-from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.loading import SECONDS, CellResults
 
 LABELS = {
     "scarf": "SCARF", "scarf_ae": "SCARF AE", "no_noise_ae": "no-noise AE", "add_noise_ae": "additive-noise AE",
@@ -45,7 +45,7 @@ def results_of(
         {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
     )
     trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
-    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test", "n_labelled"]
+    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test", "n_labelled", *SECONDS]
     return CellResults(
         frame,
         trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]),

@@ -54,6 +54,22 @@ def test_one_comparison_is_answered_in_one_sentence() -> None:
     assert sentence.endswith(") over no pre-training, better in 4 of 4 trials.")
 
 
+def test_over_datasets_the_second_line_says_the_mean_and_the_typical_gains() -> None:
+    """Few datasets that gain much lift the mean alone."""
+    gains = {"scarf": [0.0, 0.0, 0.0, 0.0, 0.0, 0.30], "scarf_ae": [0.01] * 6}
+    values = {
+        f"d{n}": {"none": LOW} | {name: [value + gain[n] for value in LOW] for name, gain in gains.items()}
+        for n in range(6)
+    }
+
+    _, second, *_ = said(compared(values))
+
+    assert second == (
+        "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the typical dataset "
+        "they go from +0.00 to +1.00 points."
+    )
+
+
 def test_what_cannot_be_told_says_what_would_settle_it() -> None:
     headline, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
 
@@ -72,6 +88,17 @@ def test_too_few_trials_ask_for_more_with_the_command() -> None:
         "better in 2 of 2 trials."
     )
     assert settle == "SCARF: too few to say; go on to 10 trials: python train.py sweeps=mine trials=10"
+
+
+def test_advice_says_what_it_costs() -> None:
+    """Trials take as long as those before; datasets as long as these."""
+    of_one = compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}})
+    of_one.trials["finetune_seconds"], of_one.trials["pretrain_seconds"] = 3.0, [np.nan] * 2 + [22.0] * 2
+    of_two = compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")})
+    of_two.trials["finetune_seconds"] = 150.0
+
+    assert "go on to 10 trials (about 4 min on one core): python" in said(of_one)[-1]
+    assert "datasets or more (about 40 min on one core, if they take as long as these): python" in said(of_two)[-1]
 
 
 def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
@@ -104,7 +131,7 @@ def test_what_is_better_but_not_surely_by_much_is_said() -> None:
     headline, *_ = said(results)
 
     assert headline.startswith("None of 2 comparisons with no pre-training over 8 datasets has an answer yet; the best")
-    assert headline.endswith("; 1 of them is better, but not surely by more than 1 point.")
+    assert headline.endswith("; 1 of them is better on the typical dataset, but not surely by more than 1 point.")
 
 
 def test_few_datasets_ask_for_more_of_them() -> None:

@@ -38,7 +38,7 @@ def test_a_plugins_metric_is_everywhere(worst: Metric, tmp_path: Path) -> None:
     assert table.groupby("pretrain")["worst"].mean().round(3).to_dict() == {"none": 5.015, "scarf": 1.015}
     assert cell_view(fingerprints["scarf"], tmp_path, group="g").summary["worst"] == pytest.approx(1.015)
     rows = table[table["pretrain"] == "scarf"].to_dict("records")
-    assert "worst loss" in list(cell_table(rows).columns[0].cells)  # type: ignore[arg-type]
+    assert "worst loss" in list(cell_table({}, rows).columns[0].cells)  # type: ignore[arg-type]
 
     results = read_results(cells_of_folder(tmp_path)[0])
     drawings = read_drawings([{"draw": "win_matrix", "title": "t", "compare": "pretrain"}], "mine")

@@ -52,6 +52,12 @@ def ended_process() -> str:
     return ran.stdout.strip()
 
 
+def living_process() -> str:
+    """The token of a process of this machine that lives: the one that started this one."""
+    parent = os.getppid()
+    return f"{parent}.{module._started(parent)}.{module._process_space()}.deadbeef"
+
+
 class TestHolding:
     def test_a_folder_is_claimed_while_the_block_runs_and_no_trace_is_left(self, folder: Path) -> None:
         with claim(folder) as mine:
@@ -203,9 +209,22 @@ class TestTakeover:
             os.close(writing)
 
     def test_a_living_one_of_this_machine_is_respected(self, folder: Path) -> None:
-        claimed_by(folder, module._token())
+        claimed_by(folder, living_process())
 
         assert held(folder)
+
+    def test_one_that_this_process_could_not_give_back_is_none(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The disk went read-only: nobody waits two minutes for a process that has let go."""
+        with monkeypatch.context() as patched:
+            with claim(folder):
+                assert held(folder)
+                patched.setattr(module, "remove", lambda path: (_ for _ in ()).throw(OSError("read-only")))
+            assert tokens(folder)
+        assert not held(folder)
+        with claim(folder) as mine:
+            assert mine is not None
 
     def test_a_killed_process_leaves_a_claim_that_the_next_one_gets_at_once(self, folder: Path) -> None:
         code = (

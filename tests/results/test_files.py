@@ -1,3 +1,4 @@
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -126,6 +127,21 @@ def test_an_error_while_a_folder_is_filled_leaves_nothing(error: BaseException, 
         fill()
 
     assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_refusal_of_the_operating_system_names_the_file(
+    store: Store, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write knows its file by number alone."""
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="File too large") as raised:
+        store(target)
+    assert raised.value.filename == str(target)
 
 
 def test_a_folder_that_is_there_is_not_replaced(target: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import is_cotrained, is_pretrained
+from scarf_lightning.sweeping import sweep_file
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, request_of
 
@@ -113,6 +114,7 @@ EXPECTED: dict[str, tuple[Any, set[Setting]]] = {
 ON_ONE_DATASET = {"pretraining_curves": ("cc18-phoneme", 30), "quick": ("wdbc", 5)}
 LIKE_ANOTHER = {
     "relative_gains", "pretraining_noise30", "pretraining_semi25", "cotraining_add_noise_ae", "temperature",
+    "absolute_accuracy",
 }  # fmt: skip
 """Files made as another one is, which the quick tests look at."""
 NARROW = {"corruption_strategies", "control_scaling"}
@@ -129,12 +131,16 @@ def test_every_file_is_looked_at() -> None:
     assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {
         *EXPECTED,
         *ON_ONE_DATASET,
+        "answer",
     }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LIKE_ANOTHER else name for name in EXPECTED]
-)
+LIKE_ANOTHER_ARE_SLOW = [
+    pytest.param(name, marks=pytest.mark.slow) if name in LIKE_ANOTHER else name for name in EXPECTED
+]
+
+
+@pytest.mark.parametrize("name", LIKE_ANOTHER_ARE_SLOW)
 def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
     setting, expected = EXPECTED[name]
 
@@ -146,7 +152,7 @@ def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
     assert len(cells(name)) == DATASETS * len(expected)
 
 
-@pytest.mark.parametrize("name", [*(name for name in EXPECTED if name != "relative_gains"), *ON_ONE_DATASET])
+@pytest.mark.parametrize("name", [*LIKE_ANOTHER_ARE_SLOW, *ON_ONE_DATASET])
 def test_what_no_axis_changes_is_as_in_the_paper(name: str) -> None:
     defaults = request_of().cells[0].config
     for cell in cells(name):
@@ -173,3 +179,23 @@ def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])
     assert len(cells("quick")) == 21
+
+
+def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_labels() -> None:
+    shown = {
+        (cell.config.regime.get("labels"), cell.config.pretrain.name, cell.config.method["name"])
+        for cell in cells("answer")
+    }
+    competitors = [("none", "control"), ("scarf", "control"), ("vime", "control"), ("none", "logistic")]
+    assert shown == {(n, *each) for n in (None, 20, 100, 500, 2500) for each in [*competitors, ("none", "xgboost")]}
+    assert {cell.config.recipe for cell in cells("answer")} == {"practical"}
+
+
+def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_file, "find_spec", lambda name: None)
+
+    request = request_of("sweeps=answer")
+
+    assert {cell.config.method["name"] for cell in request.cells} == {"control", "logistic", "random_forest"}
+    assert request.sweep is not None
+    assert request.sweep.replaced == {"xgboost": "random_forest"}

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.numpy import load_file, save
 
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
@@ -15,12 +16,14 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config
+from scarf_lightning.options.axes import parts
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
 from scarf_lightning.training.pretraining import pretrain
 from tests.composing import config_of
 from tests.promises import is_exact
-from tests.short_training import short, trained
+from tests.results.sealing import replace_file
+from tests.short_training import short, trained, training_of
 
 Find = Callable[[Config], PretrainingStore]
 
@@ -48,6 +51,46 @@ def pretrained_trials(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
     monkeypatch.setattr(Stack, "pretrain", spy)
     return seen
+
+
+@pytest.mark.parametrize("pretext", [name for name in parts("pretrain") if name != "none"])
+@pytest.mark.parametrize("network", ["mlp", "mlp_ple", pytest.param("ft_transformer", marks=pytest.mark.slow)])
+def test_the_cache_knows_which_weights_to_expect(network: str, pretext: str, wdbc: Table) -> None:
+    config = config_of(f"network={network}", f"pretrain={pretext}", "trainer.precision=64-true")
+    training = training_of(config, wdbc)
+    stack = training.stack([0, 1])  # noqa: PD013
+
+    fit = training.pretrain(stack)
+
+    assert fit is not None
+    assert training.parts.pretext is not None
+    found = {name: (tuple(each.shape[1:]), str(each.numpy().dtype)) for name, each in fit.weights.items()}
+    assert stack.pretrained_shapes(training.parts.pretext) == found
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda weight: weight[:1], "of another network: 'encoder.body.layers.0.weight' does not fit"),
+        (lambda weight: weight.astype(np.float64), "of another network"),
+        (lambda weight: weight * np.inf, "holds a number that is not finite"),
+    ],
+)
+def test_weights_of_another_network_are_set_aside_and_trained_again(
+    change: Callable[[Any], Any], reason: str, cache: Find, wdbc: Table
+) -> None:
+    config = config_of("trials=2")
+    expected = trained(config, wdbc, cache=cache(config))
+    place = cache(config).folder / "trials" / "0001"
+    arrays = load_file(place / "weights.safetensors")
+    arrays["encoder.body.layers.0.weight"] = np.ascontiguousarray(change(arrays["encoder.body.layers.0.weight"]))
+    replace_file(place, "curve.json", "weights.safetensors", save(arrays))
+
+    with pytest.warns(UserWarning, match=reason):
+        again = trained(config, wdbc, cache=cache(config))
+
+    same(again, expected)
+    assert cache(config).missing([0, 1]) == []
 
 
 def same(found: StackRecord, expected: StackRecord, trials: Sequence[int] | None = None) -> None:

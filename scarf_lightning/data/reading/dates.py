@@ -16,17 +16,19 @@ CATEGORICAL_PARTS = ("month", "weekday")
 
 NUMERIC_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}([-/. ]|$)")
 NAME_OF_A_MONTH = re.compile(r"[A-Za-z]{3}")
+IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
+OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
 LONGEST_DATE = 100
 """Characters. No format of dates is longer; the bound keeps long texts from slowing down the reading."""
 TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
 
 
-def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, str | None] | None":
+def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | None":
     """Distinct texts as times, all in one format; None if they are no dates.
 
     Returns:
-        A time for each text, NaT if the text stands for a missing value or is not in the format; the format; and a note
-        if day and month could be exchanged.
+        A time for each text, NaT if the text stands for a missing value or is not in the format; the format; and notes
+        on what could be meant otherwise.
     """
     known = [text for text in texts if not is_missing(text)]
     if not known or not all(map(_looks_like_a_date, known)):
@@ -40,7 +42,8 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, str | None] | 
         reader.fit_transform(column)
     except RejectColumn:
         return None
-    return times_of(texts, reader.format_), reader.format_, _two_ways(column, reader.format_)
+    notes = [note for note in (_two_ways(column, reader.format_), _zones(known, reader.format_)) if note]
+    return times_of(texts, reader.format_), reader.format_, notes
 
 
 def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
@@ -87,6 +90,11 @@ def _looks_like_a_date(text: str) -> bool:
     if len(text) > LONGEST_DATE or not any(map(str.isdigit, text)):
         return False
     return bool(NUMERIC_DATE.search(text) or NAME_OF_A_MONTH.search(text))
+
+
+def _zones(texts: Sequence[str], format: str) -> str | None:
+    """A note on times that are not in UTC: the same moment may be on another day there."""
+    return OTHER_ZONES if "%z" in format and not all(map(IN_UTC.search, texts)) else None
 
 
 def _two_ways(texts: "pd.Series[str]", format: str) -> str | None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import UsageError
 from ..columns import Coded, ColumnReading, Floats, are_whole, is_numeric
-from .dates import PARTS, as_dates, as_hours, date_parts
+from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
 from .numbers import Numbers, are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of
 
@@ -126,7 +126,9 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     if column.isna().all():
         return Read("empty", EMPTY)
     if pd.api.types.is_datetime64_any_dtype(column):
-        return _dates(column, None)
+        read = _dates(column, None)
+        read.notes += [OTHER_ZONES] if str(column.dt.tz or "UTC") != "UTC" else []
+        return read
     if name in options.categorical:
         return _categories(column)
     coded = Coded.of(column)
@@ -214,9 +216,9 @@ def _text_dates(column: "pd.Series[Any]", text: Coded) -> Read | None:
     found = as_dates(text.distinct)
     if found is None:
         return None
-    times, format, note = found
+    times, format, notes = found
     read = _dates(column, format, times)
-    read.notes += [*([note] if note else []), *_on_others(text, times.isna().tolist(), "dates")]
+    read.notes += [*notes, *_on_others(text, times.isna().tolist(), "dates")]
     return read
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from .file import FileSource
+from .file import FileSource, is_table_file
 from .openml import OpenMLSource, OpenMLTaskSource
 from .source import LastTable, Source, SplitBy, WdbcSource
 
-__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "open_source"]
+__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "is_table_file", "open_source"]
 
 OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",

@@ -1,4 +1,4 @@
-"""A table of the user's own, in a CSV or Parquet file."""
+"""A table of the user's own, in a file."""
 
 import hashlib
 import json
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from ..table import Table
     from .formats import DataFile
 
-ENDING = re.compile(r"\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet|pq)$", re.IGNORECASE)
+ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
+KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
+"""These endings in words."""
+
+
+def is_table_file(name: str) -> bool:
+    """Whether the name of a file ends as that of a table does."""
+    return ENDING.search(name) is not None
+
 
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
 """No name, or the name that pandas gives such a column and keeps when it writes the frame again."""
@@ -27,7 +35,7 @@ UNNAMED = re.compile(r"(Unnamed: \d+)?")
 MOST_NAMES = 30
 """The most columns that a message names."""
 
-READING = 1
+READING = 2
 """Raised by a change that reads a file differently: what was noted of its data before is then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
@@ -35,7 +43,7 @@ PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 @dataclass
 class FileSource(Source):
-    """A file with a header and one row for each example: CSV, TSV or Parquet.
+    """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates and times, which become numbers and categories; Booleans; categories; strings with many
@@ -167,14 +175,11 @@ class FileSource(Source):
 
         if not path.is_file():
             raise UsageError(
-                f"there is no file {path}; set {option} to a CSV or Parquet file, relative to the folder that the "
+                f"there is no file {path}; set {option} to a file of a table, relative to the folder that the "
                 "command runs in."
             )
         if not ENDING.search(path.name):
-            raise UsageError(
-                f"{path} is of no known format; {option} takes .csv and .tsv (also with .gz, .bz2, .xz or .zip), "
-                ".parquet and .pq."
-            )
+            raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
         file = DataFile.open(path, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
         twice = [name for name, count in Counter(file.names).items() if name and count > 1]
         if twice:
@@ -182,7 +187,7 @@ class FileSource(Source):
         return file
 
     def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", "Floats | None", list[str]]:
-        """The rows of all files, the part of each row if the split is in files, and notes on columns left out."""
+        """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
 
@@ -190,7 +195,9 @@ class FileSource(Source):
         parts = []
         notes: list[str] = []
         for option, file in files.items():
-            frame = self._without_row_numbers(file.read(), file.path, notes)
+            frame = file.read()
+            notes += file.odd_lines(frame)
+            frame = self._without_row_numbers(_without_empty_rows(frame, file.path, notes), file.path, notes)
             if option == "dataset.unlabelled":
                 frame[self.target] = None
             frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
@@ -208,7 +215,7 @@ class FileSource(Source):
             )
         if file.text and not self.encoding and file.text.encoding:
             notes.append(f"{self.path} is read as {file.text.encoding} text; dataset.encoding sets another encoding.")
-        spelled = file.spelled_missing(self.target, labels.isna()) if labels.isna().any() else []
+        spelled = file.spelled_missing(self.target) if labels.isna().any() else []
         if spelled:
             notes.append(
                 f"Target {self.target!r}: {_listed(spelled)} stands for no label here; if it is a class, give it "
@@ -254,6 +261,15 @@ class FileSource(Source):
                 )
             notes.append(f"Column {position + 1} of {file} has no name and counts the rows; it is left out.")
         return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]] if nameless else frame
+
+
+def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
+    """Leave out rows without any value: spreadsheets write lines of separators below a table."""
+    is_empty = frame.isna().all(axis=1)
+    if not is_empty.any():
+        return frame
+    notes.append(f"{int(is_empty.sum())} rows of {file} hold no value and are left out.")
+    return frame[~is_empty].reset_index(drop=True)
 
 
 def _similar(name: str, names: list[str]) -> str:

@@ -7,12 +7,13 @@ import gzip
 import io
 import lzma
 import re
+import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,12 +22,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from ...errors import UsageError
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
-from .file import ENDING
+from .file import ENDING, KNOWN
 
+ARROW = (".parquet", ".pq", ".feather")
+"""Endings of files whose columns have types."""
 SEPARATORS = (",", ";", "\t", "|")
 
 LOOKED_AT = 1 << 16
@@ -70,19 +74,21 @@ class DataFile:
     """A file of a table.
 
     Attributes:
-        text: the format of a text file; None for Parquet.
+        text: the format of a text file; None for others.
         names: of the columns as the file spells them, ``""`` if a column has none.
+        whole: the rows of a file that cannot be opened without reading them.
     """
 
     path: Path
     text: TextFormat | None
     names: list[str]
+    whole: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def open(
         cls, path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
     ) -> "DataFile":
-        """Find the format of a file and read its header, but no rows.
+        """Find the format of a file and read its header. Rows are read of Excel and of JSON lines alone.
 
         Args:
             path: a file whose ending is known, see `ENDING`.
@@ -91,8 +97,12 @@ class DataFile:
         Raises:
             UsageError: the file cannot be read, or a column's type is neither numbers nor categories nor dates.
         """
-        if path.suffix.lower() in (".parquet", ".pq"):
+        if path.suffix.lower() in ARROW:
             return cls(path, None, [str(name) for name in _schema(path).names])
+        endings = [suffix.lower() for suffix in path.suffixes[-2:]]
+        if endings[-1] == ".xlsx" or ".jsonl" in endings:
+            whole = _read_xlsx(path) if endings[-1] == ".xlsx" else _read_jsonl(path)
+            return cls(path, None, list(whole.columns), whole)
         with _refusing(path):
             text = text_format(path, separator=separator, decimal=decimal, encoding=encoding)
             return cls(path, text, _header(path, text))
@@ -106,8 +116,11 @@ class DataFile:
         Raises:
             UsageError: the file cannot be read.
         """
+        if self.whole is not None:
+            written = [name for name in self.names if name in as_written]
+            return self.whole.assign(**{name: self.whole[name].map(str, na_action="ignore") for name in written})
         if self.text is None:
-            return _read_parquet(self.path)
+            return _read_arrow(self.path)
         with _refusing(self.path), warnings.catch_warnings():
             # Without the error, pandas would drop the last values of rows that are longer than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -122,14 +135,55 @@ class DataFile:
         frame.columns = pd.Index(self.names)
         return frame
 
-    def spelled_missing(self, column: str, missing: "pd.Series[bool]") -> list[str]:
+    def odd_lines(self, rows: pd.DataFrame) -> list[str]:
+        """Sentences on lines of a text file that may not be meant as they are read.
+
+        Args:
+            rows: what `read` gave. Lines are counted only if it has gaps at the end of a row, or the file has quotes.
+
+        Raises:
+            UsageError: text follows the quote that ends a value.
+        """
+        if self.text is None or not (rows.iloc[:, -1].isna().any() or _has_quotes(self.path, self.text)):
+            return []
+        width = max(position for position, name in enumerate(self.names, start=1) if name or position == 1)
+        short, long, last = [], [], 0
+        with _refusing(self.path), _lines(self.path, self.text) as lines, _fields_of_any_size():
+            reader = csv.reader(lines, delimiter=self.text.separator, strict=True)
+            try:
+                for row in reader:
+                    if 0 < len(row) < width and any(row):
+                        short.append(last + 1)
+                    if reader.line_num > last + 1:
+                        long.append(last + 1)
+                    last = reader.line_num
+            except csv.Error as error:
+                raise UsageError(
+                    f"line {last + 1} of {self.path} has text after the quote that ends a value, or a quote without "
+                    "an end; double a quote that is part of a value, or remove it."
+                ) from error
+        notes = []
+        if short:
+            notes.append(
+                f"{_counted(short, 'line')} of {self.path} {'have' if short[1:] else 'has'} fewer values than the "
+                f"header{_first(short)}; what is not there counts as missing."
+            )
+        if long:
+            notes.append(
+                f"{_counted(long, 'row')} of {self.path} {'go' if long[1:] else 'goes'} over several lines"
+                f"{_first(long)}; a stray quote does that too."
+            )
+        return notes
+
+    def spelled_missing(self, column: str) -> list[str]:
         """The texts other than nothing that are read as missing in a column of a text file: ``NA``, ``None`` etc."""
         if self.text is None:
             return []
         with _refusing(self.path):
             options = self.text.options() | {"index_col": False, "usecols": [self.names.index(column)], "dtype": str}
             texts = pd.read_csv(self.path, **options, keep_default_na=False).iloc[:, 0]
-        return sorted(set(texts[missing.to_numpy()[: len(texts)]]) - {""})
+            is_missing = pd.read_csv(self.path, **options).iloc[:, 0].isna()
+        return sorted(set(texts[is_missing]) - {""})
 
     def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
         """Positions of columns of whole numbers whose text may say more than the numbers."""
@@ -213,13 +267,42 @@ def has_leading_zeros(path: Path, text: TextFormat) -> bool:
 
 def _header(path: Path, text: TextFormat) -> list[str]:
     """The first row that is not empty. Not read by pandas, which renames columns of the same name."""
-    encoding = text.encoding or "utf-8"
-    with _opened(path) as file:
-        lines = io.TextIOWrapper(file, "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
+    with _lines(path, text) as lines:
         for row in csv.reader(lines, delimiter=text.separator):
             if len(row) > 1 or (row and row[0].strip()):
                 return row
     raise ValueError("No columns to parse from file")
+
+
+@contextmanager
+def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
+    """The text of a file, with line ends as they are and without a mark of its encoding."""
+    encoding = text.encoding or "utf-8"
+    with _opened(path) as file:
+        yield io.TextIOWrapper(file, "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
+
+
+@contextmanager
+def _fields_of_any_size() -> Iterator[None]:
+    before = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _has_quotes(path: Path, text: TextFormat) -> bool:
+    quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
+    with _opened(path) as file:
+        return any(quote in chunk for chunk in iter(lambda: file.read(CHUNK), b""))
+
+
+def _counted(lines: Sequence[int], what: str) -> str:
+    return f"{len(lines)} {what}{'s' if lines[1:] else ''}"
+
+
+def _first(lines: Sequence[int]) -> str:
+    return f", first line {lines[0]}" if lines[1:] else f", line {lines[0]}"
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -250,18 +333,79 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_xlsx(path: Path) -> pd.DataFrame:
+    """The rows of the first sheet of an Excel file."""
+    try:
+        with _refusing(path):
+            frame = pd.read_excel(path, dtype=object, engine="openpyxl")
+    except ImportError as error:
+        raise UsageError(f"{path} needs the package openpyxl: pip install 'scarf-lightning[xlsx]'.") from error
+    return frame.set_axis([str(name) for name in frame.columns], axis=1).infer_objects()
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    """The objects of a file, one a line. A key that an object lacks is missing there."""
+    with _refusing(path):
+        frame = pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)
+    for name in frame.columns:
+        if frame[name].map(lambda value: isinstance(value, list | dict)).any():
+            raise UsageError(f"column {name!r} of {path} holds lists or objects; write their values into columns.")
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _read_arrow(path: Path) -> pd.DataFrame:
     schema = _schema(path)
+    if path.suffix.lower() == ".feather":
+        with _refusing(path):
+            table = _exact(feather.read_table(path, columns=schema.names))
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+        return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
     # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
-    with _refusing(path), pq.ParquetFile(path) as file:
+    with _refusing(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        extremes = _extremes(file.metadata)
         width = max(1, CELLS // max(1, file.metadata.num_rows))
         frames = []
         for start in range(0, len(schema.names), width):
             names = schema.names[start : start + width]
-            table = _exact(file.read(columns=names).select(names))
+            table = file.read(columns=names).select(names)
+            _check_extremes(table, extremes, path)
+            table = _exact(table)
             frames.append(table.to_pandas(ignore_metadata=True, date_as_object=False))
     frame = pd.concat(frames, axis=1) if frames else pd.DataFrame(index=range(file.metadata.num_rows))
     return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
+
+
+def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
+    """The least and the largest value of each column of numbers, if the file notes them for all of its parts."""
+    parts: dict[str, list[Any]] = {}
+    for group in range(metadata.num_row_groups):
+        for position in range(metadata.num_columns):
+            column = metadata.row_group(group).column(position)
+            noted = column.statistics
+            is_number = column.physical_type in ("INT32", "INT64", "FLOAT", "DOUBLE")
+            has = is_number and noted is not None and noted.has_min_max and type(noted.min) in (int, float)
+            parts.setdefault(column.path_in_schema, []).append((noted.min, noted.max) if has else None)
+    return {
+        name: (min(low for low, _ in found), max(high for _, high in found))
+        for name, found in parts.items()
+        if None not in found
+    }
+
+
+def _check_extremes(table: pa.Table, extremes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
+    """Compare values with what the file says of them: few writers add checksums, nearly all add these.
+
+    Raises:
+        UsageError: a value lies outside.
+    """
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name in extremes and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            (low, high), found = extremes[name], pc.min_max(column).as_py()
+            if None not in found.values() and not low <= found["min"] <= found["max"] <= high:
+                raise UsageError(
+                    f"column {name!r} of {path} holds a value outside the range that the file gives for it; the file "
+                    "is damaged, write it again."
+                )
 
 
 def _exact(table: pa.Table) -> pa.Table:
@@ -279,18 +423,22 @@ def _exact(table: pa.Table) -> pa.Table:
 
 
 def _schema(path: Path) -> pa.Schema:
-    """Names and types of a Parquet file's columns, without the index of pandas."""
+    """Names and types of the columns of a Parquet or Feather file, without the index of pandas."""
     with _refusing(path):
-        schema = pq.read_schema(path)
+        if path.suffix.lower() == ".feather":
+            with pa.memory_map(str(path)) as file:
+                schema = pa.ipc.open_file(file).schema
+        else:
+            schema = pq.read_schema(path)
     index = _pandas_metadata(schema, path).get("index_columns", [])
-    fields = [field for field in schema if field.name not in index]
-    for field in fields:
-        if not _is_usable(field.type):
+    columns = [column for column in schema if column.name not in index]
+    for column in columns:
+        if not _is_usable(column.type):
             raise UsageError(
-                f"column {field.name!r} of {path} is of type {field.type}, which is neither numbers nor categories nor "
-                "dates; convert it, or drop it."
+                f"column {column.name!r} of {path} is of type {column.type}, which is neither numbers nor categories "
+                "nor dates; convert it, or drop it."
             )
-    return pa.schema(fields, metadata=schema.metadata)
+    return pa.schema(columns, metadata=schema.metadata)
 
 
 def _categories(schema: pa.Schema, path: Path) -> list[str]:
@@ -343,6 +491,8 @@ def _refusing(path: Path) -> Iterator[None]:
     """Turn what the readers raise into a sentence for the user."""
     try:
         yield
+    except UsageError:
+        raise
     except UnicodeError as error:
         raise UsageError(
             f"{path} cannot be read ({str(error).partition(': ')[0]}); write it again as UTF-8 text, or name its "
@@ -372,17 +522,19 @@ def read_rows(
         as_written: columns to read as text, whatever they look like in this file.
         separator, decimal, encoding: of a text file; None takes what the file shows.
 
+    A warning names lines that may not be meant as they are read, see `DataFile.odd_lines`.
+
     Raises:
         UsageError: there is no such file, it cannot be read, or it has no rows.
     """
     if not path.is_file():
         raise UsageError(f"there is no file {path}.")
     if not ENDING.search(path.name):
-        raise UsageError(
-            f"{path} is of no known format; name a .csv or .tsv file (also with .gz, .bz2, .xz or .zip), a .parquet or "
-            "a .pq one."
-        )
-    rows = DataFile.open(path, separator=separator, decimal=decimal, encoding=encoding).read(as_written)
+        raise UsageError(f"{path} is of no known format; the formats are {KNOWN}.")
+    file = DataFile.open(path, separator=separator, decimal=decimal, encoding=encoding)
+    rows = file.read(as_written)
     if len(rows) == 0:
         raise UsageError(f"{path} has no rows below its header.")
+    for note in file.odd_lines(rows):
+        warnings.warn(note, stacklevel=2)
     return rows

@@ -5,15 +5,8 @@ higher is better. Trials and whole cells may be missing: what that leaves out is
 scores of results.
 """
 
-from .intervals import (
-    TEST_TO_TRAIN,
-    Interval,
-    datasets_interval,
-    fixed_error,
-    mean_interval,
-    outlying,
-    overlap_ratio,
-)
+from ...intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
+from .intervals import datasets_interval, fixed_error, outlying
 from .pairs import Grid, Test, TTest, against, compare, holm, paired_test, welch_test
 from .ranks import (
     FriedmanTest,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
 from ...errors import UsageError
-from .intervals import TEST_TO_TRAIN
+from ...intervals import TEST_TO_TRAIN
 from .scores import Floats, Pair, ScoreArray, mean_of, score_array, variance_of
 
 ROUNDING = 1e-12

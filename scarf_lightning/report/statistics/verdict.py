@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from .intervals import TEST_TO_TRAIN, Interval, datasets_interval
+from ...intervals import TEST_TO_TRAIN, Interval
+from .intervals import datasets_interval
 from .pairs import holm
 from .scores import Floats, mean_of
 
@@ -35,8 +36,6 @@ FEWEST_DATASETS = 6
 """Below it the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
 FEWEST_FOR_SAME = 10
 """Trials of one dataset below which it is not claimed that there is no practical difference."""
-FEWEST_DATASETS_FOR_SAME = 20
-"""The same of datasets: fewer may all miss the few that gain much."""
 SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
 """Numbers of trials, or of datasets, that may be asked for."""
 ENOUGH = 0.85
@@ -208,9 +207,8 @@ def judge_datasets(
 
     average = datasets_interval(means)
     answer = ANSWERS[_answers(*ends, n, rope)[0]]
-    is_same = n >= FEWEST_DATASETS_FOR_SAME and -rope <= average.low and average.high <= rope
-    if answer == "no practical difference" and not is_same:
-        answer = "cannot tell yet"  # nothing on the typical dataset, but a few that gain much may lift the mean
+    if answer == "no practical difference" and not (-rope <= average.low and average.high <= rope):
+        answer = "cannot tell yet"  # a few datasets that gain much may lift the mean; it has no interval of too few
     ask = _settling_datasets(means, rope) if predicts and answer == "cannot tell yet" else (None, math.nan)
     low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
     won, lost = int((means > 0).sum()), int((means < 0).sum())

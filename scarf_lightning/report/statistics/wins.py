@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from .intervals import TEST_TO_TRAIN
+from ...intervals import TEST_TO_TRAIN
 from .pairs import Grid, Test, compare, placed
 from .scores import Pair, score_array
 

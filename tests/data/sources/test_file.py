@@ -20,6 +20,7 @@ from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
+from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.errors import UsageError
@@ -280,17 +281,15 @@ class TestRowNumbers:
 class TestRefusals:
     def test_no_such_file(self, tmp_path: Path) -> None:
         sentence = refusal(tmp_path / "gone.csv", at_check=True)
-        assert sentence.startswith(
-            f"there is no file {tmp_path / 'gone.csv'}; set dataset.path to a CSV or Parquet file"
-        )
+        assert sentence.startswith(f"there is no file {tmp_path / 'gone.csv'}; set dataset.path to a file of a table")
         (tmp_path / "folder.csv").mkdir()
         assert refusal(tmp_path / "folder.csv", at_check=True).startswith("there is no file")
 
-    @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "csv", "t.parquet.gz"])
+    @pytest.mark.parametrize("name", ["t.xls", "t", "t.gz", "csv", "t.parquet.gz"])
     def test_another_ending(self, tmp_path: Path, name: str) -> None:
         path = _written(tmp_path / name, b"x,level\n")
         assert refusal(path, at_check=True).startswith(
-            f"{path} is of no known format; dataset.path takes .csv and .tsv"
+            f"{path} is of no known format; dataset.path takes .csv, .tsv and .jsonl"
         )
 
     @pytest.mark.parametrize(
@@ -631,6 +630,83 @@ class TestDirtyTable:
 
 def _lines(name: str, *values: str, n: int = 12) -> str:
     return "\n".join([f"x,{name}", *(f"{i / 8},{values[i % len(values)]}" for i in range(n))]) + "\n"
+
+
+def usual_lines() -> list[str]:
+    """A table of forty rows, as lines."""
+    rows = [f"{i % 7}.5,{'xyz'[i % 3]},{'no' if i % 2 else 'yes'}\n" for i in range(40)]
+    return ["size,colour,level\n", *rows]
+
+
+class TestNothingIsReadOtherwiseInSilence:
+    @pytest.mark.parametrize(
+        ("at", "lines", "n_rows", "note"),
+        [
+            (30, [",,\n"] * 12, 40, "12 rows of t.csv hold no value and are left out."),
+            (9, ["1.5,x\n"], 41, "1 line of t.csv has fewer values than the header, line 10; what is not there counts"),
+            (9, ["1.5\rx,no\n"], 42, "2 lines of t.csv have fewer values than the header, first line 10; what"),
+            (9, ['1.5,"x,no\n', '2.5,x",no\n'], 41, "1 row of t.csv goes over several lines, line 10; a stray quote"),
+            (9, ['1.5,"x\n"" y",no\n'] * 2, 42, "2 rows of t.csv go over several lines, first line 10; a stray quote"),
+            (9, ["\n", '1.5,"x ""y""",no\r\n'], 41, None),
+            (9, [f'1.5,"{"x" * 200_000}",no\n'], 41, None),
+        ],
+    )
+    def test_odd_lines_are_said(
+        self, at: int, lines: list[str], n_rows: int, note: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        whole = usual_lines()
+        Path("t.csv").write_text("".join([*whole[:at], *lines, *whole[at:]]), newline="")
+
+        table = loaded(Path("t.csv"))
+
+        assert table.n_rows == n_rows
+        said = [sentence for sentence in table.notes if not sentence.startswith("Column")]
+        assert [sentence.startswith(note or "-") for sentence in said] == ([True] if note else [])
+
+    def test_text_after_a_closing_quote_is_refused(self, tmp_path: Path) -> None:
+        lines = usual_lines()
+        lines[9] = '1.5,"x"y,no\n'
+        assert f"line 10 of {tmp_path / 't.csv'} has text after the quote" in refusal(text("".join(lines))(tmp_path))
+
+    @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252", "cp500"])
+    def test_quotes_are_found_in_every_encoding(self, encoding: str, tmp_path: Path) -> None:
+        lines = usual_lines()
+        lines[9] = '1.5,"x\ny",no\n'
+        file = _written(tmp_path / "t.csv", "".join(lines).encode(encoding))
+        assert any("goes over several lines" in note for note in loaded(file, encoding=encoding).notes)
+
+    def test_rows_to_predict_are_not_left_out_and_odd_lines_are_said(self, tmp_path: Path) -> None:
+        lines = usual_lines()
+        lines[9:9] = [",,\n", "1.5\n"]
+        with pytest.warns(UserWarning, match="1 line of .* has fewer values than the header, line 11"):
+            assert len(read_rows(text("".join(lines))(tmp_path))) == 42
+
+    @pytest.mark.parametrize(("zone", "is_said"), [("Z", False), ("+00:00", False), ("+09:00", True)])
+    def test_time_zones_are_said(self, zone: str, is_said: bool, tmp_path: Path) -> None:
+        days = [f"2024-01-{1 + i % 28:02d}T02:00:00{zone}" for i in range(40)]
+        table = pd.DataFrame({"since": days, "level": ["no", "yes"] * 20})
+        as_text = loaded(in_csv(table, tmp_path / "t.csv"))
+        table["since"] = pd.to_datetime(table["since"]).dt.tz_convert("Asia/Tokyo" if is_said else "UTC")
+        table.to_parquet(tmp_path / "t.parquet")
+
+        for read in (as_text, loaded(tmp_path / "t.parquet")):
+            said = (
+                "Column 'since': its times are in time zones other than UTC, and are read as the same moments in UTC."
+            )
+            assert (said in read.notes) == is_said
+
+    def test_a_flipped_bit_is_found_by_the_checksum_of_parquet_or_by_its_statistics(self, tmp_path: Path) -> None:
+        table = pa.table({"size": np.linspace(1.0, 2.0, 100), "level": LABELS * 8 + LABELS[:4]})
+        for name, checksum in (("with", True), ("without", False)):
+            file = tmp_path / f"{name}.parquet"
+            pq.write_table(table, file, compression="none", use_dictionary=False, write_page_checksum=checksum)
+            content = bytearray(file.read_bytes())
+            place = content.index(np.float64(table["size"][50].as_py()).tobytes())
+            content[place + 7] ^= 0x20  # of the exponent
+            file.write_bytes(content)
+        assert "CRC checksum verification failed" in refusal(tmp_path / "with.parquet")
+        assert "column 'size' of" in refusal(tmp_path / "without.parquet")
 
 
 class TestSplits:

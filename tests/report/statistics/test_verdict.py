@@ -88,8 +88,8 @@ def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
         assert judge_trials(np.zeros(n)).answer == "cannot tell yet"
         assert n < 2 or judge_datasets(np.zeros((n, 30))).answer == "cannot tell yet"
     assert judge_trials(np.zeros(10)).answer == "no practical difference"
-    assert judge_datasets(np.zeros((19, 3))).answer == "cannot tell yet"
-    assert judge_datasets(np.zeros((20, 3))).answer == "no practical difference"
+    assert judge_datasets(np.zeros((24, 3))).answer == "cannot tell yet"
+    assert judge_datasets(np.zeros((25, 3))).answer == "no practical difference"
 
 
 def test_too_few_trials_or_datasets_claim_nothing() -> None:

@@ -1,0 +1,100 @@
+"""The interval of a mean over trials on one table. The console, the loggers and the report show the same one."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+TEST_TO_TRAIN = 2 / 7
+"""Test rows over training rows in the paper's splits of 70 % / 10 % / 20 % (section 4)."""
+FEWEST = 3
+"""Trials below which there is no interval: the spread of two says nothing."""
+FIXED_SPLITS = ("time", "column", "files")
+"""Splits in which all trials share their test rows. Their spread does not show the error of these rows."""
+
+
+class Interval(NamedTuple):
+    """A mean and the ends of its interval; NaN where there are too few values for one."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None, test_share: float = 1.0) -> float:
+    """The part of a trial's variance that more trials do not average away, over the part that they do.
+
+    Trials draw their rows from one table, so they are correlated, and the variance of the mean of T trials is
+    s^2 (1 / T + ratio), not s^2 / T. With all labels the ratio is n_test / n_train (Nadeau and Bengio 2003, DOI
+    10.1023/A:1024068626366). With few labels, training sets hardly overlap: two random sets of n out of N rows have a
+    share n / N in common. The correlation is then that share of the test rows for the part of the variance that comes
+    from test rows, and that share of the labelled rows for the rest.
+
+    Args:
+        n_test, n_train: rows of a split; training rows with and without a label.
+        n_labelled: training rows with a label; all if not given.
+        test_share: the part of a trial's variance that comes from its test rows; 1 if unknown.
+    """
+    if n_labelled is None or n_labelled >= n_train:
+        return n_test / n_train
+    rows = n_test + n_train
+    correlation = (test_share * n_test + (1 - test_share) * n_labelled) / rows
+    return min(correlation / (1 - correlation), n_test / n_train)
+
+
+def mean_interval(
+    values: Sequence[float] | NDArray[np.float64],
+    ratio: float = TEST_TO_TRAIN,
+    *,
+    level: float = 0.95,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """The mean of trials on one table, with the interval of the corrected resampled t-test.
+
+    Args:
+        values: one a trial.
+        ratio: as `overlap_ratio` gives it.
+        level: coverage.
+        bounds: of the metric; the interval is cut there.
+    """
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    if n < FEWEST:
+        return Interval(mean, math.nan, math.nan)
+    from scipy.special import stdtrit  # takes longer than all else that a finished run imports
+
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) * math.sqrt(1 / n + ratio)
+    return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
+
+
+def level_interval(
+    values: Sequence[float],
+    trials: Sequence[Mapping[Any, Any]],
+    split: object = None,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Interval:
+    """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
+    one from the kept predictions.
+
+    Args:
+        values: of the trials that have one.
+        trials: rows of the cell, with ``n_test``, ``n_train`` and ``n_labelled``.
+        split: its name.
+        bounds: of the metric.
+    """
+    if split in FIXED_SPLITS:
+        return Interval(float(np.mean(values)), math.nan, math.nan)
+    return mean_interval(values, overlap_ratio(*median_sizes(trials)), bounds=bounds)
+
+
+def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, float | None]:
+    """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them; those of the
+    paper's splits where rows do not say."""
+    names = ("n_test", "n_train", "n_labelled")
+    sizes = np.array([[trial.get(name) for trial in trials] for name in names], dtype=np.float64)
+    if not (sizes > 0).all():
+        return TEST_TO_TRAIN, 1.0, None
+    n_test, n_train, n_labelled = np.median(sizes, axis=1).tolist()
+    return n_test, n_train, n_labelled

@@ -1,0 +1,25 @@
+"""A share of the attacks of each kind: `python -m tests.fuzzing` makes all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzzing.attacking import KINDS, outcomes
+
+FAST = {"models": 30, "records": 15, "caches": 4, "tables": 40, "folders": 6, "options": 8}
+SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100}
+
+
+def faults(kind: str, first: int, count: int, folder: Path) -> list[str]:
+    return [str(each) for each in outcomes(kind, range(first, first + count), folder) if each.wrong]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_some_are_used_or_refused_in_a_sentence(kind: str, tmp_path: Path) -> None:
+    assert faults(kind, 0, FAST[kind], tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_are_used_or_refused_in_a_sentence(kind: str, tmp_path: Path) -> None:
+    assert faults(kind, FAST[kind], SLOW[kind], tmp_path) == []

@@ -1,0 +1,56 @@
+"""The interval of a mean over trials, against scipy and by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scarf_lightning.intervals import FIXED_SPLITS, TEST_TO_TRAIN, level_interval, mean_interval, overlap_ratio
+from scarf_lightning.metrics import metric_named
+
+SIZES = {"n_test": 20, "n_train": 70, "n_labelled": 70}
+
+
+@pytest.mark.parametrize("n", [3, 5, 30])
+def test_the_interval_is_students_with_the_correction_for_overlap(n: int) -> None:
+    values = np.random.default_rng(n).normal(0.7, 0.02, size=n)
+
+    mean, low, high = mean_interval(values, 0.25)
+
+    scale = values.std(ddof=1) * math.sqrt(1 / n + 0.25)
+    assert mean == pytest.approx(values.mean(), abs=1e-15)
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, n - 1, loc=values.mean(), scale=scale), abs=1e-12)
+
+
+def test_an_interval_stays_within_the_bounds_and_two_trials_have_none() -> None:
+    accuracy, log_loss = (metric_named(name).bounds for name in ("accuracy", "log_loss"))
+    assert mean_interval([0.9, 0.95, 1.0], bounds=accuracy).high == 1.0
+    assert mean_interval([0.01, 0.9, 0.5], bounds=log_loss).low == 0.0
+    assert mean_interval([0.5, 0.5, 0.5]) == (0.5, 0.5, 0.5)
+    mean, low, high = mean_interval([0.25, 0.35])
+    assert mean == pytest.approx(0.3)
+    assert math.isnan(low)
+    assert math.isnan(high)
+
+
+def test_few_labels_overlap_less() -> None:
+    assert overlap_ratio(20, 70) == overlap_ratio(20, 70, 70) == TEST_TO_TRAIN
+    assert overlap_ratio(20, 70, 7, 0.0) == pytest.approx((7 / 90) / (1 - 7 / 90))
+    assert overlap_ratio(20, 70, 7, 1.0) == pytest.approx((20 / 90) / (1 - 20 / 90))
+
+
+def test_a_level_takes_the_sizes_of_its_trials() -> None:
+    values = [0.8, 0.7, 0.9, 0.85]
+
+    assert level_interval(values, [SIZES] * 4) == mean_interval(values, 2 / 7)
+    assert level_interval(values, [SIZES | {"n_test": 10}] * 4) == mean_interval(values, 1 / 7)
+    assert level_interval(values, [{}] * 4) == mean_interval(values, TEST_TO_TRAIN), "rows of an older version"
+
+
+@pytest.mark.parametrize("split", FIXED_SPLITS)
+def test_the_spread_of_trials_says_nothing_of_test_rows_that_they_share(split: str) -> None:
+    mean, low, high = level_interval([0.8, 0.7, 0.9], [SIZES] * 3, split)
+    assert mean == pytest.approx(0.8)
+    assert math.isnan(low)
+    assert math.isnan(high)
