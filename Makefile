@@ -11,6 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: ablation test test-all check format docs lowest dist benchmark calibration gpu mutants clean
 
 ablation: $(INSTALLED)
+	$(BIN)/python train.py sweeps=answer time_limit=2min
 	$(BIN)/python train.py -m corruption=mean,marginal scaling=zscore,minmax
 
 test: $(INSTALLED)
@@ -38,7 +39,7 @@ docs: $(INSTALLED)
 lowest: build/lowest/.installed
 	MKL_CBWR=AUTO build/lowest/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
 
-EXTRAS := xgboost catboost tabm tune joblib tensorboard onnx notebooks tests
+EXTRAS := xlsx xgboost catboost tabm tune joblib tensorboard onnx notebooks tests
 
 build/lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv build/lowest

@@ -1,6 +1,7 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
-`run` trains a sweep, `plan` says what there is to do, `report` writes what came out, `load` reads it as a table:
+`answer` asks whether pre-training helps on a table. `run` trains a sweep, `plan` says what there is to do, `report`
+writes what came out, `load` reads it as a table:
 
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
@@ -19,7 +20,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .cli.api import plan, run
+    from .cli.api import answer, plan, run
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
@@ -31,6 +32,7 @@ __all__ = [
     "ScarfTransformer",
     "UnfinishedError",
     "UsageError",
+    "answer",
     "load",
     "load_model",
     "plan",
@@ -44,6 +46,7 @@ _HOMES = {
     "ScarfTransformer": ".estimators",
     "UnfinishedError": ".errors",
     "UsageError": ".errors",
+    "answer": ".cli.api",
     "load": ".results",
     "load_model": ".estimators",
     "plan": ".cli.api",

@@ -17,7 +17,7 @@ from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.axes import parts as options
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
-from scarf_lightning.sweeping.expand import ExpandedSweep, expand
+from scarf_lightning.sweeping.expand import ExpandedSweep, expand, spelled_out
 from scarf_lightning.sweeping.hydra import option_files
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +107,7 @@ def cells_of(*arguments: str) -> list[Cell]:
 
 def request_of(*arguments: str, sweeps: Path = SWEEPS) -> ExpandedSweep:
     """What a command line with these arguments asks for, with the sweep files of this folder."""
-    return expand(arguments, _composer(), sweeps)
+    return expand(spelled_out(arguments), _composer(), sweeps)
 
 
 @cache

@@ -67,12 +67,12 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
+        from scarf_lightning.cli.rounds import run_all
         from scarf_lightning.cli.show import Terminal
         from scarf_lightning.sweeping.chunks import by
         from scarf_lightning.sweeping.composer import Composer
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.hydra import check_hydra
-        from scarf_lightning.sweeping.run import run
 
         assert self.hydra_context is not None
         assert self.config is not None
@@ -80,7 +80,7 @@ class ScarfSweeper(Sweeper):
         check_hydra(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
         request = expand(arguments, composer, _sweeps_folder(self.config))
-        surveyed = run(request, by(self._launcher), Terminal(), self._launcher_name)
+        surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
         _remove_logs(self.config.hydra.launcher)
         return surveyed
 

@@ -1,13 +1,16 @@
 """Sweeps from Python, in this process, as `train.py` runs them from a command line."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..options.settings import PathSettings
+from ..results import write_whole
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import Composer
-from ..sweeping.expand import expand, overrides_of
+from ..sweeping.expand import answer_of_file, expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.plan import HOUR, make_plan
@@ -16,6 +19,8 @@ from .job import train_job
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .reporting import WrittenReport
 
 NOT_HERE = {
     "hydra.mode": "train.py takes it",
@@ -83,6 +88,47 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
         rows.append(each.axes | dict(zip(PLANNED, planned_row, strict=True)))
     columns = list(dict.fromkeys(column for row in rows for column in row))
     return pd.DataFrame(rows, columns=[*(column for column in columns if column not in PLANNED), *PLANNED])
+
+
+def answer(
+    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str
+) -> "WrittenReport":
+    """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
+
+    ``answer("customers.csv", "plan")``, ``answer(frame, "plan", "time_limit=2min")``; ``answer()`` asks of the bundled
+    table. The same as the command ``scarf-answer``.
+
+    Args:
+        table: a file, or a frame, of which a copy is kept in the folder of results.
+        target: the column to predict.
+        overrides: options of ``train.py``.
+
+    Returns:
+        The report: ``print(answer(...))`` shows the sentences and where the page is.
+
+    Raises:
+        UsageError: the table cannot be read or learned, or an override is wrong.
+        UnfinishedError: cells failed; the others are kept.
+    """
+    import pandas as pd
+
+    from .reporting import report
+
+    if isinstance(table, pd.DataFrame):
+        table = _kept(table, overrides)
+    asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
+    run(asked)
+    return report(asked)
+
+
+def _kept(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
+    """A file of this content, by its hash, so that the same frame is the same table."""
+    results = [each.partition("=")[2] for each in overrides if each.startswith("paths.results=")]
+    text = frame.to_csv(index=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    file = Path(results[-1] if results else PathSettings().results) / "frames" / f"table-{digest}.csv"
+    write_whole(file, text)
+    return file
 
 
 def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":

@@ -31,6 +31,17 @@ python report.py results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or th
 """
 
 
+ANSWER_USAGE = """\
+scarf-answer FILE TARGET [AXIS=OPTION ...]   does pre-training help on this table, with how many labels?
+scarf-answer                                 the same on the bundled table
+
+  time_limit=10min   time after which training ends; the same command goes on
+  trials=N           so many trials of everything, in the place of rounds
+
+The same as: python train.py sweeps=answer dataset.path=FILE dataset.target=TARGET
+"""
+
+
 def train() -> int:
     """`train.py`: Hydra composes the command line, our sweeper expands and checks it, and `train_job` trains."""
     return answered(_train)
@@ -52,20 +63,26 @@ def _train(arguments: list[str]) -> None:
         from hydra.errors import ConfigCompositionException
 
         from ..options.axes import BASES, parts
+        from ..sweeping.expand import spelled_out
         from ..sweeping.hydra import check_choices, hydra_started, named_plugins, offer, option_files
         from .job import train_job
+        from .rounds import goes_in_rounds
 
         _refuse_dashes(arguments)
         for axis in BASES:
             parts(axis)
 
     plugins = named_plugins(arguments)
-    asked = [argument for argument in arguments if argument not in ("-m", "--multirun")]
+    asked = spelled_out([argument for argument in arguments if argument not in ("-m", "--multirun")])
     check_choices(asked)
     with _without_record_of_hydras():
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
                 started.multirun("train", task_function=train_job, overrides=asked)
+            if goes_in_rounds(asked):
+                from .reporting import write  # imports matplotlib
+
+                sys.stdout.write(f"{write(asked).place}\n")
             return
         if not shows_one and "hydra.mode=RUN" not in asked:
             asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
@@ -113,10 +130,14 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
+    parser = get_args_parser()
+    parser.exit_on_error = False
     try:
-        _, unknown = get_args_parser().parse_known_args(list(arguments))
+        known, unknown = parser.parse_known_args(list(arguments))
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
+    if (known.resolve or known.package) and not known.cfg:
+        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")
@@ -137,6 +158,24 @@ def _without_record_of_hydras() -> Iterator[None]:
             record.unlink(missing_ok=True)
 
 
+def answer() -> int:
+    """`scarf-answer FILE TARGET`: does pre-training help on this table, with how many labels?"""
+    return answered(_answer)
+
+
+def _answer(arguments: list[str]) -> None:
+    if {"-h", "--help"} & set(arguments):
+        sys.stdout.write(ANSWER_USAGE)
+        return
+    from ..sweeping.expand import answer_of_file
+
+    named = [argument for argument in arguments if "=" not in argument]
+    if len(named) not in (0, 2):
+        raise UsageError("Name a file and the column to predict: scarf-answer customers.csv plan.")
+    others = [argument for argument in arguments if argument not in named]
+    _train([*answer_of_file(*named), *others])
+
+
 def report() -> int:
     """`report.py`: read the results, compare them, and write the page."""
     return answered(_report)
@@ -151,11 +190,12 @@ def _report(arguments: list[str]) -> None:
     with _importing():
         from ..report.report_options import NAMES
         from ..screen import escaped
-        from .reporting import check_upload, write
+        from ..sweeping.expand import spelled_out
+    from .reporting import check_upload, write
 
     pairs = [(key, value) for key, sign, value in (each.partition("=") for each in arguments) if sign]
     given = {key: value for key, value in pairs if key in ("results", "out", "sections", "upload", *NAMES)}
-    overrides = [argument for argument in arguments if argument.partition("=")[0] not in given]
+    overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
     upload = given.pop("upload", None)
     check_upload(upload)
     written = write(overrides, **given)

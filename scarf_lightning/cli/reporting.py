@@ -28,6 +28,7 @@ from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from .rounds import as_far_as_trained, goes_in_rounds
 
 UPLOADS = ("wandb", "tensorboard", "both")
 
@@ -82,8 +83,13 @@ class WrittenReport:
     _logger: LoggerSettings = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
 
+    @property
+    def place(self) -> str:
+        """A sentence on where it is."""
+        return f"The report is {self.index.absolute()}"
+
     def __str__(self) -> str:
-        return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), f"The report is {self.index.absolute()}"])
+        return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])
 
     def upload(self, to: str) -> None:
         """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``.
@@ -239,13 +245,15 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
         if not sign or key.lstrip("+~").replace("/", ".").partition(".")[0].partition("@")[0] not in master:
             raise UsageError(f"{override} is not an option; --help names those of a report, train.py --help the axes.")
     request = expand(overrides, compose, SWEEPS)
-    sweep = request.sweep
+    sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
         raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
+    if goes_in_rounds(overrides):
+        cells = as_far_as_trained(cells)
     return Subject(
         sweep.name,
         sweep.title,
-        [wanted(cell) for cell in distinct(request.cells)],
+        [wanted(cell) for cell in cells],
         drawings=read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml"),
         paper=sweep.paper,
         left_out=request.left_out,

@@ -1,4 +1,4 @@
-"""Signals that end a process: a scheduler's SIGTERM, and Ctrl-C."""
+"""Signals that end a process: a scheduler's SIGTERM, Ctrl-C, and the alarm of a time limit."""
 
 import signal
 import sys
@@ -25,7 +25,15 @@ class Interrupted(BaseException):
     """Ctrl-C, as long as the block runs: Lightning answers a KeyboardInterrupt in a fit by exiting with status 1."""
 
 
-SIGNALS: dict[type[BaseException], signal.Signals] = {Terminated: signal.SIGTERM, Interrupted: signal.SIGINT}
+class OutOfTime(BaseException):
+    """The time of a block is over."""
+
+
+SIGNALS: dict[type[BaseException], signal.Signals] = {
+    Terminated: signal.SIGTERM,
+    Interrupted: signal.SIGINT,
+    OutOfTime: signal.SIGALRM,
+}
 
 
 @contextmanager
@@ -64,6 +72,27 @@ def ended_by_signals() -> Iterator[None]:
         sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def alarm(seconds: float | None) -> Iterator[None]:
+    """End the block when its time is over. Outside the main thread, where no signal arrives, it is not ended.
+
+    Args:
+        seconds: of the block; None does not end it.
+
+    Raises:
+        OutOfTime: the time is over.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with ended_by_signals():
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, SOON))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _send_soon(number: signal.Signals) -> None:

@@ -65,8 +65,8 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
 
 OF_THE_RUN = (
-    "sweeps", "plan", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective", "trainer",
-    "logger", "paths", "cache", "chunk", "hydra", "recipe",
+    "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
+    "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe",
 )  # fmt: skip
 """Options of how, where and what of a cell is trained and kept; the others decide what it is."""
 
@@ -94,7 +94,7 @@ def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | Non
         UsageError: there is none; the message lists those that there are.
     """
     known = parts(axis, plugins)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
         raise UsageError(
             f"{option or axis + '.name'}={name} is unknown; the options are: {listed}.{did_you_mean(str(name), known)}"

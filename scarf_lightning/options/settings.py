@@ -5,12 +5,17 @@ in an overflow or never.
 """
 
 import codecs
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .option import Options, option, options_of, part_name
 
 DEFAULT_PRECISION, TF32 = "32-true", "tf32"
+
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+"""By unit of time."""
+TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 
 Choice = dict[str, Any]
 """The ``name`` of a part and its options."""
@@ -128,7 +133,9 @@ class DatasetSettings(Options):
     source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
-    path: str | None = option(None, "file of the table: .csv, .tsv, compressed or not, or .parquet")
+    path: str | None = option(
+        None, "file of the table: .csv, .tsv or .jsonl, compressed or not, .parquet, .feather or .xlsx"
+    )
     target: str | None = option(None, "column to predict")
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
@@ -260,6 +267,9 @@ class Config(Options):
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
     plan: bool = option(False, "train nothing; show what there is to do and how long it takes")
+    time_limit: str | None = option(
+        None, "time after which training ends, such as 90s, 10min or 2h; the same command goes on"
+    )
     force: bool = option(False, "train finished cells again and set aside what they have")
     keep_weights: bool = option(False, "keep the fine-tuned networks beside the results")
     keep_predictions_mb: float = option(
@@ -267,6 +277,17 @@ class Config(Options):
     )
     objective: str = option("validation_error", "what a job returns to another sweeper: the mean of it or of a metric")
     plugins: list[str] = option([], "modules of your own parts; on the command line only")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.time_limit is not None and not TIME.fullmatch(self.time_limit):
+            raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}")
+
+    @property
+    def seconds_limit(self) -> float | None:
+        """The time limit in seconds."""
+        found = TIME.fullmatch(self.time_limit or "")
+        return float(found[1]) * SECONDS[found[2]] if found else None
 
     @property
     def preprocesses_alike(self) -> bool:

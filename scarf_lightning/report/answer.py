@@ -11,18 +11,12 @@ from .advice import Commands
 from .blocks import Block, Command, Paragraph, Section, counted
 from .comparisons import Comparison, compare_all
 from .effects import effects_picture, forest_picture, outlying_in_words
+from .label_curve import label_curve
 from .loading import CellResults
 from .naming import distinguishing, named_by
+from .over_labels import OVER_LABELS, answer_in_words
 from .report_options import ReportOptions
-from .sentences import (
-    TOGETHER,
-    headline,
-    interval_of,
-    mean_and_typical,
-    references,
-    signed,
-    what_would_settle,
-)
+from .sentences import TOGETHER, interval_of, mean_and_typical, references, signed, what_would_settle
 from .tables import NOTHING, Entry, Table, entry, table
 from .verdicts import level_of
 
@@ -34,11 +28,14 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     comparisons = compare_all(results, options)
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
-    blocks: list[Block] = [Paragraph(headline(comparisons, results, options))]
+    blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
+    if comparisons[0].labels is not None:
+        blocks.append(label_curve(comparisons, results, options))
     if len(comparisons) > 1 and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     if len(comparisons) > 1 and any(each.claimed != "cannot tell yet" for each in comparisons):
-        blocks.append(Paragraph(TOGETHER.format(n=len(comparisons))))
+        is_over_labels = comparisons[0].labels is not None
+        blocks.append(Paragraph(OVER_LABELS if is_over_labels else TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, results, options):
         blocks.append(Paragraph(outside))
     forest = forest_picture(comparisons, results, options)

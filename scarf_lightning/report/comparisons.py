@@ -1,5 +1,6 @@
 """What a report compares where nobody says: each pre-training with none, or else each setting with the usual one."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,8 +34,10 @@ class Comparison:
         verdict: on their differences.
         means: the mean difference on each dataset, as ``pairs``.
         by_dataset: over several datasets, the verdict on each, as ``pairs``.
-        claimed: the answer that may be claimed together with those of all other comparisons of the page.
+        claimed: the answer that may be claimed together with those of all other comparisons of the page; over the
+            number of labels, with those of the same competitor, which are told in one sentence.
         welch: datasets won and lost by the test of the options, the paper's by default, and those not decided by it.
+        labels: how many labels training sees, infinity for all; None where cells do not differ in it.
     """
 
     context: str
@@ -46,6 +49,7 @@ class Comparison:
     claimed: Answer = "cannot tell yet"
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
+    labels: float | None = None
 
     @property
     def label(self) -> str:
@@ -54,7 +58,9 @@ class Comparison:
 
 def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
     """Every comparison of which both sides have a trial, best first."""
-    pairs = against_none(results)
+    pairs = over_labels(results)
+    if pairs.empty:
+        pairs = against_none(results)
     if pairs.empty:
         pairs = against_usual(results)
     values = _trial_values(results, options)
@@ -86,11 +92,72 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
                 _welch_outcomes(first, second, options.alpha),
                 by_dataset=tuple(each_dataset),
                 means=tuple(mean_of(differences).tolist()),
+                labels=float(known["labels"].iloc[0]) if "labels" in known else None,
             )
         )
-    together = answers_together([each.verdict for each in found])
-    found = [replace(each, claimed=answer) for each, answer in zip(found, together, strict=True)]
+    families: dict[str, list[Comparison]] = {}
+    for each in found:
+        families.setdefault("" if each.labels is None else each.name, []).append(each)
+    found = [
+        replace(each, claimed=answer)
+        for family in families.values()
+        for each, answer in zip(family, answers_together([each.verdict for each in family]), strict=True)
+    ]
     return sorted(found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
+
+
+def over_labels(results: CellResults) -> pd.DataFrame:
+    """Cells beside the network without pre-training of as many labels, where cells differ in their number alone.
+
+    Returns:
+        As `against_none`, with the number of ``labels``, infinity for all. Empty where cells do not differ in it, or
+        differ in it and in other things that have no common reference.
+    """
+    cells, nothing = results.cells, pd.DataFrame()
+    asked = zip(cells["regime"], cells.get("regime.labels", cells["regime"]), strict=True)
+    labels = pd.Series([_labels_of(regime, number) for regime, number in asked], index=cells.index, dtype=float)
+    is_reference = cells["pretrain"].eq("none") & cells["method"].eq("control")
+    places = pd.Series(list(zip(cells["dataset"], labels, strict=True)), index=cells.index)
+    reference = {place: label for label, place in places[is_reference].items()}
+    if labels.isna().any() or labels.nunique() < 2 or len(reference) < is_reference.sum():
+        return nothing
+    options = [
+        column for column in results.axes if column.partition(".")[0] not in ("dataset", "regime", "pretrain", "method")
+    ]
+    names = []
+    for told, its in (
+        ("pretrain", cells[cells["pretrain"].ne("none")]),
+        ("method", cells[~is_reference & cells["pretrain"].eq("none")]),
+    ):
+        also = "method" if told == "pretrain" else "pretrain"
+        names.append(named_by(its, [told, *distinguishing(its, [also, *options], beyond=[told])], results.words))
+    name_of = pd.concat(names)
+    return pd.DataFrame(
+        [
+            (
+                label,
+                reference[places[label]],
+                _labels_in_words(labels[label]),
+                name_of[label],
+                "no pre-training",
+                labels[label],
+            )
+            for label in cells.index[~is_reference]
+            if places[label] in reference
+        ],
+        columns=["cell", "reference", "context", "name", "reference_name", "labels"],
+    )
+
+
+def _labels_of(regime: str, number: Any) -> float:
+    """How many labels a regime leaves: infinity for all, NaN where it says something else of them."""
+    return math.inf if regime == "full" else float(number) if regime == "few" else math.nan
+
+
+def _labels_in_words(labels: float) -> str:
+    if labels == math.inf:
+        return "all labels"
+    return f"{labels:g} labels" if labels >= 1 else f"{100 * labels:g} % of the labels"
 
 
 def against_none(results: CellResults) -> pd.DataFrame:

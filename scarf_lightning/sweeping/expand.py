@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, Quote, QuotedString
 
+from ..data.sources import is_table_file
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
 from ..results import columns
@@ -16,8 +17,8 @@ from .cell import Cell
 from .composer import Composer
 from .sweep_file import SweepFile, read_sweep
 
-OF_THE_WHOLE_RUN = ("sweeps", "plan", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
-OF_OUR_SWEEPER = ("sweeps", "plan", "chunk.minutes", "chunk.max_jobs")
+OF_THE_WHOLE_RUN = ("sweeps", "plan", "time_limit", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
+OF_OUR_SWEEPER = ("sweeps", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
@@ -127,7 +128,27 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
 def overrides_of(asked: str | Sequence[str], more: Sequence[str]) -> list[str]:
     """Overrides from Python, where a sweep may be named without ``sweeps=``."""
     first = [asked] if isinstance(asked, str) else list(asked)
-    return [override if "=" in override else f"sweeps={override}" for override in first] + list(more)
+    return spelled_out([override if "=" in override else f"sweeps={override}" for override in first] + list(more))
+
+
+def answer_of_file(path: str | None = None, target: str | None = None) -> list[str]:
+    """The overrides of ``sweeps=answer`` on a file, or on the bundled table."""
+    asked = ["sweeps=answer"]
+    for option, value in (("dataset.path", path), ("dataset.target", target)):
+        if value is not None:
+            asked.append(f"{option}={QuotedString(value, Quote.single).with_quotes()}")
+    return spelled_out(asked)
+
+
+def spelled_out(arguments: Sequence[str]) -> list[str]:
+    """A command line in which a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named."""
+    names = [argument for argument in arguments if argument.startswith("dataset=")]
+    if not names and any(argument.startswith("dataset.path=") for argument in arguments):
+        return [*arguments, "dataset=csv"]
+    file = names[-1].partition("=")[2] if names else ""
+    if not is_table_file(file):
+        return list(arguments)
+    return [argument for argument in arguments if argument not in names] + ["dataset=csv", f"dataset.path={file}"]
 
 
 def _axis(override: Override) -> str:

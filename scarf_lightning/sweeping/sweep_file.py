@@ -1,6 +1,7 @@
 """Sweep files: the cells behind a figure or table, and how it is drawn."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ class SweepFile:
         paper: the figure or table of the paper.
         trials: of each cell, unless the command line sets them.
         report: the drawings of its report, see `scarf_lightning.report`.
+        rounds: numbers of trials that cells get one after the other, as long as it is open what they tell.
+        time_limit: of training, unless the command line sets it.
+        instead: methods that take the place of others whose package is not installed, by the name of these.
     """
 
     name: str
@@ -31,11 +35,28 @@ class SweepFile:
     paper: str | None = None
     trials: int | None = None
     report: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    time_limit: str | None = None
+    instead: dict[str, str] = field(default_factory=dict)
 
     def blocks(self) -> list[list[str]]:
         """Each block as command-line arguments."""
-        common = [] if self.trials is None else [f"trials={self.trials}"]
-        return [[f"{key}={_swept(values)}" for key, values in block.items()] + common for block in self.cells]
+        given = {"trials": self.trials, "time_limit": self.time_limit}
+        common = [f"{name}={value}" for name, value in given.items() if value is not None]
+        return [
+            [f"{key}={_swept(self._installed(values))}" for key, values in block.items()] + common
+            for block in self.cells
+        ]
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """Methods whose package is not installed, and what takes their place."""
+        return {name: other for name, other in self.instead.items() if find_spec(name) is None}
+
+    def _installed(self, values: Any) -> Any:
+        if isinstance(values, list):
+            return [self._installed(value) for value in values]
+        return self.replaced.get(values, values) if isinstance(values, str) else values
 
 
 def read_sweep(name: str, folder: Path) -> SweepFile:
@@ -73,7 +94,7 @@ def _read(name: str, folder: Path) -> SweepFile:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
-    known_keys = ("title", "paper", "trials", "cells", "report")
+    known_keys = tuple(field.name for field in fields(SweepFile) if field.name != "name")
     if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(known_keys):
         raise UsageError(f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else.")
     cells = content["cells"]

@@ -1,11 +1,12 @@
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import one_cell
+from scarf_lightning.sweeping.expand import answer_of_file, one_cell, spelled_out
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, names, request_of
 
@@ -203,8 +204,8 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
             "you mean cc18-adult?",
         ),
         (
-            "dataset=my/data.tsv",
-            "dataset=my/data.tsv is not an option; for a file of yours: dataset=csv dataset.path=my/data.tsv.",
+            "dataset=my/data.xls",
+            "dataset=my/data.xls is not an option; for a file of yours: dataset=csv dataset.path=my/data.xls.",
         ),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with corr"),
         ("method=control,[mixup,dropout]", "method=[mixup,dropout]: name one option, or try each of them with meth"),
@@ -489,3 +490,25 @@ cells:
         name = argument.partition("=")[0]
 
         assert refusal(argument) == [f"{argument}: {name} is one for the whole run; give it one value."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spelled"),
+    [
+        (["dataset.path=a.csv", "trials=2"], ["dataset.path=a.csv", "trials=2", "dataset=csv"]),
+        (["trials=2", "dataset=b/a.tsv.gz"], ["trials=2", "dataset=csv", "dataset.path=b/a.tsv.gz"]),
+        (["dataset=csv", "dataset.path=a.csv"], ["dataset=csv", "dataset.path=a.csv"]),
+        (["dataset=cc18-car"], ["dataset=cc18-car"]),
+        ([], []),
+    ],
+)
+def test_a_file_may_be_named_in_the_place_of_a_dataset(arguments: list[str], spelled: list[str]) -> None:
+    assert spelled_out(arguments) == spelled
+
+
+def test_the_answer_for_a_file_is_asked_with_any_name() -> None:
+    asked = answer_of_file("my table, (1).csv", "plan = b")
+
+    assert asked[0] == "sweeps=answer"
+    parsed = OverridesParser.create().parse_overrides(asked)
+    assert {each.key_or_group: each.value() for each in parsed}["dataset.target"] == "plan = b"

@@ -118,7 +118,8 @@ def test_what_a_file_must_and_may_have_is_said(text: str, tmp_path: Path) -> Non
     path = write(tmp_path, text)
 
     assert refusal("some", tmp_path) == (
-        f"{path} must have title and cells, and may have title, paper, trials, cells, report and nothing else."
+        f"{path} must have title and cells, and may have title, cells, paper, trials, report, rounds, "
+        "time_limit, instead and nothing else."
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import is_cotrained, is_pretrained
+from scarf_lightning.sweeping import sweep_file
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, request_of
 
@@ -130,6 +131,7 @@ def test_every_file_is_looked_at() -> None:
     assert {path.stem for path in (ROOT / "sweeps").glob("*.yaml")} == {
         *EXPECTED,
         *ON_ONE_DATASET,
+        "answer",
     }
 
 
@@ -177,3 +179,23 @@ def test_the_quick_one_needs_no_network_and_shows_regimes_methods_and_a_rate() -
     comparison = grid(set(METHODS), ["none", "scarf", "scarf_ae"], ["control", "mixup"], 0.6)
     assert shown == comparison | grid("full", "scarf", "control", [0.2, 0.4, 0.8])
     assert len(cells("quick")) == 21
+
+
+def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_labels() -> None:
+    shown = {
+        (cell.config.regime.get("labels"), cell.config.pretrain.name, cell.config.method["name"])
+        for cell in cells("answer")
+    }
+    competitors = [("none", "control"), ("scarf", "control"), ("vime", "control"), ("none", "logistic")]
+    assert shown == {(n, *each) for n in (None, 20, 100, 500, 2500) for each in [*competitors, ("none", "xgboost")]}
+    assert {cell.config.recipe for cell in cells("answer")} == {"practical"}
+
+
+def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep_file, "find_spec", lambda name: None)
+
+    request = request_of("sweeps=answer")
+
+    assert {cell.config.method["name"] for cell in request.cells} == {"control", "logistic", "random_forest"}
+    assert request.sweep is not None
+    assert request.sweep.replaced == {"xgboost": "random_forest"}

@@ -6,11 +6,11 @@ from typing import Any
 
 from ...errors import UsageError
 from ..targets import AUTO, check_kind
-from .file import FileSource
+from .file import FileSource, is_table_file
 from .openml import OpenMLSource, OpenMLTaskSource
 from .source import BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
-__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "open_source"]
+__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "is_table_file", "open_source"]
 
 OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",

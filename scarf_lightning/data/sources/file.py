@@ -1,4 +1,4 @@
-"""A table of the user's own, in a CSV or Parquet file."""
+"""A table of the user's own, in a file."""
 
 import hashlib
 import json
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from ..table import Table
     from .formats import DataFile
 
-ENDING = re.compile(r"\.((csv|tsv)(\.(gz|bz2|xz|zip))?|parquet|pq)$", re.IGNORECASE)
+ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
+KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
+"""These endings in words."""
+
+
+def is_table_file(name: str) -> bool:
+    """Whether the name of a file ends as that of a table does."""
+    return ENDING.search(name) is not None
+
 
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
 """No name, or the name that pandas gives such a column and keeps when it writes the frame again."""
@@ -35,7 +43,7 @@ PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 @dataclass
 class FileSource(Source):
-    """A file with a header and one row for each example: CSV, TSV or Parquet.
+    """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates and times, which become numbers and categories; Booleans; categories; strings with many
@@ -171,14 +179,11 @@ class FileSource(Source):
 
         if not path.is_file():
             raise UsageError(
-                f"there is no file {path}; set {option} to a CSV or Parquet file, relative to the folder that the "
+                f"there is no file {path}; set {option} to a file of a table, relative to the folder that the "
                 "command runs in."
             )
         if not ENDING.search(path.name):
-            raise UsageError(
-                f"{path} is of no known format; {option} takes .csv and .tsv (also with .gz, .bz2, .xz or .zip), "
-                ".parquet and .pq."
-            )
+            raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
         file = DataFile.open(path, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
         twice = [name for name, count in Counter(file.names).items() if name and count > 1]
         if twice:

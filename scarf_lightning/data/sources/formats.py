@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,12 +22,15 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from ...errors import UsageError
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
-from .file import ENDING
+from .file import ENDING, KNOWN
 
+ARROW = (".parquet", ".pq", ".feather")
+"""Endings of files whose columns have types."""
 SEPARATORS = (",", ";", "\t", "|")
 
 LOOKED_AT = 1 << 16
@@ -71,19 +74,21 @@ class DataFile:
     """A file of a table.
 
     Attributes:
-        text: the format of a text file; None for Parquet.
+        text: the format of a text file; None for others.
         names: of the columns as the file spells them, ``""`` if a column has none.
+        whole: the rows of a file that cannot be opened without reading them.
     """
 
     path: Path
     text: TextFormat | None
     names: list[str]
+    whole: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def open(
         cls, path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
     ) -> "DataFile":
-        """Find the format of a file and read its header, but no rows.
+        """Find the format of a file and read its header. Rows are read of Excel and of JSON lines alone.
 
         Args:
             path: a file whose ending is known, see `ENDING`.
@@ -92,8 +97,12 @@ class DataFile:
         Raises:
             UsageError: the file cannot be read, or a column's type is neither numbers nor categories nor dates.
         """
-        if path.suffix.lower() in (".parquet", ".pq"):
+        if path.suffix.lower() in ARROW:
             return cls(path, None, [str(name) for name in _schema(path).names])
+        endings = [suffix.lower() for suffix in path.suffixes[-2:]]
+        if endings[-1] == ".xlsx" or ".jsonl" in endings:
+            whole = _read_xlsx(path) if endings[-1] == ".xlsx" else _read_jsonl(path)
+            return cls(path, None, list(whole.columns), whole)
         with _refusing(path):
             text = text_format(path, separator=separator, decimal=decimal, encoding=encoding)
             return cls(path, text, _header(path, text))
@@ -107,8 +116,11 @@ class DataFile:
         Raises:
             UsageError: the file cannot be read.
         """
+        if self.whole is not None:
+            written = [name for name in self.names if name in as_written]
+            return self.whole.assign(**{name: self.whole[name].map(str, na_action="ignore") for name in written})
         if self.text is None:
-            return _read_parquet(self.path)
+            return _read_arrow(self.path)
         with _refusing(self.path), warnings.catch_warnings():
             # Without the error, pandas would drop the last values of rows that are longer than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -321,8 +333,33 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def _read_xlsx(path: Path) -> pd.DataFrame:
+    """The rows of the first sheet of an Excel file."""
+    try:
+        with _refusing(path):
+            frame = pd.read_excel(path, dtype=object, engine="openpyxl")
+    except ImportError as error:
+        raise UsageError(f"{path} needs the package openpyxl: pip install 'scarf-lightning[xlsx]'.") from error
+    return frame.set_axis([str(name) for name in frame.columns], axis=1).infer_objects()
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    """The objects of a file, one a line. A key that an object lacks is missing there."""
+    with _refusing(path):
+        frame = pd.read_json(path, lines=True, dtype=False, convert_dates=False, precise_float=True)
+    for name in frame.columns:
+        if frame[name].map(lambda value: isinstance(value, list | dict)).any():
+            raise UsageError(f"column {name!r} of {path} holds lists or objects; write their values into columns.")
+    return frame.set_axis([str(name) for name in frame.columns], axis=1)
+
+
+def _read_arrow(path: Path) -> pd.DataFrame:
     schema = _schema(path)
+    if path.suffix.lower() == ".feather":
+        with _refusing(path):
+            table = _exact(feather.read_table(path, columns=schema.names))
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
+        return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
     # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
     with _refusing(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         extremes = _extremes(file.metadata)
@@ -386,18 +423,22 @@ def _exact(table: pa.Table) -> pa.Table:
 
 
 def _schema(path: Path) -> pa.Schema:
-    """Names and types of a Parquet file's columns, without the index of pandas."""
+    """Names and types of the columns of a Parquet or Feather file, without the index of pandas."""
     with _refusing(path):
-        schema = pq.read_schema(path)
+        if path.suffix.lower() == ".feather":
+            with pa.memory_map(str(path)) as file:
+                schema = pa.ipc.open_file(file).schema
+        else:
+            schema = pq.read_schema(path)
     index = _pandas_metadata(schema, path).get("index_columns", [])
-    fields = [field for field in schema if field.name not in index]
-    for field in fields:
-        if not _is_usable(field.type):
+    columns = [column for column in schema if column.name not in index]
+    for column in columns:
+        if not _is_usable(column.type):
             raise UsageError(
-                f"column {field.name!r} of {path} is of type {field.type}, which is neither numbers nor categories nor "
-                "dates; convert it, or drop it."
+                f"column {column.name!r} of {path} is of type {column.type}, which is neither numbers nor categories "
+                "nor dates; convert it, or drop it."
             )
-    return pa.schema(fields, metadata=schema.metadata)
+    return pa.schema(columns, metadata=schema.metadata)
 
 
 def _categories(schema: pa.Schema, path: Path) -> list[str]:
@@ -489,10 +530,7 @@ def read_rows(
     if not path.is_file():
         raise UsageError(f"there is no file {path}.")
     if not ENDING.search(path.name):
-        raise UsageError(
-            f"{path} is of no known format; name a .csv or .tsv file (also with .gz, .bz2, .xz or .zip), a .parquet or "
-            "a .pq one."
-        )
+        raise UsageError(f"{path} is of no known format; the formats are {KNOWN}.")
     file = DataFile.open(path, separator=separator, decimal=decimal, encoding=encoding)
     rows = file.read(as_written)
     if len(rows) == 0:

@@ -282,17 +282,15 @@ class TestRowNumbers:
 class TestRefusals:
     def test_no_such_file(self, tmp_path: Path) -> None:
         sentence = refusal(tmp_path / "gone.csv", at_check=True)
-        assert sentence.startswith(
-            f"there is no file {tmp_path / 'gone.csv'}; set dataset.path to a CSV or Parquet file"
-        )
+        assert sentence.startswith(f"there is no file {tmp_path / 'gone.csv'}; set dataset.path to a file of a table")
         (tmp_path / "folder.csv").mkdir()
         assert refusal(tmp_path / "folder.csv", at_check=True).startswith("there is no file")
 
-    @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "csv", "t.parquet.gz"])
+    @pytest.mark.parametrize("name", ["t.xls", "t", "t.gz", "csv", "t.parquet.gz"])
     def test_another_ending(self, tmp_path: Path, name: str) -> None:
         path = _written(tmp_path / name, b"x,level\n")
         assert refusal(path, at_check=True).startswith(
-            f"{path} is of no known format; dataset.path takes .csv and .tsv"
+            f"{path} is of no known format; dataset.path takes .csv, .tsv and .jsonl"
         )
 
     @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources.formats import LOOKED_AT, TextFormat, text_format
+from scarf_lightning.data.sources.formats import LOOKED_AT, DataFile, TextFormat, text_format
+from scarf_lightning.errors import UsageError
 
 
 def found(folder: Path, content: str, name: str = "t.csv", encoding: str = "utf-8") -> TextFormat:
@@ -53,3 +56,66 @@ def test_what_is_given_is_taken(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n")
     given = text_format(tmp_path / "t.csv", separator=";", decimal=",", encoding="cp1252")
     assert given.options() == {"sep": ";", "decimal": ",", "encoding": "cp1252"}
+
+
+ROWS = pd.DataFrame(
+    {"city": ["Bonn", None, "Ulm"], "size": [1.5, 2.0, None], "zip": ["01067", "53111", "89073"], "n": [3, 4, 5]}
+)
+
+
+def written(folder: Path, ending: str) -> Path:
+    """`ROWS` in a file, as pandas writes them."""
+    file = folder / f"table{ending}"
+    if ending.startswith(".jsonl"):
+        ROWS.to_json(file, orient="records", lines=True)
+    elif ending == ".feather":
+        ROWS.astype({"city": "category"}).to_feather(file)
+    else:
+        pytest.importorskip("openpyxl", reason="the extra xlsx")
+        ROWS.to_excel(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".feather", ".xlsx"])
+def test_other_formats_hold_the_same_rows(tmp_path: Path, ending: str) -> None:
+    file = DataFile.open(written(tmp_path, ending))
+
+    rows = file.read()
+
+    assert file.names == list(ROWS.columns)
+    assert file.text is None
+    pd.testing.assert_frame_equal(rows.astype({"city": object}), ROWS.astype({"city": object}), check_dtype=False)
+    assert isinstance(rows["city"].dtype, pd.CategoricalDtype) == (ending == ".feather")
+
+
+def test_numbers_of_json_are_text_where_a_model_wants_text(tmp_path: Path) -> None:
+    assert DataFile.open(written(tmp_path, ".jsonl")).read(as_written=["n"])["n"].tolist() == ["3", "4", "5"]
+
+
+def test_a_key_that_an_object_lacks_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"b": "x", "a": 2}\n', encoding="utf-8")
+
+    assert DataFile.open(tmp_path / "t.jsonl").read()["b"].isna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("t.jsonl", b'{"a": [1, 2]}\n', "column 'a' of .*t.jsonl holds lists or objects; write their values into"),
+        ("t.jsonl", b"{no json\n", r"t.jsonl cannot be read \(.*\); write it again"),
+        ("t.feather", b"nothing", r"t.feather cannot be read \(.*\); write it again"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(UsageError, match=sentence):
+        DataFile.open(tmp_path / name)
+
+
+def test_excel_without_its_package_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+
+    with pytest.raises(UsageError, match=r"t.xlsx needs the package openpyxl: pip install 'scarf-lightning\[xlsx\]'"):
+        DataFile.open(tmp_path / "t.xlsx")

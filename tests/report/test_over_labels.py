@@ -1,0 +1,129 @@
+"""Competitors over the number of labels: what is compared, the sentences and the curve."""
+
+import math
+
+import numpy as np
+import pytest
+
+from scarf_lightning.report.advice import by_sweep
+from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.blocks import Paragraph, Picture
+from scarf_lightning.report.comparisons import compare_all, over_labels
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.over_labels import OVER_LABELS, answer_in_words
+from scarf_lightning.report.report_options import ReportOptions
+from tests.report.cell_results import results_of
+
+N_TRIALS = 20
+ALL = 400
+LABELS = (20, 100, None)
+
+
+def curve(gains: dict[tuple[str, str], tuple[float, ...]]) -> CellResults:
+    """Cells with 20, 100 and all labels; by pre-training and method the gains over the network without either."""
+    random = np.random.default_rng(0)
+    cells = []
+    for place, labels in enumerate(LABELS):
+        regime = {"regime": "full"} if labels is None else {"regime": "few", "regime.labels": labels}
+        base = 0.7 + 0.001 * random.normal(size=N_TRIALS)
+        for (pretrain, method), of_labels in {("none", "control"): (0.0,) * 3, **gains}.items():
+            noise = 0.0 if (pretrain, method) == ("none", "control") else 0.001 * random.normal(size=N_TRIALS)
+            columns = {"dataset": "iris", "pretrain": pretrain, "method": method} | regime
+            cells.append((columns, (base + of_labels[place] + noise).tolist()))
+    results = results_of(cells)
+    n_labelled = results.trials["cell"].map(lambda cell: LABELS[cell // (1 + len(gains))] or ALL)
+    return CellResults(
+        results.cells,
+        results.trials.assign(n_labelled=n_labelled.astype(float), n_train=float(ALL), n_test=120.0),
+        labels=results.labels,
+    )
+
+
+def test_each_competitor_is_compared_with_the_network_of_as_many_labels() -> None:
+    results = curve({("scarf", "control"): (0.05, 0.0, 0.0), ("none", "xgboost"): (0.1, 0.1, 0.1)})
+
+    pairs = over_labels(results)
+
+    assert pairs[["context", "name", "labels"]].to_numpy().tolist() == [
+        ["20 labels", "SCARF", 20.0],
+        ["20 labels", "XGBoost", 20.0],
+        ["100 labels", "SCARF", 100.0],
+        ["100 labels", "XGBoost", 100.0],
+        ["all labels", "SCARF", math.inf],
+        ["all labels", "XGBoost", math.inf],
+    ]
+    assert pairs[["cell", "reference"]].to_numpy().tolist() == [[1, 0], [2, 0], [4, 3], [5, 3], [7, 6], [8, 6]]
+
+
+@pytest.mark.parametrize("regime", ["semi25", "noise30"])
+def test_cells_that_differ_in_more_than_the_number_of_labels_have_no_curve(regime: str) -> None:
+    results = curve({("scarf", "control"): (0.05, 0.0, 0.0)})
+    other = results.cells.assign(regime=results.cells["regime"].replace("full", regime))
+
+    assert over_labels(CellResults(other, results.trials)).empty
+    assert all(each.labels is None for each in compare_all(CellResults(other, results.trials), ReportOptions()))
+
+
+def test_one_number_of_labels_makes_no_curve() -> None:
+    results = curve({("scarf", "control"): (0.05, 0.0, 0.0)})
+
+    assert over_labels(CellResults(results.cells.iloc[:2], results.trials)).empty
+
+
+def test_the_answer_is_a_sentence_for_each_competitor() -> None:
+    gains = {
+        ("scarf", "control"): (0.05, 0.0, 0.0),
+        ("vime", "control"): (-0.05, -0.04, 0.0),
+        ("none", "xgboost"): (0.1, 0.1, 0.1),
+    }
+    results = curve(gains)
+    comparisons = compare_all(results, ReportOptions())
+
+    first, scarf, vime, trees = answer_in_words(comparisons, results, ReportOptions())
+
+    assert first == "On iris, beside the network with no pre-training:"
+    assert scarf.startswith("SCARF gains 5.0")
+    assert scarf.endswith(" with 20 labels; makes no practical difference from 100 labels on.")
+    assert vime.startswith("Vime loses 3.9") or vime.startswith("Vime loses 4.0")
+    assert vime.endswith(" points of accuracy up to 100 labels; makes no practical difference with all labels.")
+    assert trees.startswith("XGBoost is ahead by ")
+    assert trees.endswith(" points of accuracy throughout.")
+
+
+def test_what_is_open_says_where_it_lies() -> None:
+    results = curve({("scarf", "control"): (0.0, 0.0, 0.0)})
+    noisy = results.trials.assign(accuracy=np.random.default_rng(1).uniform(size=len(results.trials)))
+    noisy = CellResults(results.cells, noisy, labels=results.labels)
+    comparisons = compare_all(noisy, ReportOptions())
+
+    (_, scarf) = answer_in_words(comparisons, noisy, ReportOptions())
+
+    ends = [end for each in comparisons for end in (each.verdict.low, each.verdict.high)]
+    assert scarf.startswith("SCARF is not told apart from it throughout (")
+    assert f"(−{-100 * min(ends):.2f} to +{100 * max(ends):.2f} points of accuracy)" in scarf
+
+
+def test_the_page_opens_with_the_curve() -> None:
+    results = curve({("scarf", "control"): (0.05, 0.0, 0.0)})
+
+    blocks = answer_section(results, ReportOptions(), by_sweep([])).blocks
+
+    assert [type(block) for block in blocks[:3]] == [Paragraph, Paragraph, Picture]
+    (picture,) = [block for block in blocks if isinstance(block, Picture) and block.name == "label-curve"]
+    assert "SCARF: 74.99 with 20, 70.06 with 100, 70.00 with 400" in picture.alt
+    assert picture.figure.axes[0].get_xticks().tolist() == [20, 100, ALL]
+    assert [text.get_text() for text in picture.figure.axes[0].get_legend().get_texts()] == ["no pre-training", "SCARF"]
+    assert OVER_LABELS in [block.text for block in blocks if isinstance(block, Paragraph)]
+
+
+def test_answers_of_one_competitor_are_claimed_together() -> None:
+    """A noisy rival beside it takes nothing from what is told of SCARF."""
+    alone = compare_all(curve({("scarf", "control"): (0.02, 0.0, 0.0)}), ReportOptions())
+    beside = compare_all(
+        curve({("scarf", "control"): (0.02, 0.0, 0.0), ("none", "xgboost"): (0.0, 0.0, 0.0)}), ReportOptions()
+    )
+
+    assert len(alone) == 3
+    assert {each.claimed for each in alone} <= {"helps", "no practical difference"}
+    assert {each.name for each in beside} == {"SCARF", "XGBoost"}
+    assert {each.claimed for each in beside if each.name == "SCARF"} == {each.claimed for each in alone}
