@@ -9,8 +9,7 @@ from .blocks import Picture
 from .comparisons import Comparison
 from .loading import CellResults
 from .report_options import ReportOptions
-from .statistics import datasets_interval
-from .statistics.intervals import Interval
+from .statistics import Interval, datasets_interval
 from .style import COLUMN, GREY, PAGE, colour, new_figure, styled
 from .verdicts import level_of
 
