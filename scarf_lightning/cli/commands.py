@@ -130,10 +130,14 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
     """Refuse ``--trials 3``, which Hydra would answer with a page of its flags."""
     from hydra._internal.utils import get_args_parser
 
+    parser = get_args_parser()
+    parser.exit_on_error = False
     try:
-        _, unknown = get_args_parser().parse_known_args(list(arguments))
+        known, unknown = parser.parse_known_args(list(arguments))
     except ArgumentError as error:
         raise UsageError(f"{str(error).removeprefix('argument ')}.") from error
+    if (known.resolve or known.package) and not known.cfg:
+        raise UsageError("--resolve and --package go with --cfg; add it, or leave them out.")
     for flag in unknown:
         if flag.startswith("-"):
             name, _, value = flag.lstrip("-").partition("=")

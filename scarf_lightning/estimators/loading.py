@@ -153,8 +153,8 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
     """
     stored = load_cell(folder.name, folder.parent)
     try:
-        for name, kind in (("overrides", list[str]), ("classes", list[str])):
-            parsed(kind, stored.description[name], name)
+        for name, kind in (("overrides", list[str]), ("classes", list[str]), ("reading", dict[str, Any])):
+            parsed(kind, stored.description.get(name, {}), name)
         needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}.") from error

@@ -234,7 +234,10 @@ class TrainedNetworks:
         n_trials, table = len(self.description.trials), self.on_device(values)
         index = torch.arange(len(values)).expand(n_trials, len(values))
         chunks = torch.split(index, ROWS_AT_ONCE, dim=1)
-        return torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+        found = torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+        if not found.isfinite().all():
+            raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
+        return found
 
 
 def _no_training_rows(position: int) -> torch.Tensor:

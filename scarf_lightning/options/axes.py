@@ -94,7 +94,7 @@ def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | Non
         UsageError: there is none; the message lists those that there are.
     """
     known = parts(axis, plugins)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
         raise UsageError(
             f"{option or axis + '.name'}={name} is unknown; the options are: {listed}.{did_you_mean(str(name), known)}"

@@ -143,7 +143,7 @@ def _imports_of(file: Path) -> list[str]:
 def _find(name: str) -> Path:
     try:
         found = importlib.util.find_spec(name)
-    except (ModuleNotFoundError, ValueError):  # the package that it should be in, or a name such as "a..b"
+    except (ImportError, ValueError):  # the package that it should be in, or a name such as "a..b" or "..a"
         found = None
     if found is None or found.origin is None or not Path(found.origin).is_file():
         raise UsageError(f"plugins names {name}, which is no module in {Path.cwd()} or among the installed ones.")

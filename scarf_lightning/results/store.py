@@ -493,7 +493,9 @@ def _check_rows(table: Row) -> None:
     Raises:
         DamagedRecordError: a value is missing, of another type, or too large.
     """
-    _check_texts(table.get("notes", ()), "notes")
+    if not isinstance(notes := table.get("notes", []), list):
+        raise DamagedRecordError("it has no notes")
+    _check_texts(notes, "notes")
     rows = table.get("trials")
     if not isinstance(rows, list):
         raise DamagedRecordError("it has no trials")

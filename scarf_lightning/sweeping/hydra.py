@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import NoneType
 from typing import Any, ClassVar
 
 from hydra import initialize_config_dir
@@ -115,7 +114,7 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
 
 
 def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers, truth values and null where an override chooses by name, which Hydra answers by a traceback.
+    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
 
     Raises:
         UsageError: which override, and where the names stand.
@@ -125,7 +124,7 @@ def check_choices(arguments: Sequence[str]) -> None:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]
         if "=" in argument and group in axes:
             override = OverridesParser.create().parse_override(argument)
-            if not override.is_sweep_override() and isinstance(override.value(), (int, float, NoneType)):
+            if not override.is_sweep_override() and not isinstance(override.value(), str):
                 raise UsageError(
                     f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
                 )

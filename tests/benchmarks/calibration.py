@@ -161,7 +161,8 @@ def one_dataset(
     **world: bool | str | float,
 ) -> Line:
     """Verdicts on a difference, and whether their intervals hold it; that of any table, or of this one."""
-    named = _named(world) + ([f"training rows {100 * float(world['by_rows']):g} points"] if "by_rows" in world else [])
+    named = _named(world)
+    named += [f"training rows {100 * float(world['by_rows']):.1f} points"] if "by_rows" in world else []
     line = Line(f"difference{' on this table' if this_table else ''}, {trials} trials, {', '.join(named)}", truth)
     shares_rows = {name: bool(world.get(name)) for name in ("fixed", "time")}
     for _ in range(draws):
@@ -210,7 +211,7 @@ def over_datasets(random: np.random.Generator, draws: int, datasets: int, mean: 
 
 def pages(random: np.random.Generator, draws: int, comparisons: int, trials: int) -> Line:
     """Pages that compare many things none of which differs: how many claim one in their headline."""
-    line = Line(f"headline of {comparisons} comparisons, {trials} trials", 0.0)
+    line = Line(f"headline of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", 0.0)
     for _ in range(draws):
         found = [verdict_of(draw(random, 0.0, trials)) for _ in range(comparisons)]
         line.draws += 1

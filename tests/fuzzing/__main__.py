@@ -2,7 +2,7 @@
 
     python -m tests.fuzzing [KIND ...] [--count N] [--first N] [--folder FOLDER]
 
-Without a count, the whole count of each kind: some 2,800 attacks in about half an hour. Ends with status 1 if one of
+Without a count, the whole count of each kind: 2,900 attacks in about half an hour. Ends with status 1 if one of
 them met a fault.
 """
 

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +113,7 @@ def _attack(kind: Kind, seed: str, prepared: Any, place: Path, log: Path) -> NoR
     status = 1
     try:
         os.setsid()
+        warnings.simplefilter("default")  # as outside of pytest, which makes them errors
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(out, stream)

@@ -220,7 +220,7 @@ def _folder_of_others(path: Path) -> None:
 
 
 def _link(path: Path) -> None:
-    elsewhere = path.parent.parent / f"elsewhere-{path.name}"
+    elsewhere = path.with_name(f"elsewhere-{path.name}")
     _folder_of_others(elsewhere)
     path.symlink_to(elsewhere, target_is_directory=True)
 

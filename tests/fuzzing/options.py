@@ -15,8 +15,11 @@ from tests.processes import TINY, here
 
 COUNT = 500
 BASE = ("trials=1", "pretrain.max_epochs=1", "finetune.max_epochs=1", *TINY[2:])
-NEVER = ("plugins", "trainer.accelerator", "logger", "paths", "chunk.file", "dataset.source")
-"""Options that reach out of this machine or of the folder, or that run code."""
+NEVER = (
+    "plugins", "trainer.accelerator", "logger", "paths", "chunk.file", "dataset.source", "pretrain.min_steps",
+    "finetune.min_steps", "tune",
+)  # fmt: skip
+"""Options that reach out of this machine or of the folder, that run code, or that may ask for hours of training."""
 ODD = (
     "-1", "0", "1", "2", "0.5", "-0.0", "1e39", "1e-320", "1e400", "nan", "inf", "-inf", "9" * 30, "0x10", "1_000",
     "''", "null", "true", "[]", "[1]", "{}", "{a:1}", "a", "é", "../a", "/dev/zero", "${oc.env:HOME}", "'${x'", "\\,",

@@ -84,6 +84,16 @@ NAMED = (
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
     ("engine/early_stopping.py", ") / len(self.active)", ")"),
+    ("report/statistics/wins.py", 'significant & (compared["difference"] > 0)',
+     'significant & (compared["difference"] > 1)'),
+    ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
+     "]\n    if not known or not all(map(TIME_OF_DAY"),
+    ("data/reading/rules.py", "isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS)",
+     "not isinstance(value, NUMBERS)"),
+    ("data/trials.py", 'fit_on == "train"', 'fit_on == "all"'),
+    ("engine/lifting.py", "requires_grad=parameter.requires_grad", "requires_grad=True"),
+    ("data/sources/openml.py", '(content.get("oml:data_set_description") or {}).get("oml:md5_checksum")',
+     'content["oml:data_set_description"].get("oml:md5_checksum")'),
 )  # fmt: skip
 """Module, a text that occurs once in it, and what takes its place. Each is a fault that was once missed."""
 

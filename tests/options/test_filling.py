@@ -20,7 +20,7 @@ from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, 
 
 SUITE = "cc18-"
 BY_ANOTHER = ("by_data", "by_pretrain")
-"""The folder of files that stand for another option of their group, which the data decide."""
+"""Folders of files that stand for another option of their group, which the data or the pre-training decide."""
 NAMING = {"name", "task", "source", "recipe"}
 """Keys by which a file says which option it is; these may equal a default."""
 NEVER_SCALED = {4134, 28, 1468}

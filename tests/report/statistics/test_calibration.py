@@ -32,7 +32,7 @@ def test_the_interval_of_a_level_holds_it(trials: int, fixed: bool) -> None:
 
 
 def test_a_fixed_split_in_time_claims_no_more_than_its_blocks_allow() -> None:
-    """Rows that depend on their neighbours are worth fewer: one by one they held the truth in 86 %."""
+    """Rows that depend on their neighbours are worth fewer: one by one they held the truth in 84 %."""
     line = one_dataset(random(), DRAWS, 0.0, 10, time=True)
 
     assert line.false / line.draws < 0.10

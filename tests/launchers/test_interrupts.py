@@ -1,0 +1,57 @@
+"""Ctrl-C and SIGTERM in the middle of a fit, with every launcher that works on one machine."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.processes import TINY_CONTROL, ended, in_the_way, started
+
+pytestmark = [pytest.mark.slow, pytest.mark.launcher]
+
+ENDLESS = ["-m", "seed=0,1", "pretrain=none", "trials=1", *TINY_CONTROL, "finetune.max_epochs=1000000",
+           "finetune.patience=null"]  # fmt: skip
+WITHIN = 60.0
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """Whether this comes true within a minute."""
+    deadline = time.monotonic() + WITHIN
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def is_alone(group: int) -> bool:
+    """Whether no process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("launcher", ["basic", "joblib", "submitit_local"])
+def test_a_fit_is_ended_with_a_sentence_and_gives_its_claims_back(
+    launcher: str, number: signal.Signals, tmp_path: Path
+) -> None:
+    with started(*ENDLESS, f"hydra/launcher={launcher}", cwd=tmp_path) as process:
+        assert soon(lambda: len(list(tmp_path.glob("results/*/cell.json"))) > 0)
+        time.sleep(3)  # a description is written just before the fit
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+        else:
+            process.send_signal(number)  # as a scheduler does
+        ran = ended(process)
+
+    assert ran.returncode == 128 + number
+    assert "Traceback" not in ran.stderr
+    if number == signal.SIGINT:
+        assert ran.stderr.endswith("Interrupted; the same command goes on where it ended.\n")
+    assert soon(lambda: is_alone(process.pid))
+    assert soon(lambda: not list(tmp_path.glob("results/*/claim/*")))
+    assert [path for path in in_the_way(tmp_path / "results") if not path.startswith("chunks")] == []
