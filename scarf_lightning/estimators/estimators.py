@@ -274,7 +274,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         views: str | None = None,
         loss: str | None = None,
         cotrain: str | None = None,
-        n_trials: int = 5,
+        n_trials: int = 3,
         random_state: Any = 0,
         fit_on: str | None = None,
         class_weight: str | None = None,

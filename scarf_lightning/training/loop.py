@@ -21,7 +21,7 @@ from ..results import (
     note_data,
     read_failure,
 )
-from ..screen import Screen, screen
+from ..screen import Screen, reported, screen
 from ..sweeping.cell import Cell
 from .cell_training import CellTraining, Tell
 
@@ -40,7 +40,7 @@ class CellLoop:
     def __init__(self, save_model: Callable[[Config, Path], None] | None = None, shown: Screen | None = None) -> None:
         self._save_model, self._screen = save_model, shown or screen(stderr=True)
         self._tables, self._said = LastTable(), set[str]()
-        self._reported: list[tuple[Source, str]] = []
+        self._reported = reported()
 
     def train(self, cells: Sequence[Cell]) -> None:
         """Train cells. One that fails leaves its traceback in the store; the others go on."""
