@@ -52,7 +52,7 @@ def _predict(asked: argparse.Namespace) -> None:
     for warning in caught:
         if warning.category is UserWarning:  # ours; other categories are for programmers
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
-    predicted = pd.DataFrame(probabilities, columns=[f"probability_{name}" for name in model.classes])
+    predicted = pd.DataFrame(probabilities, columns=[spreadsheet(f"probability_{name}") for name in model.classes])
     classes = [spreadsheet(model.classes[code]) for code in probabilities.argmax(axis=1)]
     predicted.insert(0, "class", classes, allow_duplicates=True)
     if asked.output is None:
