@@ -3,7 +3,9 @@
 import re
 import time
 import unicodedata
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 from rich.console import Console
@@ -19,6 +21,25 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
+
+
+_REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
+
+
+@contextmanager
+def reported_once() -> Iterator[None]:
+    """Within this context, what `reported` gives is the same list: what it holds is not shown again."""
+    token = _REPORTED.set([])
+    try:
+        yield
+    finally:
+        _REPORTED.reset(token)
+
+
+def reported() -> list[object]:
+    """What has been shown already; an empty list of its own outside `reported_once`."""
+    shown = _REPORTED.get()
+    return [] if shown is None else shown
 
 
 def escaped(text: str, kept: str = KEPT) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnfinishedError
+from ..screen import reported_once
 from ..sweeping.cell import Cell, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
 from ..sweeping.expand import ExpandedSweep
@@ -95,7 +96,7 @@ def _in_rounds(
         show.say(f"The package {name} is not installed, so method={other} takes its place.")
     asked = request.cells[0].config.trials
     rounds = [asked, *(n for n in rounds if n > asked)] if not _sets_trials(request) else [asked]
-    with left.alarm():
+    with left.alarm(), reported_once():
         everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
         if everything:  # the first cells tell how many labels there are
             run(replace(request, cells=everything), launch, SoFar(show), launcher)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..intervals import Interval
 from .blocks import Picture
 from .comparisons import Comparison
 from .loading import CellResults
 from .report_options import ReportOptions
 from .statistics import datasets_interval
-from .statistics.intervals import Interval
 from .style import COLUMN, GREY, PAGE, colour, new_figure, styled
 from .verdicts import level_of
 

@@ -21,7 +21,7 @@ from ..results import (
     note_data,
     read_failure,
 )
-from ..screen import Screen, screen
+from ..screen import Screen, reported, screen
 from ..sweeping.cell import Cell
 from .cell_training import CellTraining, Tell
 
@@ -40,7 +40,7 @@ class CellLoop:
     def __init__(self, save_model: Callable[[Config, Path], None] | None = None, shown: Screen | None = None) -> None:
         self._save_model, self._screen = save_model, shown or screen(stderr=True)
         self._tables, self._said = LastTable(), set[str]()
-        self._reported: list[tuple[Source, str]] = []
+        self._reported = reported()
 
     def train(self, cells: Sequence[Cell]) -> None:
         """Train cells. One that fails leaves its traceback in the store; the others go on."""
@@ -69,7 +69,7 @@ class CellLoop:
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._screen.say(sentence)
-        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_classes, table.n_encoded)
+        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded)
         note_data(cell.results, cell.source, known)
         store = training.store
         assert store is not None

@@ -43,6 +43,7 @@ def test_open_comparisons_get_more_trials_and_budgets_beyond_the_table_are_left_
     said = capsys.readouterr()
     assert "Left out: 90, 400 labels; mine has 84 to train with." in said.err
     assert "So far: On mine, beside the network with no pre-training:" in said.err
+    assert said.err.count("mine.csv: 120 rows") == 1
 
     page = scarf_lightning.report(asked)
 
