@@ -7,7 +7,8 @@ writes what came out, `load` reads it as a table:
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
     >>> print(scarf_lightning.report(results="results"))
 
-`ScarfClassifier` and `ScarfTransformer` are for scikit-learn, `load_model` opens networks that were carried away:
+`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer` are for scikit-learn, `load_model` opens
+networks that were carried away:
 
     >>> from scarf_lightning import ScarfClassifier
     >>> classifier = ScarfClassifier(n_trials=3).fit(X, y)
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from .cli.api import answer, plan, run
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
-    from .estimators import ScarfClassifier, ScarfTransformer, load_model
+    from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
     from .results import load
 
 __all__ = [
     "ScarfClassifier",
+    "ScarfRegressor",
     "ScarfTransformer",
     "UnfinishedError",
     "UsageError",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOMES = {
     "ScarfClassifier": ".estimators",
+    "ScarfRegressor": ".estimators",
     "ScarfTransformer": ".estimators",
     "UnfinishedError": ".errors",
     "UsageError": ".errors",

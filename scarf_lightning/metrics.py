@@ -5,8 +5,9 @@ the time that fine-tuning on a small table takes.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from .errors import UsageError, did_you_mean
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
+Labels = NDArray[Any]
 
 Measure = Callable[[Floats, Labels], float]
 
@@ -30,7 +31,10 @@ class Metric:
         label: what tables and figures call it.
         higher_is_better: its direction.
         bounds: the values that it can take, both ends among them.
-        function: of class probabilities ``(n, C)`` and class numbers ``(n,)``; NaN where it is not defined.
+        function: of class probabilities ``(n, C)`` and class numbers ``(n,)``, or of predicted and true numbers, both
+            ``(n,)``; NaN where it is not defined.
+        targets: the kinds of target that it measures, see `scarf_lightning.data.targets`.
+        has_unit: whether its values are in the unit of the target.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Metric:
     higher_is_better: bool
     bounds: tuple[float, float]
     function: Measure
+    targets: tuple[str, ...] = ("classes",)
+    has_unit: bool = False
 
     @property
     def sign(self) -> int:
@@ -57,7 +63,32 @@ class Metric:
     @property
     def digits(self) -> str:
         """The format of its shown values."""
-        return ".2f" if self.scale == 100 else ".4f"
+        return ".2f" if self.scale == 100 else self.decimals
+
+    @property
+    def decimals(self) -> str:
+        """The format of its values as they are."""
+        return ".6g" if self.has_unit else ".4f"
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether differences are judged in percent of the reference's value: they are where there is no largest."""
+        return math.isinf(self.bounds[1])
+
+    @property
+    def unit(self) -> str:
+        """The unit of its shown differences: points of a fraction, or percent of the reference."""
+        return "%" if self.is_relative else "points" if self.scale == 100 else ""
+
+    @property
+    def difference_scale(self) -> float:
+        """The factor of its shown differences."""
+        return 100.0 if self.unit else 1.0
+
+    @property
+    def difference_digits(self) -> str:
+        """The format of its shown differences."""
+        return ".2f" if self.unit else self.decimals
 
 
 FRACTION = (0.0, 1.0)
@@ -68,13 +99,20 @@ _SYNONYMS = {
     "roc_auc": "auroc",
     "matthews": "mcc",
     "cross_entropy": "log_loss",
+    "mse": "rmse",
+    "pearson": "spearman",
 }
 
 
 def metric(
-    label: str, *, higher_is_better: bool = True, bounds: tuple[float, float] = FRACTION
+    label: str,
+    *,
+    higher_is_better: bool = True,
+    bounds: tuple[float, float] = FRACTION,
+    targets: tuple[str, ...] = ("classes",),
+    has_unit: bool = False,
 ) -> Callable[[Measure], Measure]:
-    """Register a function of class probabilities and class numbers as the metric of its name.
+    """Register a function of predictions and labels as the metric of its name.
 
     >>> @metric("rate of errors", higher_is_better=False)
     ... def error_rate(probabilities, labels):
@@ -86,13 +124,15 @@ def metric(
         label: see `Metric`, as for the other arguments.
         higher_is_better: its direction.
         bounds: the values that it can take.
+        targets: the kinds of target that it measures.
+        has_unit: whether its values are in the unit of the target.
 
     Raises:
         UsageError: we have a metric of that name.
     """
 
     def registered(function: Measure) -> Measure:
-        register(Metric(function.__name__, label, higher_is_better, bounds, function))
+        register(Metric(function.__name__, label, higher_is_better, bounds, function, targets, has_unit))
         return function
 
     return registered
@@ -111,19 +151,10 @@ def register(new: Metric) -> Metric:
     return new
 
 
-def classification_metrics(probabilities: Floats, labels: Labels) -> dict[str, float]:
-    """All metrics of one trial, by name.
-
-    Args:
-        probabilities: class probabilities, ``(n, C)``.
-        labels: class numbers, ``(n,)``.
-    """
-    return {each.name: each.function(probabilities, labels) for each in metrics()}
-
-
-def metrics() -> tuple[Metric, ...]:
-    """Every metric: ours, then those of plugins."""
-    return tuple(_registered.values())
+def metrics(targets: Collection[str] | None = None) -> tuple[Metric, ...]:
+    """Every metric, ours, then those of plugins; or those of some kinds of target."""
+    every = tuple(_registered.values())
+    return every if targets is None else tuple(each for each in every if set(targets) & set(each.targets))
 
 
 def metric_named(name: str) -> Metric:
@@ -237,6 +268,41 @@ def calibration_error(probabilities: Floats, labels: Labels) -> float:
     bins = np.clip(np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1).astype(np.int64)
     surplus = np.bincount(bins, weights=confidence - right, minlength=CALIBRATION_BINS)
     return float(np.abs(surplus).sum() / len(labels))
+
+
+@metric("RMSE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
+def rmse(predictions: Floats, labels: Labels) -> float:
+    """The root of the mean squared difference, in the unit of the target."""
+    return float(np.sqrt(((predictions - labels) ** 2).mean()))
+
+
+@metric("MAE", higher_is_better=False, bounds=(0.0, math.inf), targets=("number",), has_unit=True)
+def mae(predictions: Floats, labels: Labels) -> float:
+    """The mean absolute difference, in the unit of the target."""
+    return float(np.abs(predictions - labels).mean())
+
+
+@metric("R2", bounds=(-math.inf, 1.0), targets=("number",))
+def r2(predictions: Floats, labels: Labels) -> float:
+    """The share of the labels' variance that predictions explain, negative if their mean would predict better; NaN if
+    all labels are equal."""
+    variance = ((labels - labels.mean()) ** 2).mean()
+    return float(1 - ((predictions - labels) ** 2).mean() / variance) if variance else math.nan
+
+
+@metric("Spearman's correlation", bounds=(-1.0, 1.0), targets=("number",))
+def spearman(predictions: Floats, labels: Labels) -> float:
+    """The correlation of the ranks of predictions and labels, ties averaged; 0 for equal predictions, NaN for equal
+    labels.
+
+    Source: Spearman, 1904, DOI 10.2307/1412159.
+    """
+    from scipy.stats import rankdata
+
+    given, truth = (ranks - ranks.mean() for ranks in (rankdata(predictions), rankdata(labels)))
+    if not truth.any():
+        return math.nan
+    return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum())) if given.any() else 0.0
 
 
 def _counts(probabilities: Floats, labels: Labels) -> tuple[Floats, Floats, Floats]:

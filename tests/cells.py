@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import labels
 from scarf_lightning.options.settings import (
@@ -24,11 +25,11 @@ from scarf_lightning.sweeping.cell import Cell
 
 DATA_HASH = "0" * 64
 OF_WDBC: dict[str, Any] = {
-    "columns": [("V1", None), ("V2", ("a", "b"))], "classes": ("1", "2"), "overrides": (), "config": {"seed": 0},
-    "options": {}, "labels": {},
+    "columns": [("V1", None), ("V2", ("a", "b"))], "target": Classes(("1", "2")), "overrides": (),
+    "config": {"seed": 0}, "options": {}, "labels": {},
 }  # fmt: skip
 """What a description says of the data and of who asked for the cell."""
-WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30, n_classes=2)
+WDBC = KnownData(DATA_HASH, n_rows=569, n_columns=30)
 
 
 def some_config(*, pretrain: str | PretrainSettings = "scarf", **chosen: Any) -> Config:

@@ -89,7 +89,7 @@ class ReferenceTrial:
     def finetune(self, max_epochs: int, patience: int = 3, max_steps: int | None = None) -> dict[str, list[float]]:
         """Train f and h on the true labels of the training rows; both end with the weights of the first best epoch."""
         labels = torch.from_numpy(self.table.labels)
-        widths = [self.width, self.width, self.table.n_classes]
+        widths = [self.width, self.width, self.table.target.n_outputs]
         self.h = self._network(widths, Purpose.HEAD, final_relu=False)
 
         def logits(rows: Tensor) -> Tensor:

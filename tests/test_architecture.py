@@ -17,15 +17,15 @@ GROUND = {"errors", "options", "randomness"}
 """Under everything: no networks and no data."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
-    "data": GROUND,
+    "data": GROUND | {"metrics", "losses"},
     "losses": GROUND,
     "corruption": GROUND,
     "networks": GROUND,
     "pretexts": GROUND | {"corruption", "losses", "networks"},
     "engine": GROUND | {"screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
-    "results": {"options", "metrics", "errors"},
-    "sweeping": {"options", "results", "data.sources", "data.table", "errors"},
+    "results": {"options", "metrics", "errors", "data.targets"},
+    "sweeping": {"options", "results", "metrics", "data.sources", "data.table", "data.targets", "errors"},
     "cli": {
         "options",
         "data.reading.shown",
@@ -44,7 +44,7 @@ MAY_USE = {
     },
     "training": GROUND
     | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
-    "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen"},
+    "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen", "data.targets"},
     "loggers": {"options", "results", "metrics", "intervals", "errors"},
     "screen": set(),
     "estimators": GROUND | {"data", "engine", "losses", "networks", "results", "screen", "sweeping", "training"},

@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import metrics as sk
 
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import (
     METRICS,
     Metric,
     calibration_error,
-    classification_metrics,
     metric,
     metric_named,
     metrics,
     register,
 )
+
+OF_CLASSES = Classes.metrics()
+OF_NUMBERS = Number.metrics()
 
 
 def sample(seed: int, n: int, n_classes: int, *, classes: list[int] | None = None) -> tuple[NDArray, NDArray]:
@@ -28,6 +31,10 @@ def sample(seed: int, n: int, n_classes: int, *, classes: list[int] | None = Non
     labels = random.choice(classes if classes is not None else n_classes, n)
     raw = random.random((n, n_classes)).round(1) + 0.1 + 0.5 * np.eye(n_classes)[labels]
     return raw / raw.sum(axis=1, keepdims=True), labels.astype(np.int64)
+
+
+def classification_metrics(probabilities: NDArray, labels: NDArray) -> dict[str, float]:
+    return Classes(tuple(map(str, range(probabilities.shape[1])))).measured(probabilities, labels)
 
 
 def mann_whitney(scores: NDArray, positive: NDArray) -> float:
@@ -42,7 +49,7 @@ def test_all_metrics_agree_with_their_definitions(seed: int, n: int, n_classes: 
     probabilities, labels = sample(seed, n, n_classes)
     found = classification_metrics(probabilities, labels)
     predicted = probabilities.argmax(axis=1)
-    assert list(found) == [metric.name for metric in METRICS]
+    assert list(found) == [metric.name for metric in OF_CLASSES]
     assert all(type(value) is float for value in found.values())
     assert found["accuracy"] == pytest.approx(sk.accuracy_score(labels, predicted), abs=1e-12)
     with warnings.catch_warnings():
@@ -80,12 +87,12 @@ def guo_equation_3(probabilities: NDArray, labels: NDArray) -> float:
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 60), n_classes=st.integers(2, 6))
 def test_no_metric_leaves_its_bounds(seed: int, n: int, n_classes: int) -> None:
     probabilities, labels = sample(seed, n, n_classes)
-    for each in METRICS:
+    for each in OF_CLASSES:
         value = each.function(probabilities, labels)
         assert math.isnan(value) or each.bounds[0] <= value <= each.bounds[1], each.name
 
 
-@pytest.mark.parametrize("measured", METRICS, ids=lambda each: each.name)
+@pytest.mark.parametrize("measured", OF_CLASSES, ids=lambda each: each.name)
 def test_the_direction_is_that_of_a_perfect_prediction(measured: Metric) -> None:
     labels = np.array([0, 1, 1, 0])
     perfect = measured.function(np.eye(2)[labels], labels)
@@ -194,3 +201,50 @@ def test_a_probability_of_zero_for_the_true_class_costs_much_but_not_everything(
     probabilities = np.array([[1.0, 0.0], [1.0, 0.0]])
     found = classification_metrics(probabilities, np.array([0, 1]))
     assert 10 < found["log_loss"] < math.inf
+
+
+NUMBERS = st.lists(st.tuples(st.floats(-100, 100), st.floats(-100, 100)), min_size=2, max_size=30).map(
+    lambda pairs: tuple(np.array(pairs).round(1).T)
+)
+
+
+@given(NUMBERS)
+def test_metrics_of_numbers_agree_with_their_definitions(series: tuple[NDArray, NDArray]) -> None:
+    predicted, labels = series
+    found = Number("y").measured(predicted, labels)
+
+    assert list(found) == ["rmse", "mae", "r2", "spearman"] == [each.name for each in OF_NUMBERS]
+    assert found["rmse"] == pytest.approx(sk.root_mean_squared_error(labels, predicted), abs=1e-9)
+    assert found["mae"] == pytest.approx(sk.mean_absolute_error(labels, predicted), abs=1e-9)
+    if np.ptp(labels) == 0:
+        assert math.isnan(found["r2"])
+        assert math.isnan(found["spearman"])
+        return
+    assert found["r2"] == pytest.approx(sk.r2_score(labels, predicted), rel=1e-9)
+    if np.ptp(predicted) == 0:
+        assert found["spearman"] == 0
+    else:
+        assert found["spearman"] == pytest.approx(stats.spearmanr(predicted, labels).statistic, abs=1e-9)
+
+
+@pytest.mark.parametrize("measured", OF_NUMBERS, ids=lambda each: each.name)
+def test_a_perfect_number_is_the_best(measured: Metric) -> None:
+    labels = np.array([1.0, 2.0, 4.0, 8.0])
+    perfect = measured.function(labels, labels)
+
+    assert perfect == pytest.approx(measured.bounds[1] if measured.higher_is_better else measured.bounds[0], abs=1e-12)
+    assert measured.sign * perfect > measured.sign * measured.function(labels[::-1], labels)
+
+
+def test_metrics_of_numbers_by_hand() -> None:
+    found = Number("y").measured(np.array([2.0, 2.0, 5.0]), np.array([1.0, 3.0, 5.0]))
+
+    assert found["rmse"] == pytest.approx(math.sqrt(2 / 3))
+    assert found["mae"] == pytest.approx(2 / 3)
+    assert found["r2"] == pytest.approx(1 - (2 / 3) / (8 / 3))
+    assert found["spearman"] == pytest.approx(math.sqrt(3) / 2)  # ranks 1.5, 1.5, 3 and 1, 2, 3
+
+
+def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -> None:
+    assert {each.name for each in METRICS if each.is_relative} == {"log_loss", "rmse", "mae"}
+    assert {each.name: each.unit for each in OF_NUMBERS} == {"rmse": "%", "mae": "%", "r2": "", "spearman": ""}

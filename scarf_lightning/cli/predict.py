@@ -12,14 +12,14 @@ from ..screen import escaped, spreadsheet
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write a CSV with a row for each row of the file, in the same order: ``class``, the most probable class, and
-    ``probability_<class>`` for each class.
+    ``probability_<class>`` for each class; or the ``number``.
 
     Returns:
         0, or 2 if the input cannot be used. The reason is written to standard error in one sentence, and so are
         warnings, such as of an unseen category.
     """
     parser = argparse.ArgumentParser(
-        prog="scarf-predict", description="Predict the classes of the rows of a file, and write them as CSV."
+        prog="scarf-predict", description="Predict the rows of a file, and write the predictions as CSV."
     )
     parser.add_argument("model", type=Path, help="folder of a model, or of a cell in the results")
     parser.add_argument("rows", type=Path, help="CSV or Parquet file with the columns of the table")
@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _predict(asked: argparse.Namespace) -> None:
-    import pandas as pd
-
     from ..data.sources.formats import read_rows
     from ..estimators import load_model
 
@@ -48,13 +46,12 @@ def _predict(asked: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         rows = read_rows(asked.rows, as_written=model.description.reader.text, **options)
-        probabilities = model.predict_proba(rows)
+        predictions, target = model.predicted(rows), model.target
     for warning in caught:
         if warning.category is UserWarning:  # ours; other categories are for programmers
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
-    predicted = pd.DataFrame(probabilities, columns=[f"probability_{name}" for name in model.classes])
-    classes = [spreadsheet(model.classes[code]) for code in probabilities.argmax(axis=1)]
-    predicted.insert(0, "class", classes, allow_duplicates=True)
+    predicted, answers = target.frame(predictions), target.decided(predictions).tolist()
+    predicted.insert(0, target.heading, list(map(spreadsheet, answers)), allow_duplicates=True)
     if asked.output is None:
         predicted.to_csv(sys.stdout, index=False)
         return

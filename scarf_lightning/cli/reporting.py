@@ -279,6 +279,7 @@ def wanted(cell: Cell) -> ReportedCell:
         failure=None if failure is None else failure.error,
         overrides=cell.overrides,
         labels=labels(cell.config),
+        metric=cell.config.metric,
     )
 
 

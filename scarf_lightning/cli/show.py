@@ -9,7 +9,7 @@ from rich.table import Table
 
 from ..results import on_few_steps, write_whole
 from ..screen import doing, screen
-from ..sweeping.cell import Cell, State, SurveyedCell
+from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
 from .tables import Row, cell_table, describe, full_table, shared_axes, shared_trials, summary_table, sweep_table
@@ -69,13 +69,15 @@ class Terminal:
         """Show the table of the cells, the conclusion in sentences, and where the results are."""
         console = screen()
         axes = [each.axes for each in surveyed]
+        metric = chosen_metric(surveyed)
         shown = [(columns, each.rows) for columns, each in zip(axes, surveyed, strict=True)]
         if len(shown) > 1:
             trials = shared_trials(shown)
             each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
             settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
             console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings)}{each_has}")
-            console.print(sweep_table(shown, console.width) if len(shown) <= LONGEST_TABLE else summary_table(shown))
+            is_long = len(shown) > LONGEST_TABLE
+            console.print(summary_table(shown, metric) if is_long else sweep_table(shown, console.width, metric))
             for sentence in _conclusion(request, surveyed):
                 console.say(sentence)
             if n_skipped:
@@ -87,7 +89,7 @@ class Terminal:
             ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
             console.say(f"{describe(each.axes, each.cell.settings())}{ending}")
             if each.rows:
-                console.print(cell_table(each.axes, each.rows))
+                console.print(cell_table(each.axes, each.rows, metric))
         for sentence in on_few_steps([each.rows for each in surveyed]):
             console.say(sentence)
         results = surveyed[0].cell.results

@@ -19,8 +19,7 @@ from ..screen import Screen, spreadsheet
 Row = dict[str, Any]
 
 CHOSEN = METRICS[0]
-"""The metric of tables with a line for each cell."""
-OUTCOMES = ("trials", CHOSEN.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds")
+"""The metric of tables with a line for each cell, if none is named."""
 LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
 """The columns that a narrow screen drops, the first one first."""
 UNBOUNDED = 10_000
@@ -28,15 +27,16 @@ UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 
 
-def cell_table(axes: Row, rows: Sequence[Row]) -> Table:
-    """Each metric of a cell over its trials, then epochs and seconds; the arguments are as for `sweep_table`."""
+def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table:
+    """Each metric of a cell over its trials, the chosen one first, then epochs and seconds; the arguments are as for
+    `sweep_table`."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
-    for metric in metrics():
+    for metric in sorted(metrics(), key=lambda metric: metric != chosen):
         values = _defined(rows, metric)
         if values:
-            table.add_row(metric.label, *_in_words(_interval(axes, rows, metric)), str(len(values)))
+            table.add_row(metric.label, *_in_words(_interval(axes, rows, metric), metric), str(len(values)))
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
@@ -53,12 +53,12 @@ def cell_table(axes: Row, rows: Sequence[Row]) -> Table:
     return table
 
 
-def result_in_words(axes: Row, rows: Sequence[Row]) -> str:
+def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> str:
     """The result of a cell, such as ``accuracy 0.9614 (0.9388 to 0.9840)``."""
-    if not _defined(rows, CHOSEN):
+    if not _defined(rows, chosen):
         return "all trials diverged"
-    mean, interval = _in_words(_interval(axes, rows, CHOSEN))
-    return f"{CHOSEN.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
+    mean, interval = _in_words(_interval(axes, rows, chosen), chosen)
+    return f"{chosen.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
 
 
 def n_diverged(rows: Sequence[Row]) -> int:
@@ -71,7 +71,7 @@ def describe(axes: Row, settings: Iterable[str] = ()) -> str:
     return ", ".join(f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None)
 
 
-def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED) -> Table:
+def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
     `shared_axes` and `shared_trials` give what all cells have in common. On a narrow screen the last columns are
@@ -80,10 +80,11 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
     Args:
         cells: for each cell its columns and the rows of its trials; a cell that did not finish has no rows.
         width: of the screen, in characters.
+        chosen: the metric.
     """
     shown = _shown([axes for axes, _ in cells])
     varying = {column: ["" if axes.get(column) is None else str(axes[column]) for axes, _ in cells] for column in shown}
-    outcomes = [_outcome(axes, rows) for axes, rows in cells]
+    outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
     columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
     kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
     if shared_trials(cells) is not None:
@@ -145,11 +146,11 @@ def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
     return text.getvalue()
 
 
-def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
+def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells.
 
     Args:
-        cells: as for `sweep_table`.
+        cells, chosen: as for `sweep_table`.
     """
     shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
     settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
@@ -157,10 +158,10 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> Table:
         setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
         settings.setdefault(setting, []).append(rows)
     varying = {column: [setting[place] for setting in settings] for place, column in enumerate(shown)}
-    outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {CHOSEN.label}": []}
+    outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {chosen.label}": []}
     for of_datasets in settings.values():
-        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, CHOSEN))]
-        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):.4f}" if means else "")
+        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, chosen))]
+        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):{chosen.decimals}}" if means else "")
         for entries, value in zip(outcomes.values(), line, strict=True):
             entries.append(value)
     return _laid_out(varying, outcomes)
@@ -180,9 +181,10 @@ def _shown(cells: Sequence[Row]) -> list[str]:
     return [column for column in ordered if len(used[column]) > 1]
 
 
-def _outcome(axes: Row, rows: Sequence[Row]) -> dict[str, str]:
+def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
+    headings = ("trials", chosen.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds")
     if not rows:
-        return dict.fromkeys(OUTCOMES, "") | {"trials": "0", CHOSEN.label: "not finished"}
+        return dict.fromkeys(headings, "") | {"trials": "0", chosen.label: "not finished"}
     gone = n_diverged(rows)
     epochs = []
     for phase in ("pretrain", "finetune"):
@@ -190,8 +192,8 @@ def _outcome(axes: Row, rows: Sequence[Row]) -> dict[str, str]:
         epochs.append(f"{np.median(values):g}" if values else "")
     seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
-    mean, interval = _in_words(_interval(axes, rows, CHOSEN)) if _defined(rows, CHOSEN) else ("", "")
-    return dict(zip(OUTCOMES, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
+    mean, interval = _in_words(_interval(axes, rows, chosen), chosen) if _defined(rows, chosen) else ("", "")
+    return dict(zip(headings, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
 
 
 def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
@@ -203,6 +205,7 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
     return level_interval(_defined(rows, metric), rows, axes.get("split"), metric.bounds)
 
 
-def _in_words(interval: Interval) -> tuple[str, str]:
+def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:
     mean, low, high = interval
-    return f"{mean:.4f}", UNKNOWN if math.isnan(low) else f"{low:.4f} to {high:.4f}"
+    digits = metric.decimals
+    return f"{mean:{digits}}", UNKNOWN if math.isnan(low) else f"{low:{digits}} to {high:{digits}}"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..screen import NotebookLine
-from ..sweeping.cell import State, SurveyedCell, survey
+from ..sweeping.cell import State, SurveyedCell, chosen_metric, survey
 from ..sweeping.plan import Plan
 from .tables import result_in_words
 
@@ -67,7 +67,9 @@ class SweepProgress:
         self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
         self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
         if finished := [each for each in surveyed if each.state is State.FINISHED]:
-            self._last = f"{finished[-1].cell.called}: {result_in_words(finished[-1].axes, finished[-1].rows)}"
+            last = finished[-1]
+            result = result_in_words(last.axes, last.rows, chosen_metric([last]))
+            self._last = f"{last.cell.called}: {result}"
         if self._line is not None:
             line = f"{self._counts}, {self._elapsed()}, {self._left}"
             self._line.write(line, last=not self._unfinished)

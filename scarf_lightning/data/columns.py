@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-UNLABELLED = -1
-"""The label of a row that has none."""
-
 
 @dataclass(frozen=True)
 class Column:

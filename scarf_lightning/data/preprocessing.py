@@ -1,7 +1,7 @@
 """Imputation and scaling, fitted for each trial of a stack (paper, section 4, "Dataset pre-processing")."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,15 @@ class Preprocessing:
     Attributes:
         fill, shift, scale: float64 ``(T, M)``, one row for each trial.
         is_shared: whether all trials were fitted on the whole table.
+        target: what the target has fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty where it
+            fits nothing.
     """
 
     fill: Floats
     shift: Floats
     scale: Floats
     is_shared: bool
+    target: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
     def fit(cls, table: Table, rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
@@ -49,7 +52,12 @@ class Preprocessing:
     def of(self, trial: int) -> "Preprocessing":
         """The vectors of the trial at position ``trial`` alone."""
         one = slice(trial, trial + 1)
-        return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared)
+        return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared, self.target[one])
+
+    def arrays(self) -> dict[str, Floats]:
+        """The vectors by name, as they are kept."""
+        kept = {"fill": self.fill, "shift": self.shift, "scale": self.scale}
+        return kept | ({"target": self.target} if self.target.size else {})
 
     def check_range(self, table: Table, largest: float) -> None:
         """Refuse a table with imputed and scaled values above the largest finite number of the networks' type.

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
-from .columns import Ints
+from .targets import Ints, Labels, Target
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Regime(Options, ABC):
     hides_labels: ClassVar[bool] = False
 
     @abstractmethod
-    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         """Positions among the training rows that keep a label, and the labels there: both ``(n_labelled,)``.
 
         Raises:
@@ -38,7 +38,7 @@ class Full(Regime):
     name: ClassVar[str] = "full"
     label: ClassVar[str] = "all labels"
 
-    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         return np.arange(len(labels)), labels
 
 
@@ -58,7 +58,7 @@ class Few(Regime):
         if self.labels > 1 and self.labels != int(self.labels):
             raise ValueError(f"labels must be a whole number of rows, or a share between 0 and 1, not {self.labels}")
 
-    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         if self.labels > len(labels):
             raise UsageError(
                 f"regime.labels={self.labels:g} is more than the {len(labels)} training rows with a label."
@@ -76,11 +76,11 @@ class Semi25(Regime):
     hides_labels: ClassVar[bool] = True
     labelled: float = option(0.25, "share of the training rows that keep their label", "(0, 1]")
 
-    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         return _kept(labels, round(self.labelled * len(labels)), streams, trial)
 
 
-def _kept(labels: Ints, n: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+def _kept(labels: Labels, n: int, streams: Streams, trial: int) -> tuple[Ints, Labels]:
     """Random rows, at least one, in their order, and their labels."""
     permutation = streams.numpy(trial, Purpose.LABELLED_SUBSET).permutation(len(labels))
     kept = np.sort(permutation[: max(1, n)])
@@ -89,15 +89,14 @@ def _kept(labels: Ints, n: int, streams: Streams, trial: int) -> tuple[Ints, Int
 
 @dataclass
 class Noise30(Regime):
-    """Exactly round(noise * n) training labels are redrawn uniformly over all classes, the true one included."""
+    """Exactly round(noise * n) training labels are drawn at random: of classes uniformly over all, the true one
+    included; of numbers each is that of another training row."""
 
     name: ClassVar[str] = "noise30"
     label: ClassVar[str] = "30 % of labels redrawn"
-    noise: float = option(0.3, "share of the training labels redrawn uniformly", "[0, 1]")
+    noise: float = option(0.3, "share of the training labels that are drawn at random", "[0, 1]")
 
-    def apply(self, labels: Ints, n_classes: int, streams: Streams, trial: int) -> tuple[Ints, Ints]:
+    def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)
         redrawn = random.permutation(len(labels))[: round(self.noise * len(labels))]
-        noisy = labels.copy()
-        noisy[redrawn] = random.integers(n_classes, size=len(redrawn))
-        return np.arange(len(labels)), noisy
+        return np.arange(len(labels)), target.redrawn(labels, redrawn, random)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..options.option import Options, option
-from .columns import UNLABELLED, Coded, Floats, Ints, is_numeric
+from .columns import Coded, Floats, Ints, is_numeric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,16 +94,16 @@ class Random(Splitting):
 
 @dataclass
 class Stratified(Splitting):
-    """As random, but each class by itself, so that every part has every class in its proportion. Rows of a class too
-    small for all parts go to training first."""
+    """As random, but each class by itself, or each tenth of the values of a number, so that every part has each in its
+    proportion. Rows of a class too small for all parts go to training first."""
 
     name: ClassVar[str] = "stratified"
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         _, unlabelled = _by_label(table)
         splits = []
-        for label in range(table.n_classes):
-            rows = np.flatnonzero(table.labels == label)
+        for stratum in range(table.strata.max() + 1):
+            rows = np.flatnonzero(table.strata == stratum)
             splits.append(_of_rows(rows, split_rows(len(rows), random), np.empty(0, dtype=np.int64)))
         parts = [np.concatenate([getattr(split, part) for split in splits]) for part in PARTS]
         whole = Split(np.concatenate([parts[0], unlabelled]), parts[1], parts[2])
@@ -128,7 +128,7 @@ class Group(Splitting):
         order = random.permutation(group.max() + 1)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        is_labelled = table.labels != UNLABELLED
+        is_labelled = table.is_labelled
         so_far = np.cumsum(np.bincount(place[group[is_labelled]], minlength=len(order)))
         first = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * so_far[-1])
         second = max(first + 1, _closest(so_far, (1 - TEST_SHARE) * so_far[-1]))
@@ -209,7 +209,7 @@ class Files(Given):
         if self.validation or (_split_by(table) == VALIDATION).any():
             return super().split(table, random)
         part = _split_by(table).copy()
-        labelled = np.flatnonzero((part == TRAIN) & (table.labels != UNLABELLED))
+        labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
         part[random.permutation(labelled)[: max(1, round(VALIDATION_SHARE * len(labelled)))]] = VALIDATION
         return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
 
@@ -228,7 +228,7 @@ class Task(Splitting):
     def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
         self.check(table, trial + 1)
         part = _split_by(table)[:, trial].copy()
-        labelled = np.flatnonzero((part == TRAIN) & (table.labels != UNLABELLED))
+        labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
         n_validation = round(VALIDATION_SHARE * (~np.isnan(part)).sum())
         part[random.permutation(labelled)[:n_validation]] = VALIDATION
         return _finished(_of_parts(part, table), table, random, "an OpenML task needs some there")
@@ -251,7 +251,7 @@ def split_rows(n_rows: int, random: np.random.Generator) -> Split:
 
 def _by_label(table: "Table") -> tuple[Ints, Ints]:
     """Row numbers with and without a label."""
-    is_labelled = table.labels != UNLABELLED
+    is_labelled = table.is_labelled
     return np.flatnonzero(is_labelled), np.flatnonzero(~is_labelled)
 
 
@@ -262,7 +262,7 @@ def _of_rows(rows: Ints, split: Split, unlabelled: Ints) -> Split:
 
 def _of_parts(part: Ints | Floats, table: "Table") -> Split:
     """Rows by the number of their part, without unlabelled rows in validation and test."""
-    is_labelled = table.labels != UNLABELLED
+    is_labelled = table.is_labelled
     rows = (np.flatnonzero((part == number) & (is_labelled | (number == 0))) for number in range(len(PARTS)))
     return Split(*rows)
 
@@ -284,7 +284,7 @@ def _finished(split: Split, table: "Table", random: np.random.Generator, needed:
         UsageError: a part has no row with a label.
     """
     for part in PARTS:
-        if (table.labels[getattr(split, part)] == UNLABELLED).all():
+        if not table.is_labelled[getattr(split, part)].any():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
     return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
 

@@ -1,4 +1,4 @@
-"""A dataset after loading: typed columns, labels, class names, and where it came from."""
+"""A dataset after loading: typed columns, labels and what they mean, and where it came from."""
 
 import hashlib
 import json
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, is_numeric, spell
 from .reading import Reader
-from .target import FEWEST_ROWS, UNLABELLED, Target
+from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 
-__all__ = ["FEWEST_ROWS", "UNLABELLED", "Column", "ColumnReading", "Table", "spell"]
+__all__ = ["FEWEST_ROWS", "Column", "ColumnReading", "Table", "spell"]
 
 ROWS_AT_A_TIME = 1 << 16
 """Rows that are hashed at once, so that hashing needs no second copy of the values."""
@@ -24,7 +24,7 @@ ROWS_AT_A_TIME = 1 << 16
 
 @dataclass(frozen=True)
 class Table:
-    """A classification dataset in canonical form.
+    """A dataset in canonical form.
 
     The same data give the same table whatever file format they came in: categories and classes are those that occur,
     in natural order (numbers by size, other strings alphabetically). Columns that are always missing are left out
@@ -32,9 +32,11 @@ class Table:
 
     Attributes:
         values: float64 ``(n, M)``: numbers, or codes of categorical columns; NaN where missing.
-        labels: int64 ``(n,)``, indices into ``classes``; -1 in rows without a label.
+        labels: ``(n,)``, in the form that the ``target`` gives them; it knows the rows without one.
+        target: what is predicted.
         split_by: what a split goes by: float64 ``(n,)`` for a group, a time or a part; for an OpenML task
             ``(n, splits)``, the part in each of its splits; None if the split needs nothing.
+        weights: of the rows in training, ``(n,)``; None if all weigh the same.
         reading, notes: how a user's file was read, and what its user should know of that.
         reader: reads later rows as the rows of this table.
     """
@@ -44,18 +46,19 @@ class Table:
     source: str
     columns: tuple[Column, ...]
     values: Floats
-    labels: Ints
-    classes: tuple[str, ...]
+    labels: Labels
+    target: Target
     split_by: Floats | None = None
     reading: tuple[ColumnReading, ...] = ()
     notes: tuple[str, ...] = ()
     reader: Reader | None = None
+    weights: Floats | None = None
 
     @classmethod
     def from_frame(
         cls,
         features: pd.DataFrame,
-        target: "pd.Series[Any]",
+        target: "pd.Series[Any] | ReadTarget",
         *,
         categorical: Sequence[bool],
         name: str,
@@ -67,7 +70,7 @@ class Table:
 
         Args:
             features: one column for each feature, ``n`` rows.
-            target: ``n`` labels of any type, missing where a row has none.
+            target: ``n`` labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric are categorical in
                 any case.
             name: shown in tables and charts.
@@ -79,7 +82,8 @@ class Table:
             ValueError: the arguments' lengths differ.
             UsageError: see `of`.
         """
-        if not (features.shape[0] == len(target) and features.shape[1] == len(categorical)):
+        n_labels = len(target.labels if isinstance(target, ReadTarget) else target)
+        if not (features.shape[0] == n_labels and features.shape[1] == len(categorical)):
             raise ValueError("features, target and categorical do not belong together: their lengths differ")
         columns = (
             _column(str(name), column, is_categorical=asked or not is_numeric(column))
@@ -92,7 +96,7 @@ class Table:
     def of(
         cls,
         columns: Iterable[tuple[Column, Floats]],
-        target: "pd.Series[Any]",
+        target: "pd.Series[Any] | ReadTarget",
         *,
         name: str,
         source: str,
@@ -102,10 +106,9 @@ class Table:
         """Build the table from columns with their values ``(n,)``; the other arguments are those of `from_frame`.
 
         Raises:
-            UsageError: fewer than two classes occur, fewer than 10 rows have a label, there is no column, or a value is
-                infinite.
+            UsageError: see `read_target`; or there is no column, or a value is infinite.
         """
-        encoded = Target.of(target, source)
+        read = target if isinstance(target, ReadTarget) else read_target(target, source)
         described, values = [], []
         for column, of_column in columns:
             if np.isinf(of_column).any():
@@ -115,7 +118,8 @@ class Table:
         if not described:
             raise UsageError(f"{source} has no column with a value in it.")
         matrix = np.stack(values, axis=1)
-        return cls(name, dataset_id, source, tuple(described), matrix, encoded.labels, encoded.classes, split_by)
+        features, notes = tuple(described), read.notes
+        return cls(name, dataset_id, source, features, matrix, read.labels, read.target, split_by, notes=notes)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """How the table was read, for a record: the rows with and without a label, the ``columns`` and ``notes`` of a
@@ -140,11 +144,17 @@ class Table:
     @property
     def n_unlabelled(self) -> int:
         """The number of rows without a label."""
-        return int((self.labels == UNLABELLED).sum())
+        return int((~self.is_labelled).sum())
 
-    @property
-    def n_classes(self) -> int:
-        return len(self.classes)
+    @cached_property
+    def is_labelled(self) -> NDArray[np.bool_]:
+        """Which rows have a label, ``(n,)``."""
+        return self.target.is_labelled(self.labels)
+
+    @cached_property
+    def strata(self) -> Ints:
+        """For each row the group that a stratified split divides by itself, from 0, ``(n,)``; -1 without a label."""
+        return self.target.strata(self.labels)
 
     @property
     def n_categories(self) -> list[int]:
@@ -166,15 +176,17 @@ class Table:
         """SHA-256 of the canonical content: column names and order, values, categories, labels, class names, and what a
         split goes by. It is part of the identity of every stored result."""
         digest = hashlib.sha256()
-        header = {"columns": [[c.name, c.categories] for c in self.columns], "classes": self.classes}
+        header = {"columns": [[c.name, c.categories] for c in self.columns]} | self.target.identity
         digest.update(json.dumps(header, ensure_ascii=True).encode())
         for start in range(0, self.n_rows, ROWS_AT_A_TIME):
             values = self.values[start : start + ROWS_AT_A_TIME]
             canonical = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, and no negative zero
             digest.update(np.ascontiguousarray(canonical, dtype="<f8").tobytes())
-        digest.update(np.ascontiguousarray(self.labels, dtype="<i8").tobytes())
+        digest.update(np.ascontiguousarray(self.labels, dtype=self.labels.dtype.newbyteorder("<")).tobytes())
         if self.split_by is not None:
             digest.update(b"split" + np.ascontiguousarray(self.split_by, dtype="<f8").tobytes())
+        if self.weights is not None:
+            digest.update(b"weights" + np.ascontiguousarray(self.weights, dtype="<f8").tobytes())
         return digest.hexdigest()
 
 

@@ -1,7 +1,7 @@
 """What the trials of a stack are given: rows, labels and fitted preprocessing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from .preprocessing import Preprocessing
 from .regimes import Regime
 from .scaling import Scaling
 from .splits import Random, Splitting
-from .table import UNLABELLED, Table
+from .table import Table
+from .targets import Labels
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class TrialData:
     test: Ints
     predicted: Ints
     labelled: Ints
-    labels: Ints
-    validation_labels: Ints
+    labels: Labels
+    validation_labels: Labels
     preprocessing: Preprocessing
 
     def of(self, position: int) -> "TrialData":
@@ -73,11 +74,12 @@ def prepare_trials(
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     labelled, labels = [], []
     for trial, split in zip(trials, splits, strict=True):
-        known = split.train[table.labels[split.train] != UNLABELLED]
-        positions, seen = regime.apply(table.labels[known], table.n_classes, streams, trial)
+        known = split.train[table.is_labelled[split.train]]
+        positions, seen = regime.apply(table.labels[known], table.target, streams, trial)
         labelled.append(known[positions])
         labels.append(seen)
     validation, test = (np.stack([getattr(split, part) for split in splits]) for part in ("validation", "test"))
+    fitted = Preprocessing.fit(table, [split.train if fit_on == "train" else None for split in splits], scaling)
     return TrialData(
         trials=tuple(trials),
         train=np.stack([split.train for split in splits]),
@@ -87,7 +89,5 @@ def prepare_trials(
         labelled=np.stack(labelled),
         labels=np.stack(labels),
         validation_labels=table.labels[validation],
-        preprocessing=Preprocessing.fit(
-            table, [split.train if fit_on == "train" else None for split in splits], scaling
-        ),
+        preprocessing=replace(fitted, target=np.stack([table.target.fit(seen) for seen in labels])),
     )

@@ -11,15 +11,16 @@ from ..errors import UsageError
 from .columns import Coded, Column, Floats, Ints
 from .reading import ColumnsRead, Reader, ReadingOptions, read_columns
 from .table import FEWEST_ROWS, Table
+from .targets import ReadTarget
 
 SUSPICIOUS = 0.98
 """Balanced accuracy on held-out rows above which a column predicts the target almost alone."""
 
 MOST_ROWS = 5000
 FEWEST_HELD_OUT = 20
-WRONG, WRONG_A_CLASS = 0.05, 0.02
+WRONG, WRONG_A_STRATUM = 0.05, 0.02
 """A column that predicts more than this share of the fitted rows wrongly at its best needs no tree. The score allows
-one class to be wrong the more often the more classes there are."""
+one stratum to be wrong the more often the more of them there are."""
 
 AT_A_TIME = 1000
 """Columns that are sorted at once."""
@@ -30,7 +31,7 @@ SHOWN = 30
 
 def read_table(
     frame: pd.DataFrame,
-    target: "pd.Series[Any]",
+    target: "pd.Series[Any] | ReadTarget",
     options: ReadingOptions,
     *,
     name: str,
@@ -42,7 +43,7 @@ def read_table(
 
     Args:
         frame: n rows, without the target; every column has a name of its own.
-        target: the labels of the rows, missing where a row has none.
+        target: the labels of the rows, see `Table.of`.
         options: what a user set of the columns.
         name, source, split_by: see `Table`.
         looks_for_leaks: whether to look for columns that give the target away.
@@ -56,7 +57,7 @@ def read_table(
         raise UsageError(f"{source} has no column with a value in it to learn from: {why}.")
     table = Table.of(_columns(found), target, name=name, source=source, split_by=split_by)
     leaking = leaks(table, list(map(str, frame.columns)), found.positions) if looks_for_leaks else ()
-    notes = (*found.notes, *leaking)
+    notes = (*table.notes, *found.notes, *leaking)
     reader = Reader(tuple(found.rules), table.columns)
     return replace(table, reading=tuple(found.readings), notes=notes, reader=reader)
 
@@ -71,18 +72,20 @@ def _columns(found: ColumnsRead) -> Iterator[tuple[Column, Floats]]:
 
 
 def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]) -> list[str]:
-    """A sentence on each column from which alone a small tree predicts the target almost without error.
+    """A sentence on each column from which alone a small tree predicts the target's strata almost without error.
+
+    The strata of classes are the classes, those of numbers their tenths.
 
     Args:
         table: the data. Rows without a label are not used.
         names: the columns of the file.
         positions: for each of them the positions of the table's columns that were made of it.
     """
-    labelled = np.flatnonzero(table.labels >= 0)
+    labelled = np.flatnonzero(table.is_labelled)
     rows = np.random.default_rng(0).permutation(labelled)[:MOST_ROWS]  # a note only: no result depends on these rows
     fitted, held_out = np.split(rows, [int(0.7 * len(rows))])
-    n_classes = len(np.unique(table.labels[fitted]))
-    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_classes <= len(fitted) / 2:
+    n_strata = len(np.unique(table.strata[fitted]))
+    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_strata <= len(fitted) / 2:
         return []
     found = []
     may_leak = _may_leak(table, fitted)
@@ -93,7 +96,7 @@ def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]
         if score > SUSPICIOUS:
             found.append(
                 f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows); "
-                f"if it is known only once the class is, leave it out with dataset.drop=[{name}]."
+                f"if it is known only once the target is, leave it out with dataset.drop=[{name}]."
             )
     return found
 
@@ -106,9 +109,9 @@ def _may_leak(table: Table, rows: Ints) -> "np.ndarray[tuple[int], np.dtype[np.b
     cuts, and two for each row that is predicted wrongly. And of rows with equal values, those without the most frequent
     label are always predicted wrongly.
     """
-    rows = rows[np.argsort(table.labels[rows], kind="stable")]
-    labels = table.labels[rows]
-    wrong = min(1.0, WRONG + WRONG_A_CLASS * table.n_classes) * len(rows)
+    rows = rows[np.argsort(table.strata[rows], kind="stable")]
+    labels, n_strata = table.strata[rows], _n_strata(table)
+    wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata) * len(rows)
     may = np.empty(len(table.columns), dtype=np.bool_)
     for start in range(0, len(table.columns), AT_A_TIME):
         some = slice(start, start + AT_A_TIME)
@@ -116,8 +119,8 @@ def _may_leak(table: Table, rows: Ints) -> "np.ndarray[tuple[int], np.dtype[np.b
         may[some] = (of_rows[1:] != of_rows[:-1]).sum(axis=0) <= 2 * wrong + _leaves(table) + 1
     for m in np.flatnonzero(may | table.is_categorical):
         distinct, codes = np.unique(_as_float32(table.values[rows, m]), return_inverse=True)
-        counts = np.bincount(codes * table.n_classes + labels, minlength=len(distinct) * table.n_classes)
-        may[m] = counts.reshape(-1, table.n_classes).max(axis=1).sum() >= len(rows) - wrong
+        counts = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata)
+        may[m] = counts.reshape(-1, n_strata).max(axis=1).sum() >= len(rows) - wrong
     return may
 
 
@@ -128,13 +131,17 @@ def _score(table: Table, made: list[int], fitted: Ints, held_out: Ints) -> float
     columns = [table.columns[position] for position in made]
     values = np.concatenate([_encoded(table.values[:, m], c.categories) for m, c in zip(made, columns, strict=True)], 1)
     tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(table), min_samples_leaf=2, random_state=0)
-    tree.fit(values[fitted], table.labels[fitted])
-    is_right = tree.predict(values[held_out]) == table.labels[held_out]
-    return float(np.mean([is_right[table.labels[held_out] == label].mean() for label in set(table.labels[held_out])]))
+    tree.fit(values[fitted], table.strata[fitted])
+    is_right = tree.predict(values[held_out]) == table.strata[held_out]
+    return float(np.mean([is_right[table.strata[held_out] == label].mean() for label in set(table.strata[held_out])]))
 
 
 def _leaves(table: Table) -> int:
-    return 4 * table.n_classes
+    return 4 * _n_strata(table)
+
+
+def _n_strata(table: Table) -> int:
+    return int(table.strata.max()) + 1
 
 
 def _as_float32(values: Floats) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":

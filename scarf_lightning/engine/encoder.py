@@ -46,7 +46,7 @@ class Encoder(nn.Module):
 class Classifier(nn.Module):
     """h after f.
 
-    **Shape.** Raw features ``(T, N, M)`` to logits ``(T, N, C)``.
+    **Shape.** Raw features ``(T, N, M)`` to outputs ``(T, N, C)``: logits of classes, one standardised number.
     """
 
     def __init__(self, encoder: Encoder, head: nn.Module) -> None:
@@ -57,9 +57,9 @@ class Classifier(nn.Module):
         return self.of_encoded(self.encoder.one_hot(x))
 
     def of_encoded(self, encoded: Tensor) -> Tensor:
-        """Encoded features ``(T, N, D)`` to logits ``(T, N, C)``."""
-        logits: Tensor = self.head(self.encoder.body(encoded))
-        return logits
+        """Encoded features ``(T, N, D)`` to outputs ``(T, N, C)``."""
+        outputs: Tensor = self.head(self.encoder.body(encoded))
+        return outputs
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Networks:
 
     Args:
         columns: of the table.
-        n_classes: the number of outputs of h.
+        n_outputs: the number of outputs of h.
         streams: of random numbers.
         network: f.
         settings: of g and h, and of the initialisation of linear layers.
@@ -76,7 +76,7 @@ class Networks:
     """
 
     columns: Columns
-    n_classes: int
+    n_outputs: int
     streams: Streams
     network: Network
     settings: NetworkSettings
@@ -103,13 +103,13 @@ class Networks:
         return encoder
 
     def head(self, trials: Sequence[int], *, fit: int = 0, dropout: float | None = None) -> nn.Module:
-        """h, with one output for each class."""
+        """h, with the outputs that the target asks for."""
         return lift(self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout)))
 
     def plain_head(self, dropout: float | None = None) -> ReLUNetwork:
         """h of one trial."""
         layers = self.settings.head
-        return ReLUNetwork([self.width, *[layers.width] * (layers.depth - 1), self.n_classes], dropout=dropout)
+        return ReLUNetwork([self.width, *[layers.width] * (layers.depth - 1), self.n_outputs], dropout=dropout)
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
         """g, as the pretext builds it."""

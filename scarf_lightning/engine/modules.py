@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..data.datamodule import Batch
+from ..data.targets import Labels, Target
 from ..errors import UsageError
-from ..losses.supervised import cross_entropy
 from ..metrics import Metric
 from ..options.settings import FitSettings
 from ..randomness import Roster, StackedGenerator
@@ -198,7 +198,10 @@ class FinetuneModule(StackModule):
         source: the training rows that a corruption draws from.
         random: what the method draws.
         pretrain_head: g of T trials, if the method adds a pretext loss.
+        target: what is learnt.
+        fitted: what the target has fitted to the labels of each trial, float64 ``(T, K)``.
         metric: also measured on the validation rows.
+        truth: the labels of the validation rows, ``(T, n)``, for the metric.
         training: the roster and the settings, as `StackModule` takes them.
     """
 
@@ -209,6 +212,9 @@ class FinetuneModule(StackModule):
         source: CorruptionSource,
         random: StackedGenerator,
         *,
+        target: Target,
+        fitted: Tensor,
+        truth: Labels,
         pretrain_head: nn.Module | None = None,
         metric: Metric | None = None,
         **training: Any,
@@ -220,7 +226,8 @@ class FinetuneModule(StackModule):
         if supervision.auxiliary is not None and pretrain_head is not None:
             pretext, self._weight = supervision.auxiliary
             self._task = PretextTask(pretext, classifier.encoder, pretrain_head, source, random)
-        self._validated: list[tuple[Tensor, Tensor]] = []
+        self._target, self._fitted, self._truth = target, fitted, truth
+        self._validated: list[Tensor] = []
 
     def on_train_epoch_start(self) -> None:
         super().on_train_epoch_start()
@@ -231,16 +238,17 @@ class FinetuneModule(StackModule):
         assert batch.targets is not None
         rows = BatchRows.of(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
-        losses = self._supervision.compute_loss(self.classifier.of_encoded(encoded), targets, weights)
+        outputs = self.classifier.of_encoded(encoded)
+        own = self._supervision.compute_loss(outputs, targets, weights)
+        losses = self._target.loss(outputs, targets, weights) if own is None else own
         return losses if self._task is None else losses + self._weight * self._task.losses(batch.x)
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         assert batch.targets is not None
-        logits = self.classifier(batch.x)
+        outputs = self.classifier(batch.x)
         if self.metric is not None:
-            self._validated.append((logits.double().softmax(dim=-1), batch.targets))
-        wrong = logits.argmax(dim=-1) != batch.targets
-        return {"loss": cross_entropy(logits, batch.targets), "error": wrong.double().mean(dim=-1)}
+            self._validated.append(self._target.predictions(outputs.double(), self.roster.of(self._fitted)))
+        return self._target.validation(outputs, batch.targets)
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         means = super().end_epoch()
@@ -250,6 +258,7 @@ class FinetuneModule(StackModule):
 
     def _measured(self, metric: Metric) -> NDArray[np.float64]:
         """The metric of each trial over all validation rows; NaN where it is not defined."""
-        probabilities, labels = (torch.cat(parts, dim=1).cpu().numpy() for parts in zip(*self._validated, strict=True))
+        predictions = torch.cat(self._validated, dim=1).cpu().numpy()
         self._validated.clear()
-        return np.array([metric.function(*trial) for trial in zip(probabilities, labels, strict=True)])
+        truth = self._truth[self.roster.index.cpu().numpy()]
+        return np.array([metric.function(*trial) for trial in zip(predictions, truth, strict=True)])

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule, batch_bounds
 from ..data.device_table import DeviceTable, TrainingRows
 from ..data.table import Table
-from ..data.target import balanced_weights
 from ..data.trials import TrialData
 from ..errors import UsageError
 from ..metrics import Metric, metric_named
@@ -74,7 +73,8 @@ class Stack:
     @cached_property
     def networks(self) -> Networks:
         columns = Columns(tuple(self.table.n_categories))
-        return Networks(columns, self.table.n_classes, self.streams, self.network, self.settings, self._training_rows)
+        n_outputs = self.table.target.n_outputs
+        return Networks(columns, n_outputs, self.streams, self.network, self.settings, self._training_rows)
 
     def of(self, position: int) -> "Stack":
         """A stack of the trial at this position alone, on the same copy of the table."""
@@ -143,7 +143,7 @@ class Stack:
             self._check_metric(module.metric)
         if settings.class_weight == "balanced":
             examples = self._balanced(examples)
-        validation = Examples(self.on_device(self.data.validation), self.on_device(self.data.validation_labels))
+        validation = self.examples(self.data.validation, self.data.validation_labels)
         order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
         fit = self._fit("finetune", module, examples, validation, order, EVALUATION_ROWS, module.metric)
         return fit, module.classifier
@@ -174,6 +174,9 @@ class Stack:
             self._source(encoder, roster),
             self._random(supervision.stream, roster, number),
             pretrain_head=supervision.auxiliary and self._pretrain_head(supervision.auxiliary[0], roster, number),
+            target=self.table.target,
+            fitted=self._fitted,
+            truth=self.data.validation_labels,
             metric=metric,
             roster=roster,
             settings=settings,
@@ -184,16 +187,26 @@ class Stack:
         return self.examples(self.data.labelled, self.data.labels)
 
     def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
-        """Rows ``(T, n)`` with class numbers ``(T, n)`` or probabilities ``(T, n, C)`` as targets, on the device."""
-        on_device = torch.from_numpy(targets).to(self.hardware.device)
-        return Examples(self.on_device(rows), on_device if targets.ndim == 2 else on_device.to(self.hardware.dtype))
+        """Rows ``(T, n)`` with labels ``(T, n)`` or predictions ``(T, n, ...)`` as targets, on the device."""
+        encoded = torch.from_numpy(self.table.target.encode(targets, self.data.preprocessing.target))
+        on_device = encoded.to(self.hardware.device, self.hardware.dtype if encoded.is_floating_point() else None)
+        weights = None
+        if self.table.weights is not None:
+            weights = torch.from_numpy(self.table.weights[rows]).to(self.hardware.device, self.hardware.dtype)
+        return Examples(self.on_device(rows), on_device, weights)
+
+    @property
+    def given_weights(self) -> NDArray[np.float64] | None:
+        """The data's weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
+        return None if self.table.weights is None else self.table.weights[self.data.labelled]
 
     def row_weights(self, settings: FinetuneSettings) -> NDArray[np.float64] | None:
         """Of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
+        own = self.given_weights
         if settings.class_weight == "none":
-            return None
-        weights = balanced_weights(self.data.labels, self.table.n_classes)
-        return np.take_along_axis(weights, self.data.labels, axis=1)
+            return own
+        balanced = self.table.target.row_weights(self.data.labels)
+        return balanced if own is None else balanced * own
 
     def raw(self, rows: NDArray[np.int64]) -> Tensor:
         """``rows`` ``(T, n)`` imputed and scaled, ``(T, n, M)``, on the device."""
@@ -213,12 +226,12 @@ class Stack:
         return embedded
 
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Class probabilities of ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
-        return self.logits(classifier, rows).softmax(dim=-1).cpu().numpy()
+        """Predictions of ``rows`` ``(T, n)``: float64 probabilities ``(T, n, C)``, or numbers ``(T, n)``."""
+        return self.table.target.predictions(self.outputs(classifier, rows), self._fitted).cpu().numpy()
 
     @torch.no_grad()
-    def logits(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
-        """The classifier's logits for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
+    def outputs(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
+        """The outputs of h for ``rows`` ``(T, n)``, float64 ``(T, n, C)``."""
         return self._in_chunks(classifier.eval(), rows).double()
 
     def on_device(self, array: NDArray[np.int64]) -> Tensor:
@@ -235,6 +248,11 @@ class Stack:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
         encoded: Tensor = OneHot(self.table.n_categories)(self.of(position).raw(self.data.train[[position]])[0].cpu())
         return encoded
+
+    @cached_property
+    def _fitted(self) -> Tensor:
+        """What the target has fitted to the labels of each trial, float64 ``(T, K)``, on the device."""
+        return torch.from_numpy(self.data.preprocessing.target).to(self.hardware.device)
 
     def _roster(self) -> Roster:
         return Roster(len(self.trials), self.hardware.device)
@@ -253,13 +271,9 @@ class Stack:
         return head
 
     def _balanced(self, examples: Examples) -> Examples:
-        """Examples weighted by `balanced_weights` of their class, or of their classes if targets are soft."""
+        """Examples with the weights that balance their targets."""
         assert examples.targets is not None
-        weights = torch.from_numpy(balanced_weights(self.data.labels, self.table.n_classes)).to(self.hardware.device)
-        if examples.targets.dim() == 2:
-            of_rows = weights.gather(1, examples.targets)
-        else:
-            of_rows = (examples.targets.double() * weights.unsqueeze(1)).sum(dim=-1)
+        of_rows = self.table.target.balanced(self.data.labels, examples.targets)
         if examples.weights is not None:
             of_rows = of_rows * examples.weights
         return replace(examples, weights=of_rows.to(self.hardware.dtype))
@@ -267,11 +281,10 @@ class Stack:
     def _check_metric(self, metric: Metric) -> None:
         """Refuse to watch a metric that is not defined on the validation rows of a trial."""
         for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
-            guess = np.full((len(labels), self.table.n_classes), 1 / self.table.n_classes)
-            if np.isnan(metric.function(guess, labels)):
+            if np.isnan(metric.function(self.table.target.guess(labels), labels)):
                 raise UsageError(
-                    f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: there are "
-                    f"{len(labels)} rows of {len(np.unique(labels))} class. Use another metric, or split=stratified."
+                    f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: all "
+                    f"{len(labels)} of them have the same label. Use another metric, or split=stratified."
                 )
 
     def _fit(

@@ -4,13 +4,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ..losses.supervised import cross_entropy
 from ..pretexts import Pretext, Rows
 from ..randomness import Purpose
 
 
 class Supervision:
-    """Plain fine-tuning: cross-entropy on the rows as they are. A method overrides what it changes.
+    """Plain fine-tuning: the target's own loss on the rows as they are. A method overrides what it changes.
 
     Leading axes of all tensors are ``...``, the trial axis in training.
 
@@ -26,14 +25,14 @@ class Supervision:
 
         Args:
             rows: the mini-batch; ``rows.encoded`` is ``(..., N, D)``.
-            targets: class numbers ``(..., N)`` or probabilities ``(..., N, C)``.
+            targets: class numbers ``(..., N)``, probabilities ``(..., N, C)`` or standardised numbers ``(..., N, 1)``.
             weights: ``(..., N)``, or None if all rows weigh the same.
         """
         return rows.encoded, targets, weights
 
-    def compute_loss(self, logits: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
-        """The training loss ``(...)`` of logits ``(..., N, C)``. Validation always uses cross-entropy and error."""
-        return cross_entropy(logits, targets, weights)
+    def compute_loss(self, outputs: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor | None:
+        """The training loss ``(...)`` of outputs ``(..., N, C)``; None takes the target's own, as validation does."""
+        return None
 
     @property
     def dropout_rate(self) -> float | None:

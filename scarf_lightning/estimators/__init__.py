@@ -1,12 +1,12 @@
 """scikit-learn estimators, and one model: to predict with, embed with, look into, save and export.
 
-ScarfClassifier, ScarfTransformer     train
-load_model                            opens a saved model, or a cell of the store in one of its phases
-Model                                 what both give
-load_rows, corrupted_view, ...        look into a model
+ScarfClassifier, ScarfRegressor, ScarfTransformer   train
+load_model                                          opens a saved model, or a cell of the store in one of its phases
+Model                                               what all of them give
+load_rows, corrupted_view, ...                      look into a model
 """
 
-from .estimators import ScarfClassifier, ScarfTransformer
+from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from .loading import load_model, save_model
 from .looking import TrialRows, View, alignment, corrupted_view, effective_rank, load_rows, uniformity
 from .model import Model
@@ -14,6 +14,7 @@ from .model import Model
 __all__ = [
     "Model",
     "ScarfClassifier",
+    "ScarfRegressor",
     "ScarfTransformer",
     "TrialRows",
     "View",

@@ -8,9 +8,11 @@ from typing import Any
 from hydra import compose
 from omegaconf import DictConfig, OmegaConf
 
+from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
 from ..options.axes import OF_THE_RUN
+from ..options.combinations import check_target
 from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .loading import why_no_model
@@ -23,12 +25,18 @@ PARAMETERS = {
     "seed": "random_state",
     "trainer.accelerator": "device",
     "finetune.class_weight": "class_weight",
+    "metric": "metric",
 }
 """Options that are parameters of their own."""
 
 
 def config_of(
-    axes: Mapping[str, Any], options: Mapping[str, Any], parameters: Mapping[str, Any], *, needs_classes: bool
+    axes: Mapping[str, Any],
+    options: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    *,
+    estimator: str,
+    kind: type[Target] | None,
 ) -> Config:
     """The configuration of a cell.
 
@@ -36,7 +44,8 @@ def config_of(
         axes: the choice of each axis that is not left at its default.
         options: other options by their names on the command line, as ``{"corruption.rate": 0.3}``.
         parameters: the options that `PARAMETERS` lists, by their names on the command line.
-        needs_classes: whether training must end with networks that predict classes.
+        estimator: its name, for messages.
+        kind: of target that training must end with networks for; None needs encoders alone.
 
     Raises:
         UsageError: a choice or an option is unknown, has a wrong value or no effect on this cell, or choices do not go
@@ -60,8 +69,10 @@ def config_of(
             OmegaConf.update(config, name, list(value) if isinstance(value, tuple) else value, force_add=True)
     chosen = read_config(config)
     check_combination(chosen)
-    if needs_classes and (why := why_no_model(chosen)):
-        raise UsageError(f"ScarfClassifier cannot use this: {why}; choose another method.")
+    if kind is not None:
+        if why := why_no_model(chosen):
+            raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
+        check_target(chosen, kind)
     unused = unused_options(chosen)
     for option in given:
         if _is_in(option, unused):

@@ -1,4 +1,4 @@
-"""`ScarfClassifier` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
+"""`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
 
 import inspect
 from collections.abc import Mapping
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
+    _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
     column_or_1d,
@@ -21,15 +22,16 @@ from sklearn.utils.validation import (
 )
 
 from ..data.table import Table, spell
+from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
 from .configuring import config_of
-from .tables import labels_of, table_of, without_labels
+from .tables import table_of, target_of, without_labels
 
 if TYPE_CHECKING:
     from .fitting import Fitted
 
-NO_AXES = ("n_trials", "random_state", "device", "class_weight", "unlabelled", "options", "verbose")
+NO_AXES = ("n_trials", "random_state", "device", "class_weight", "metric", "unlabelled", "options", "verbose")
 """Parameters that are not axes of the configuration."""
 UNLABELLED = -1
 AUTO = "auto"
@@ -39,7 +41,8 @@ AUTO = "auto"
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the estimators share: parameters, X and the model."""
 
-    _needs_classes: ClassVar[bool]
+    _kind: ClassVar[type[Target] | None] = None
+    """What it learns to predict, if anything."""
     options: Mapping[str, Any] | None
     model_: Any
 
@@ -91,7 +94,9 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         parameters = {"trials": self.n_trials, "seed": int(seed), "trainer.accelerator": self.device}
         if getattr(self, "class_weight", None) is not None:
             parameters["finetune.class_weight"] = self.class_weight
-        return config_of(given, dict(self.options or {}), parameters, needs_classes=self._needs_classes)
+        if getattr(self, "metric", None) is not None:
+            parameters["metric"] = self.metric
+        return config_of(given, dict(self.options or {}), parameters, estimator=type(self).__name__, kind=self._kind)
 
     def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X as a frame in `fit`, and whether it is an array of numbers."""
@@ -138,7 +143,75 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
+class ScarfPredictor(ScarfEstimator):
+    """What the estimators with labels share."""
+
+    _kind: ClassVar[type[Target]]
+
+    def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+        """Test the training of `fit` on rows that it has not seen; the model stays as it is.
+
+        Each trial holds back 20 % of the labelled rows. With a ``pretrain`` other than ``auto`` these are the trials of
+        the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit.
+
+        Returns:
+            A row for each trial: metrics on its test rows, epochs and seconds.
+
+        Raises:
+            UsageError: as by `fit`.
+        """
+        from .fitting import train
+
+        config, table = clone(self)._read(X, y, sample_weight)
+        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
+        return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """What `fit` does."""
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        config, table = self._read(X, y, sample_weight)
+        self._note(table.target)
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
+        self.choice_ = fitted.choice
+        self._keep(fitted)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table]:
+        """The cell of the parameters, and the table of X and y with the weights of its rows."""
+        config = self._config()
+        frame, is_plain = self._first_rows(X)
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(frame, y)
+        is_known = self._known(y)
+        self._check_labels(y, is_known)
+        self.n_unlabelled_ = int((~is_known).sum())
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
+            weights = None if (weights == weights[0]).all() else weights
+        target = target_of(y, is_known, config, self._kind)
+        return config, table_of(frame, target, config, is_plain=is_plain, weights=weights)
+
+    def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+        if y.dtype.kind == "f":
+            assert_all_finite(y, allow_nan=True, input_name="y")
+        known = ~pd.isna(y)
+        if not known.any():
+            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
+        return np.asarray(known)
+
+    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
+        """Check the known labels."""
+
+    def _note(self, target: Target) -> None:
+        """Keep what prediction needs of the target."""
+
+
+class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
     All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. Networks are
@@ -164,6 +237,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
             one.
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
         class_weight: None, or ``"balanced"`` to give every class the same weight in training.
+        metric: what early stopping and tuning go by, such as ``"auroc"``; None takes the recipe's.
         unlabelled: what marks a row without a label in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
@@ -183,7 +257,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
-    _needs_classes: ClassVar[bool] = True
+    _kind = Classes
 
     def __init__(
         self,
@@ -204,6 +278,7 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         random_state: Any = 0,
         fit_on: str | None = None,
         class_weight: str | None = None,
+        metric: str | None = None,
         unlabelled: Any = UNLABELLED,
         device: str = "auto",
         options: Mapping[str, Any] | None = None,
@@ -213,56 +288,20 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         self.scaling, self.network, self.cotrain = scaling, network, cotrain
         self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
         self.n_trials, self.random_state, self.fit_on, self.class_weight = n_trials, random_state, fit_on, class_weight
-        self.unlabelled, self.device, self.options, self.verbose = unlabelled, device, options, verbose
+        self.metric, self.unlabelled, self.device = metric, unlabelled, device
+        self.options, self.verbose = options, verbose
 
-    def fit(self, X: Any, y: Any) -> "ScarfClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfClassifier":
         """Train on rows X ``(n, M)`` with labels y ``(n,)``. At least 10 labels of two classes must be known.
+
+        ``sample_weight`` ``(n,)`` weighs the rows in supervised training, not in pre-training, early stopping or
+        scores.
 
         Raises:
             UsageError: see above.
         """
-        from .fitting import train  # imports Lightning, which takes seconds
-
-        config, table = self._read(X, y)
-        self._order = np.array([table.classes.index(spell(label)) for label in self.classes_])
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
-        self.choice_ = fitted.choice
-        self._keep(fitted)
+        self._learn(X, y, sample_weight)
         return self
-
-    def score_trials(self, X: Any, y: Any) -> pd.DataFrame:
-        """Test the training of `fit` on rows that it has not seen; the model stays as it is.
-
-        Each trial holds back 20 % of the labelled rows. With a ``pretrain`` other than ``auto`` these are the trials of
-        the cell that ``train.py`` trains with the same options on a file of the same table, bit for bit.
-
-        Returns:
-            A row for each trial: metrics on its test rows, epochs and seconds.
-
-        Raises:
-            UsageError: as by `fit`.
-        """
-        from .fitting import train
-
-        config, table = clone(self)._read(X, y)
-        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
-        return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
-
-    def _read(self, X: Any, y: Any) -> tuple[Config, Table]:
-        """The cell of the parameters and the table of X and y; classes are kept."""
-        config = self._config()
-        frame, is_plain = self._first_rows(X)
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(frame, y)
-        is_known = self._known(y)
-        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
-        check_classification_targets(known)
-        self.classes_ = np.unique(known)
-        self.n_unlabelled_ = int((~is_known).sum())
-        return config, table_of(frame, labels_of(y, is_known, config), config, is_plain=is_plain)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
@@ -283,20 +322,102 @@ class ScarfClassifier(ClassifierMixin, ScarfEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows have a label."""
-        if y.dtype.kind == "f":
-            assert_all_finite(y, allow_nan=True, input_name="y")
-        known = ~pd.isna(y)
+        known = super()._known(y)
         marked = known & (y == self.unlabelled) if self.unlabelled is not None else np.zeros(len(y), dtype=bool)
         if len(set(y[known & ~marked].tolist())) < 2:
             marked[:] = False
-        if not (known & ~marked).any():
-            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
         return np.asarray(known & ~marked)
+
+    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
+        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
+        check_classification_targets(known)
+        self.classes_ = np.unique(known)
+
+    def _note(self, target: Target) -> None:
+        assert isinstance(target, Classes)
+        self._order = np.array([target.names.index(spell(label)) for label in self.classes_])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = False
+        return tags
+
+
+class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
+    """Pre-trains on all rows and fine-tunes on those with a number; the mean of ``n_trials`` networks is predicted.
+
+    `ScarfClassifier` says how X is read, which rows train, and when pre-training is used.
+
+    **y.** Numbers in any unit: each trial standardises them by the labels that it trains on, and predictions are in the
+    unit of y. Rows without a number have None or NaN.
+
+    Args:
+        metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
+        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain,
+            n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+
+    Attributes:
+        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
+        trials_, choice_: as in `ScarfClassifier`.
+        n_unlabelled_: the number of rows without a number.
+        reading_: how each column of a DataFrame was read.
+
+    Raises:
+        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
+    """
+
+    _kind = Number
+
+    def __init__(
+        self,
+        *,
+        recipe: str = "practical",
+        pretrain: str = AUTO,
+        method: str = "control",
+        regime: str = "full",
+        split: str = "random",
+        scaling: str = "zscore",
+        network: str = "mlp",
+        corruption: str | None = None,
+        selection: str | None = None,
+        views: str | None = None,
+        loss: str | None = None,
+        cotrain: str | None = None,
+        n_trials: int = 5,
+        random_state: Any = 0,
+        fit_on: str | None = None,
+        metric: str | None = None,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.recipe, self.pretrain, self.method, self.regime, self.split = recipe, pretrain, method, regime, split
+        self.scaling, self.network, self.cotrain = scaling, network, cotrain
+        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
+        self.n_trials, self.random_state, self.fit_on, self.metric = n_trials, random_state, fit_on, metric
+        self.device, self.options, self.verbose = device, options, verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfRegressor":
+        """Train on rows X ``(n, M)`` with numbers y ``(n,)``, at least 10; ``sample_weight`` as in `ScarfClassifier`.
+
+        Raises:
+            UsageError: see above.
+        """
+        self._learn(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """The numbers of n rows, ``(n,)``.
+
+        Raises:
+            UsageError: see `scarf_lightning.data.reading.Reader`.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.model_.predict(self._rows(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = False
         return tags
 
 
@@ -320,8 +441,6 @@ class ScarfTransformer(ScarfEstimator):
     Raises:
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
-
-    _needs_classes: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ..data.table import Table
+from ..data.targets import Target
 from ..engine.hardware import Hardware, choose_hardware, prepare_process
 from ..errors import UsageError
 from ..options import Config
@@ -70,7 +71,7 @@ def train(config: Config, table: Table, *, chooses: bool = False, tests: bool = 
         for record in records
         for trial in StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
     ]
-    return Fitted(_model(training, kept, table.classes), rows, choice)
+    return Fitted(_model(training, kept, table.target), rows, choice)
 
 
 def _train(training: CellTraining) -> list[StackRecord]:
@@ -120,10 +121,10 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
             vectors = {name: getattr(stack.data.preprocessing, name) for name in VECTORS}
             rows += own
             kept += StoredTrial.of_stack(own, vectors, encoder)
-    return Fitted(_model(training, kept, ()), rows)
+    return Fitted(_model(training, kept, None), rows)
 
 
-def _model(training: CellTraining, trials: list[StoredTrial], classes: tuple[str, ...]) -> Model:
+def _model(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:
     config, table = training.config, training.table
     converged = [kept for kept in trials if kept.row["diverged"] is None]
     if not converged:
@@ -134,7 +135,7 @@ def _model(training: CellTraining, trials: list[StoredTrial], classes: tuple[str
     if n_diverged := config.trials - len(converged):
         warnings.warn(f"{n_diverged} of {config.trials} trials diverged and have no vote.", UserWarning, stacklevel=5)
     reader = replace(table.rows_reader, columns=training.parts.encoding.columns(table.columns))
-    return model_of(config, converged, reader, classes, table.name)
+    return model_of(config, converged, reader, target, table.name)
 
 
 @contextmanager

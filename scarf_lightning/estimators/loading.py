@@ -11,6 +11,7 @@ import numpy as np
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.table import Column
+from ..data.targets import Target, target_from_plain
 from ..engine.hardware import DTYPES
 from ..errors import UsageError
 from ..options import Config, build, part, read, unused_options
@@ -84,31 +85,30 @@ def why_no_model(config: Config) -> str | None:
     """Why a cell's networks cannot be carried away, or None if they can."""
     method = method_of(config)
     if "finetune" not in method.uses:
-        return f"method={method.name} trains no network for the classes"
+        return f"method={method.name} trains no network of ours"
     if not method.has_encoder:
         return f"the networks of method={method.name} vote, and only one of them is kept"
     return None
 
 
-def model_of(
-    config: Config, trials: Sequence[StoredTrial], reader: Reader, classes: tuple[str, ...], name: str
-) -> Model:
+def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, target: Target | None, name: str) -> Model:
     """The model of one trial or more.
 
     Args:
         config: what trained them.
         trials: what is left of them.
         reader: of rows, to columns as they are encoded.
-        classes: of the target; none for encoders alone.
+        target: what is predicted; None for encoders alone.
         name: of the data.
     """
     network = part("network", config.network.name, config.plugins)
     is_ours = network.__module__.partition(".")[0] == __name__.partition(".")[0]
+    plain = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
         rules=tuple(reader.as_plain()["rules"]),
         columns=reader.columns,
-        classes=classes,
+        classes=tuple(plain["classes"]),
         network=config.network.name,
         encoder=config.network.encoder,
         head=config.network.head,
@@ -117,8 +117,10 @@ def model_of(
         precision=config.trainer.precision,
         file={option: getattr(config.dataset, option) for option in OF_A_FILE},
         plugins=() if is_ours else tuple(config.plugins),
+        target=plain["target"],
     )
-    vectors = {name: np.stack([kept.preprocessing[name] for kept in trials]) for name in VECTORS}
+    names = [name for name in trials[0].preprocessing if name in VECTORS or target is not None]
+    vectors = {name: np.stack([kept.preprocessing[name] for kept in trials]) for name in names}
     weights = {name: np.stack([kept.weights[name] for kept in trials]) for name in trials[0].weights}
     return Model(description, Preprocessing(**vectors, is_shared=config.preprocesses_alike), weights, config)
 
@@ -182,11 +184,11 @@ def _model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, ph
         numbers = ", ".join(str(each.row["trial"]) for each in every) or "none"
         asked = "" if trial is None else f" {trial}"
         raise UsageError(f"Cell {folder.name} has no finished trial{asked}; it has: {numbers}.")
-    classes = tuple(cell.stored.description["classes"]) if phase == "finetune" else ()
+    target = target_from_plain(cell.stored.description) if phase == "finetune" else None
     config = replace(cell.config, trainer=replace(cell.config.trainer, precision=_precision(kept)))
     try:
         found = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase](cell, kept)
-        model = model_of(config, found, _reader(cell), classes, cell.stored.description["dataset"])
+        model = model_of(config, found, _reader(cell), target, cell.stored.description["dataset"])
         check_model(model)
     except UsageError:
         raise
@@ -230,7 +232,7 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
         name = cell.folder.name
         raise UsageError(f"Cell {name} has no encoder: method={config.method['name']} trains no network.")
     numbers = tuple(kept.row["trial"] for kept in trials)
-    described = model_of(config, [replace(kept, weights={}) for kept in trials], _reader(cell), (), "").description
+    described = model_of(config, [replace(kept, weights={}) for kept in trials], _reader(cell), None, "").description
     networks = replace(described.networks(Streams(config.seed, cell.data_hash)), settings=config.network)
     encoder = networks.encoder(numbers).to(DTYPES[_precision(trials)])
     weights = {f"encoder.{name}": weight.detach().numpy() for name, weight in encoder.state_dict().items()}

@@ -32,7 +32,7 @@ class TrialRows:
     Attributes:
         features: the columns that the networks were trained on: numbers, categories as text, gaps where values are
             missing. Every method of `Model` takes them.
-        target: the class, missing where a row has no label.
+        target: the class or the number, missing where a row has no label.
         part: ``train``, ``validation`` or ``test`` in the split of this trial, or ``unused``.
     """
 
@@ -62,9 +62,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name
-    classes = np.array([*table.classes, None], dtype=object)  # the label -1 of rows without one takes the last
-    target = pd.Series(classes[table.labels], name="class", dtype="str")
-    return TrialRows(_frame(table.columns, table.values, part.index), target, part)
+    return TrialRows(_frame(table.columns, table.values, part.index), table.target.named(table.labels), part)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.targets import Target
 from ..errors import UsageError
 from .onnx import to_onnx
 from .saving import save
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Model(TrainedNetworks):
-    """The networks of T trials, which vote: the probability of a class is the mean of what they give.
+    """The networks of T trials, which vote: a number, or the probability of a class, is the mean of what they give.
 
     `Reader` says how rows are read, and what happens to gaps, unseen categories and missing columns. Missing values are
     imputed by the column's mode or mean, as each trial did in training.
@@ -33,14 +34,13 @@ class Model(TrainedNetworks):
         """The numbers of the trials."""
         return list(self.description.trials)
 
-    def predict(self, rows: "pd.DataFrame") -> NDArray[np.object_]:
-        """The most probable class of n rows, ``(n,)``; the first one of a tie.
+    def predict(self, rows: "pd.DataFrame") -> NDArray[Any]:
+        """The most probable class of n rows, the first one of a tie, or their number; ``(n,)``.
 
         Raises:
-            UsageError: see `Reader`, or the model has no classes.
+            UsageError: see `Reader`, or the model has encoders alone.
         """
-        codes = self.predict_proba(rows).argmax(axis=1)
-        return np.asarray(np.array(self.classes, dtype=object)[codes])
+        return self.target.decided(self.predicted(rows))
 
     def predict_proba(self, rows: "pd.DataFrame") -> Floats:
         """Probabilities of the classes, float64 ``(n, C)``.
@@ -48,7 +48,28 @@ class Model(TrainedNetworks):
         Raises:
             UsageError: see `Reader`, or the model has no classes.
         """
-        return np.asarray(self.probabilities(self.values(rows)).mean(axis=0))
+        if not self.classes:
+            raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
+        return self.predicted(rows)
+
+    def predicted(self, rows: "pd.DataFrame") -> Floats:
+        """What the networks predict on average: probabilities ``(n, C)``, or numbers ``(n,)``.
+
+        Raises:
+            UsageError: see `Reader`, or the model has encoders alone.
+        """
+        return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
+
+    @property
+    def target(self) -> Target:
+        """What is predicted.
+
+        Raises:
+            UsageError: the model has encoders alone.
+        """
+        if self.description.predicts is None:
+            raise UsageError("This model has encoders alone, which predict nothing; use transform.")
+        return self.description.predicts
 
     def transform(self, rows: "pd.DataFrame") -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``.

@@ -2,7 +2,8 @@
 
 The file has an input ``(n, 1)`` for each column of the table. A numeric column is float64, NaN where missing. A
 categorical column is a string; a string that is not a category, such as the empty one, counts as missing. The outputs
-are ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, or ``embeddings`` ``(n, T * E)`` of encoders alone. Text and
+are ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, the ``number`` ``(n,)``, or ``embeddings`` ``(n, T * E)`` of
+encoders alone. Text and
 dates must be read before: `inputs` reads rows for the file.
 """
 
@@ -75,7 +76,7 @@ class Voters(nn.Module):
     """The networks of T trials one by one, with imputation and scaling in front of them.
 
     **Shape.** Rows ``(n, M)``, float64, with codes in categorical columns and -1 or NaN where missing, to mean
-    probabilities ``(n, C)``, or to embeddings side by side ``(n, T * E)``.
+    probabilities ``(n, C)`` or numbers ``(n,)``, or to embeddings side by side ``(n, T * E)``.
     """
 
     is_categorical: Tensor
@@ -85,12 +86,14 @@ class Voters(nn.Module):
         columns = model.description.columns
         self.one_hot = OneHot([column.n_indicators for column in columns])
         self.encoders = nn.ModuleList(unlift(model.encoder.body, model.plain_encoders()))
-        heads = unlift(model.classifier.head, model.plain_heads()) if model.description.classes else []
+        self.target = model.description.predicts
+        heads = unlift(model.classifier.head, model.plain_heads()) if self.target else []
         self.heads = nn.ModuleList(heads)
         self.dtype = next(model.encoder.parameters()).dtype
         self.register_buffer("is_categorical", torch.tensor([column.is_categorical for column in columns]))
         for name in ("fill", "shift", "scale"):
             self.register_buffer(name, torch.from_numpy(np.array(getattr(model.preprocessing, name))))
+        self.fitted = torch.from_numpy(np.array(model.preprocessing.target))
 
     def forward(self, values: Tensor) -> Tensor:
         is_missing = values.isnan() | (self.is_categorical & (values < 0))
@@ -99,10 +102,11 @@ class Voters(nn.Module):
             filled = torch.where(is_missing, self.fill[t], values)  # type: ignore[index]
             scaled = ((filled - self.shift[t]) * self.scale[t]).to(self.dtype)  # type: ignore[index]
             embedded.append(encoder(self.one_hot(scaled)))
-        if not len(self.heads):
+        if self.target is None:
             return torch.cat(embedded, dim=1)
-        given = [head(each).double().softmax(dim=-1) for head, each in zip(self.heads, embedded, strict=True)]
-        return torch.stack(given).mean(dim=0)
+        outputs = torch.stack([head(each).double() for head, each in zip(self.heads, embedded, strict=True)])
+        assert self.target is not None
+        return self.target.predictions(outputs, self.fitted).mean(dim=0)
 
 
 def _exported(model: TrainedNetworks) -> "ModelProto":
@@ -116,13 +120,20 @@ def _exported(model: TrainedNetworks) -> "ModelProto":
             voters,
             (example,),
             input_names=[VALUES],
-            output_names=["probabilities" if model.description.classes else "embeddings"],
+            output_names=[_output(model)],
             dynamic_shapes={VALUES: {0: torch.export.Dim("n")}},
             dynamo=True,
             verbose=False,
         )
     assert program is not None
     return program.model_proto
+
+
+def _output(model: TrainedNetworks) -> str:
+    """The name of what the networks give."""
+    if model.description.predicts is None:
+        return "embeddings"
+    return "probabilities" if model.description.classes else "number"
 
 
 def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:

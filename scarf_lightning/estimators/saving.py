@@ -42,7 +42,7 @@ def save(model: TrainedNetworks, folder: Path) -> None:
     """Write a model into a folder of its own; see `Model.save`."""
     arrays = {
         WEIGHTS: dict(model.weights),
-        PREPROCESSING: {name: getattr(model.preprocessing, name) for name in VECTORS},
+        PREPROCESSING: model.preprocessing.arrays(),
     }
     try:
         ours = _files_to_replace(folder)
@@ -155,7 +155,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
         weights, vectors = (read_file(folder, contents, file, load) for file in (WEIGHTS, PREPROCESSING))
-        if set(vectors) != set(VECTORS):
+        if set(vectors) - {"target"} != set(VECTORS):
             raise DamagedRecordError(f"{PREPROCESSING} does not hold {', '.join(VECTORS)}")
         import_allowed(description.plugins, plugins, f"The network of {folder}")
         model = TrainedNetworks(description, Preprocessing(**vectors, is_shared=description.is_shared), weights)

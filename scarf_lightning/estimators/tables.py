@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..data.reading import ReadingOptions
 from ..data.splits import Split, Splitting, split_values
 from ..data.table import Table
-from ..data.target import read_target
+from ..data.targets import Classes, ReadTarget, Target, read_target
 from ..data.untyped import read_table
 from ..errors import UsageError
 from ..options import Config
@@ -31,14 +31,22 @@ class WithoutTest(Splitting):
         return self._rule.without_test(self._rule.split(table, random))
 
 
-def table_of(frame: pd.DataFrame, labels: "pd.Series[Any]", config: Config, *, is_plain: bool) -> Table:
+def table_of(
+    frame: pd.DataFrame,
+    target: ReadTarget,
+    config: Config,
+    *,
+    is_plain: bool,
+    weights: NDArray[np.float64] | None = None,
+) -> Table:
     """The table that a file with these columns would be. Notes on how it was read become warnings.
 
     Args:
         frame: n rows; the names of the columns are different.
-        labels: ``(n,)``, missing for a row without a label.
+        target: the labels ``(n,)``.
         config: how columns are read, and which column the rows are split by.
         is_plain: the columns are the numbers of an array, and are taken as they are.
+        weights: of the rows in training, ``(n,)``; None if all weigh the same.
 
     Raises:
         UsageError: see `read_table` and `Table.from_frame`; or the column to split by does not exist.
@@ -46,12 +54,13 @@ def table_of(frame: pd.DataFrame, labels: "pd.Series[Any]", config: Config, *, i
     split_by, frame = _split_by(frame, config)
     if is_plain:
         kinds = [False] * frame.shape[1]
-        return Table.from_frame(frame, labels, categorical=kinds, name=SOURCE, source=SOURCE, split_by=split_by)
-    options = _reading_options(config.dataset, frame)
-    table = read_table(frame, labels, options, name=SOURCE, source=SOURCE, split_by=split_by, looks_for_leaks=False)
+        table = Table.from_frame(frame, target, categorical=kinds, name=SOURCE, source=SOURCE, split_by=split_by)
+    else:
+        options, named = _reading_options(config.dataset, frame), {"name": SOURCE, "source": SOURCE}
+        table = read_table(frame, target, options, **named, split_by=split_by, looks_for_leaks=False)
     for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=3)
-    return table
+    return replace(table, weights=weights)
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:
@@ -61,19 +70,31 @@ def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Ta
         UsageError: see `table_of`.
     """
     two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
-    table = table_of(frame, two, config, is_plain=is_plain)
-    return replace(table, labels=np.zeros(len(frame), dtype=np.int64), classes=("",))
+    table = table_of(frame, read_target(two, SOURCE), config, is_plain=is_plain)
+    return replace(table, labels=np.zeros(len(frame), dtype=np.int64), target=Classes(("",)))
 
 
-def labels_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config) -> "pd.Series[Any]":
+def target_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config, kind: type[Target]) -> ReadTarget:
     """The labels of n rows, missing for a row without one.
 
+    Args:
+        y: ``(n,)``.
+        is_known: which rows have a label.
+        config: how they are read.
+        kind: of target that is learnt.
+
     Raises:
-        UsageError: the labels look like a quantity, or like names.
+        UsageError: the labels are not of the kind, or look like names.
     """
     labels = pd.Series(y, name="y").astype(object).where(is_known, None).infer_objects()
-    is_classes = config.dataset.target_kind == "classes"
-    return pd.Series(read_target(labels, SOURCE, is_classes=is_classes, decimal=config.dataset.decimal)[0])
+    given = config.dataset.target_kind or (kind.name if kind is not Classes else None)
+    read = read_target(labels, SOURCE, given, decimal=config.dataset.decimal, is_raw=True)
+    if not isinstance(read.target, kind):
+        raise UsageError(
+            f"y holds {labels.nunique()} different numbers, which look like a quantity and not like classes; use "
+            'ScarfRegressor, or set options={"dataset.target_kind": "classes"}.'
+        )
+    return read
 
 
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[NDArray[np.float64] | None, pd.DataFrame]:

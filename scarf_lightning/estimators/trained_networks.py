@@ -1,7 +1,7 @@
 """The trained networks of a cell, with all that they need to compute on new rows: no store, no training data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.table import Column, Table
+from ..data.targets import Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES
 from ..engine.lifting import lift, load_state, part_of, state
@@ -42,7 +43,7 @@ class Description:
         name: of the data.
         rules: how rows are read, as `Reader.as_plain` gives it.
         columns: the features that the rules make.
-        classes: in the order of the probabilities' columns; empty for encoders alone.
+        classes: in the order of the probabilities' columns; empty for numbers and for encoders alone.
         network: the name of f.
         encoder: the options of f.
         head: the layers of h.
@@ -51,6 +52,7 @@ class Description:
         precision: the precision of training.
         file: how to read a text file of rows, see `read_rows`.
         plugins: modules that define the network.
+        target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
 
     Raises:
         ValueError: a value is not possible.
@@ -68,12 +70,14 @@ class Description:
     precision: str
     file: dict[str, str | None]
     plugins: tuple[str, ...]
+    target: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
             raise ValueError("trials must be different numbers from 0")
         if len(self.classes) == 1 or len(set(self.classes)) < len(self.classes):
             raise ValueError("classes must be two different ones at least, or none")
+        _ = self.predicts
         if self.precision not in DTYPES:
             raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
         for column in self.columns:
@@ -82,6 +86,12 @@ class Description:
         if unknown := set(self.file) - set(OF_A_FILE):
             raise ValueError(f"file: {min(unknown)[:40]!r} is unknown")
         DatasetSettings(**self.file)  # type: ignore[arg-type]  # checks the separator and the encoding
+
+    @cached_property
+    def predicts(self) -> Target | None:
+        """What is predicted; None for encoders alone."""
+        is_known = bool(self.classes or self.target)
+        return target_from_plain({"classes": self.classes, "target": self.target}) if is_known else None
 
     @cached_property
     def reader(self) -> Reader:
@@ -93,7 +103,8 @@ class Description:
         network = build("network", {"name": self.network} | self.encoder, "network.encoder")
         settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
         columns = Columns(tuple(column.n_indicators for column in self.columns))
-        return Networks(columns, len(self.classes), streams, network, settings, look=_no_training_rows)
+        n_outputs = self.predicts.n_outputs if self.predicts else 0
+        return Networks(columns, n_outputs, streams, network, settings, look=_no_training_rows)
 
 
 @dataclass(frozen=True)
@@ -127,12 +138,13 @@ class TrainedNetworks:
         if "encoder.missing" in self.weights:
             expected["encoder.missing"] = (1, networks.columns.n_encoded)
         self._compare({name: weight for name, weight in self.weights.items() if not name.startswith("head.")}, expected)
-        if said.classes:
+        if said.predicts:
             head = state(lift([networks.plain_head()]))
             expected |= {f"head.{name}": tuple(tensor.shape[1:]) for name, tensor in head.items()}
         self._compare(self.weights, expected)
-        vectors = {name: getattr(self.preprocessing, name) for name in VECTORS}
-        self._compare(vectors, dict.fromkeys(VECTORS, (len(said.columns),)))
+        vectors, n_fitted = self.preprocessing.arrays(), said.predicts.n_fitted if said.predicts else 0
+        of_target = {"target": (n_fitted,)} if n_fitted else {}
+        self._compare(vectors, dict.fromkeys(VECTORS, (len(said.columns),)) | of_target)
         if not all(np.isfinite(vector).all() for vector in vectors.values()):
             raise ValueError("the preprocessing holds an infinite value")
 
@@ -163,8 +175,8 @@ class TrainedNetworks:
         Raises:
             UsageError: there is no h.
         """
-        if not self.description.classes:
-            raise UsageError("This model has encoders alone, which know no classes; use transform.")
+        if self.description.predicts is None:
+            raise UsageError("This model has encoders alone, which predict nothing; use transform.")
         head = self._networks.head(self.description.trials)
         load_state(head, self._part("head"))
         return Classifier(self.encoder, head).requires_grad_(False).eval()
@@ -197,13 +209,16 @@ class TrainedNetworks:
             reader = Reader.plain(reader.columns)
         return reader.values(rows)
 
-    def probabilities(self, values: Floats) -> Floats:
-        """The probabilities of each trial's network ``(T, n, C)`` for values ``(n, M)``.
+    def predictions(self, values: Floats) -> Floats:
+        """The predictions of each trial's network for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers
+        ``(T, n)``.
 
         Raises:
-            UsageError: a number is larger than the networks can compute with, or the model has no classes.
+            UsageError: a number is larger than the networks can compute with, or the model has encoders alone.
         """
-        return self._in_chunks(self.classifier, values).double().softmax(dim=-1).numpy()
+        outputs, target = self._in_chunks(self.classifier, values).double(), self.description.predicts
+        assert target is not None
+        return target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
 
     def embeddings(self, values: Floats) -> NDArray[np.float32]:
         """The embeddings of the T encoders side by side ``(n, T * E)`` for values ``(n, M)``.
@@ -217,7 +232,7 @@ class TrainedNetworks:
     def on_device(self, values: Floats) -> DeviceTable:
         """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
         columns = self.description.columns
-        table = Table("rows", None, "a DataFrame", columns, values, np.zeros(len(values), dtype=np.int64), ())
+        table = Table("rows", None, "a DataFrame", columns, values, np.zeros(len(values)), Number())
         return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""Losses on labels: cross-entropy, and the bi-tempered logistic loss.
+"""Losses on labels: cross-entropy and the bi-tempered logistic loss of classes, squared error of numbers.
 
-Both take logits ``(..., N, C)``, targets that are class numbers ``(..., N)`` or probabilities ``(..., N, C)``, and row
-weights ``(..., N)`` or None; they return ``(...)``.
+Those of classes take logits ``(..., N, C)``, targets that are class numbers ``(..., N)`` or probabilities
+``(..., N, C)``, and row weights ``(..., N)`` or None; they return ``(...)``.
 """
 
 from typing import Any
@@ -19,6 +19,11 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
     else:
         rows = -(targets * log_probabilities).sum(dim=-1)
     return _weighted_mean(rows, weights)
+
+
+def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``."""
+    return _weighted_mean((outputs - targets).square().squeeze(-1), weights)
 
 
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:

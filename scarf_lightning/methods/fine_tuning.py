@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Control(SingleFitMethod):
-    """Cross-entropy on the labelled training rows."""
+    """Cross-entropy, or squared error of numbers, on the labelled training rows."""
 
     name: ClassVar[str] = "control"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
@@ -46,12 +45,13 @@ class LabelSmoothing(SingleFitMethod):
 
     name: ClassVar[str] = "label_smoothing"
     paper: ClassVar[str] = "Szegedy et al., 2016, arXiv:1512.00567"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "it spreads probability over classes, and a number has none"
     smoothing: float = option(0.1, "weight of the uniform distribution over classes", "[0, 1]")
 
     def examples(self, stack: "Stack") -> "Examples":
-        n_classes = stack.table.n_classes
-        soft = (1 - self.smoothing) * np.eye(n_classes)[stack.data.labels] + self.smoothing / n_classes
-        return stack.examples(stack.data.labelled, soft)
+        hard = stack.table.target.soft(stack.data.labels)
+        return stack.examples(stack.data.labelled, (1 - self.smoothing) * hard + self.smoothing / hard.shape[-1])
 
 
 @dataclass
@@ -61,6 +61,8 @@ class Bitempered(SingleFitMethod):
     name: ClassVar[str] = "bitempered"
     label: ClassVar[str] = "bi-tempered loss"
     paper: ClassVar[str] = "Amid et al., 2019, arXiv:1906.03361"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "its loss tempers a softmax over classes"
     t1: float = option(0.8, "temperature of the logarithm; 1 is cross-entropy", "[0, 1]")
     t2: float = option(1.2, "temperature of the exponential; 1 is softmax", "[1, inf)")
     iterations: int = option(5, "iterations of the normalisation", "[1, 10000]")
@@ -71,7 +73,7 @@ class Bitempered(SingleFitMethod):
 
 @dataclass
 class Mixup(SingleFitMethod):
-    """Cross-entropy on l x + (1 - l) x' and l y + (1 - l) y'.
+    """The target's loss on l x + (1 - l) x' and l y + (1 - l) y'.
 
     x' is another row of the mini-batch, and l ~ Beta(alpha, alpha) is drawn for each mini-batch of a trial. Encoded
     rows, labels and weights are mixed.
@@ -83,7 +85,7 @@ class Mixup(SingleFitMethod):
     alpha: float = option(0.2, "parameter of the Beta distribution of the shares", "(0, inf)")
 
     def examples(self, stack: "Stack") -> "Examples":
-        return stack.examples(stack.data.labelled, np.eye(stack.table.n_classes)[stack.data.labels])
+        return stack.examples(stack.data.labelled, stack.table.target.soft(stack.data.labels))
 
     def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         x = rows.encoded
@@ -108,7 +110,7 @@ def _mix(x: Tensor, share: Tensor, partner: Tensor) -> Tensor:
 
 @dataclass
 class ScarfAugment(SingleFitMethod):
-    """Cross-entropy on corrupted views of the labelled training rows, without pre-training (section 4 and appendix)."""
+    """The target's loss on corrupted views of the labelled training rows, without pre-training (section 4)."""
 
     name: ClassVar[str] = "scarf_augment"
     label: ClassVar[str] = "SCARF augmentation"
@@ -127,7 +129,7 @@ class ScarfAugment(SingleFitMethod):
 
 @dataclass
 class Cotrain(SingleFitMethod):
-    """Cross-entropy on the labelled training rows, plus a weighted pretext loss on the same batches.
+    """The target's loss on the labelled training rows, plus a weighted pretext loss on the same batches.
 
     The axis ``cotrain`` chooses the pretext, with a corruption and a loss of its own, and the weight.
     """
@@ -150,7 +152,7 @@ class Cotrain(SingleFitMethod):
 @dataclass
 class Distill(Method):
     """Self-distillation: a first model on the labelled rows, then a second one, from the same pre-trained
-    f, on labelled and unlabelled rows with the first one's predictions as soft labels for all."""
+    f, on labelled and unlabelled rows with the first one's predictions as targets for all."""
 
     name: ClassVar[str] = "distill"
     label: ClassVar[str] = "distillation"

@@ -44,30 +44,30 @@ class SupervisedPhase:
 class MethodResult:
     """The predictions of a method and what they cost.
 
-    **Shape.** ``probabilities`` of the classes for the rows ``stack.data.predicted``, float64 ``(T, n, C)``; ``fit`` is
-    the final one, or None if no network is trained; ``fits`` and ``seconds`` of all fits, ``(T,)``; ``diverged``,
-    whether one of them did, ``(T,)``.
+    **Shape.** ``predictions`` of the rows ``stack.data.predicted``: float64 probabilities of classes ``(T, n, C)`` or
+    numbers ``(T, n)``; ``fit`` is the final one, or None if no network is trained; ``fits`` and ``seconds`` of all
+    fits, ``(T,)``; ``diverged``, whether one of them did, ``(T,)``.
     """
 
-    probabilities: NDArray[np.float64]
+    predictions: NDArray[np.float64]
     fit: "Fit | None"
     fits: NDArray[np.int64]
     seconds: NDArray[np.float64]
     diverged: NDArray[np.bool_]
 
     @classmethod
-    def of_fits(cls, probabilities: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
+    def of_fits(cls, predictions: NDArray[np.float64], final: "Fit", earlier: "Sequence[Fit]" = ()) -> "MethodResult":
         """The result of a final fit and those before it."""
-        fits = np.full(len(probabilities), 1 + len(earlier))
+        fits = np.full(len(predictions), 1 + len(earlier))
         diverged = np.logical_or.reduce([fit.diverged for fit in (final, *earlier)])
-        return cls(probabilities, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
+        return cls(predictions, final, fits, final.seconds + sum(fit.seconds for fit in earlier), diverged)
 
     @classmethod
     def join(cls, results: Sequence["MethodResult"]) -> "MethodResult":
         """The results of several stacks as one."""
         final = [result.fit for result in results if result.fit is not None]
         return cls(
-            np.concatenate([result.probabilities for result in results]),
+            np.concatenate([result.predictions for result in results]),
             final[0].join(final) if final else None,
             np.concatenate([result.fits for result in results]),
             np.concatenate([result.seconds for result in results]),
@@ -88,6 +88,7 @@ class Method(Options, Supervision, ABC):
     - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
     - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
     - ``has_encoder``: whether it ends with one encoder;
+    - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
     - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.config.search_space`;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time.
 
@@ -99,6 +100,8 @@ class Method(Options, Supervision, ABC):
     needs_unlabelled_rows: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     has_encoder: ClassVar[bool] = True
+    targets: ClassVar[tuple[str, ...]] = ()
+    why_not: ClassVar[str] = ""
     typical_fits: ClassVar[int] = 1
     search_space: ClassVar[dict[str, Any]] = {}
     trains_each_alone: ClassVar[bool] = False

@@ -1,10 +1,9 @@
-"""Probing: a simple classifier on the embeddings of a fixed encoder."""
+"""Probing: a simple model on the embeddings of a fixed encoder."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import numpy as np
-
+from ..data.targets import Labels, Target
 from ..options.option import option
 from .method import Method, MethodResult, SupervisedPhase
 from .rivals import Floats, trial_by_trial
@@ -15,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Probe(Method):
-    """Logistic regression or nearest neighbours on the standardised embeddings of the labelled training rows.
+    """Logistic regression, ridge regression of numbers, or nearest neighbours on the standardised embeddings of the
+    labelled training rows.
 
     Validation rows are not used. Without pre-training f has its initial weights.
     """
@@ -25,32 +25,35 @@ class Probe(Method):
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
     has_encoder: ClassVar[bool] = False
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
-    classifier: Literal["logistic", "knn"] = option("logistic", "classifier on the embeddings")
-    C: float = option(1.0, "inverse strength of the logistic regression's penalty", "(0, inf)")
+    classifier: Literal["logistic", "knn"] = option(
+        "logistic", "model on the embeddings: logistic (of numbers ridge) or nearest neighbours"
+    )
+    C: float = option(1.0, "inverse strength of the logistic or ridge regression's penalty", "(0, inf)")
     k: int = option(5, "number of neighbours", "[1, inf)")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         train, predicted = (stack.embed(r, phase.pretrained) for r in (stack.data.labelled, stack.data.predicted))
+        target, weights = stack.table.target, stack.given_weights
 
-        def probabilities(position: int) -> Floats:
-            labels = stack.data.labels[position]
-            present = np.unique(labels)
-            found = np.zeros((predicted.shape[1], stack.table.n_classes))
-            if len(present) == 1:
-                found[:, present] = 1
-            else:
-                fitted = self._classifier(len(labels)).fit(train[position], labels)
-                found[:, present] = fitted.predict_proba(predicted[position])
-            return found
+        def predictions(position: int) -> Floats:
+            def learn(labels: Labels) -> Floats:
+                model = self._model(target, len(labels))
+                own = {}
+                if weights is not None and self.classifier == "logistic":
+                    own = {f"{model.steps[-1][0]}__sample_weight": weights[position]}
+                return target.predicted_by(model.fit(train[position], labels, **own), predicted[position])
 
-        return trial_by_trial(len(stack.trials), probabilities)
+            return target.taught(stack.data.labels[position], predicted.shape[1], learn)
 
-    def _classifier(self, n_rows: int) -> Any:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.neighbors import KNeighborsClassifier
+        return trial_by_trial(len(stack.trials), predictions)
+
+    def _model(self, target: Target, n_rows: int) -> Any:
+        from sklearn.linear_model import LogisticRegression, Ridge
+        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        if self.classifier == "knn":
-            return make_pipeline(StandardScaler(), KNeighborsClassifier(min(self.k, n_rows)))
-        return make_pipeline(StandardScaler(), LogisticRegression(C=self.C, max_iter=10_000))
+        linear = target.choose(classifier=LogisticRegression(C=self.C, max_iter=10_000), regressor=Ridge(1 / self.C))
+        neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
+        chosen = linear if self.classifier == "logistic" else neighbours(min(self.k, n_rows))
+        return make_pipeline(StandardScaler(), chosen)

@@ -62,6 +62,8 @@ class SelfTrain(RaggedMethod):
     name: ClassVar[str] = "self_train"
     label: ClassVar[str] = "self-training"
     paper: ClassVar[str] = "Yarowsky, 1995 (ACL)"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "it trusts the probability of a class"
     needs_unlabelled_rows: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 8
     threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
@@ -90,6 +92,8 @@ class TriTrain(RaggedMethod):
     name: ClassVar[str] = "tri_train"
     label: ClassVar[str] = "tri-training"
     paper: ClassVar[str] = "Zhou and Li, 2005 (TKDE)"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "its models vote for a class"
     needs_unlabelled_rows: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 24
@@ -153,6 +157,8 @@ class DeepKNN(RaggedMethod):
     name: ClassVar[str] = "deep_knn"
     label: ClassVar[str] = "deep k-NN"
     paper: ClassVar[str] = "Bahri et al., 2020, arXiv:2004.12289"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "neighbours agree on a class, and hardly ever on a number"
     typical_fits: ClassVar[int] = 2
     k: int = option(50, "number of neighbours", "[1, inf)")
 
@@ -161,8 +167,8 @@ class DeepKNN(RaggedMethod):
         first, classifier = phase.fit(stack, stack.labelled(), self, number=1)
         if first.diverged.all():
             return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), first)
-        logits = stack.logits(classifier, rows)[0].cpu().numpy()
-        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.n_classes)
+        logits = stack.outputs(classifier, rows)[0].cpu().numpy()
+        kept = agrees_with_neighbours(logits, labels[0], self.k, stack.table.target.n_outputs)
         if kept.sum() < 2:
             kept[:] = True
         fit, classifier = phase.fit(stack, stack.examples(rows[:, kept], labels[:, kept]), self)

@@ -1,6 +1,7 @@
-"""Classifiers of other libraries: on the same splits, regimes and preprocessing as the networks.
+"""Models of other libraries: on the same splits, regimes and preprocessing as the networks.
 
-A class without a labelled row gets no probability. If there is only one class, it gets all of it.
+A class without a labelled row gets no probability. If there is only one class, it gets all of it. Numbers are learnt in
+their own unit; if all are equal, that number is predicted.
 """
 
 import importlib
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.encoding import Ordinal, codes_in
+from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..options.option import option
 from .method import Method, MethodResult, SupervisedPhase
@@ -31,26 +33,45 @@ MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "al
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a classifier learns from in one trial.
+    """What a model learns from in one trial.
 
     Attributes:
         stack: of the trial alone.
-        labels: of its labelled training rows, numbered from 0 among the classes that occur, ``(n_labelled,)``.
-        classes: those classes, ``(n_present,)``.
+        labels: of its labelled training rows, ``(n_labelled,)``: numbers, or classes numbered from 0 among those that
+            occur.
         weights: of these rows, ``(n_labelled,)``; None if all weigh the same.
         seed: for all that is random, below 2^31.
     """
 
     stack: "Stack"
-    labels: Ints
-    classes: Ints
+    labels: Labels
     weights: Floats | None
     seed: int
+
+    @property
+    def target(self) -> Target:
+        """What is predicted."""
+        return self.stack.table.target
+
+    def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
+        """Fit a model with the interface of scikit-learn, and predict.
+
+        Args:
+            model: the model.
+            train: the labelled training rows, as the model takes them.
+            predicted: the rows to predict.
+        """
+        return self.target.predicted_by(model.fit(train, self.labels, sample_weight=self.weights), predicted)
+
+    def on_encoded(self, model: Any) -> Floats:
+        """The same on encoded rows."""
+        data = self.stack.data
+        return self.predicted_by(model, *(self.stack.encoded(rows)[0] for rows in (data.labelled, data.predicted)))
 
 
 @dataclass
 class Rival(Method):
-    """A classifier on the labelled training rows."""
+    """A model on the labelled training rows."""
 
     pretrainable: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("finetune.class_weight", "finetune.metric")
@@ -62,32 +83,31 @@ class Rival(Method):
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         weights = stack.row_weights(phase.settings)
 
-        def probabilities(position: int) -> Floats:
-            classes, labels = np.unique(stack.data.labels[position], return_inverse=True)
+        def predictions(position: int) -> Floats:
             of_rows = None if weights is None else weights[position]
             seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
-            lesson = Lesson(stack.of(position), labels, classes, of_rows, seed)
-            found = np.zeros((stack.data.predicted.shape[1], stack.table.n_classes))
-            found[:, classes] = self.predict(lesson) if len(classes) > 1 else 1
-            return found
+            alone, labels, n_rows = stack.of(position), stack.data.labels[position], stack.data.predicted.shape[1]
+            return stack.table.target.taught(
+                labels, n_rows, lambda labels: self.predict(Lesson(alone, labels, of_rows, seed))
+            )
 
-        return trial_by_trial(len(stack.trials), probabilities)
+        return trial_by_trial(len(stack.trials), predictions)
 
     @abstractmethod
     def predict(self, lesson: Lesson) -> Floats:
-        """Fit, and return the probabilities of the classes for the predicted rows, ``(n, n_present)``."""
+        """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
 
 
-def trial_by_trial(n_trials: int, probabilities: Callable[[int], Floats]) -> MethodResult:
-    """The result of classifiers that are not our networks, each timed by itself.
+def trial_by_trial(n_trials: int, predictions: Callable[[int], Floats]) -> MethodResult:
+    """The result of models that are not our networks, each timed by itself.
 
     Args:
         n_trials: T.
-        probabilities: fits the trial at a position and gives its class probabilities, ``(n, C)``.
+        predictions: fits the trial at a position and gives its predictions, ``(n, ...)``.
     """
     started, found = [time.perf_counter()], []
     for position in range(n_trials):
-        found.append(probabilities(position))
+        found.append(predictions(position))
         started.append(time.perf_counter())
     once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
     return MethodResult(np.stack(found), None, once, np.diff(started), never)
@@ -114,6 +134,8 @@ class Logistic(Rival):
     name: ClassVar[str] = "logistic"
     label: ClassVar[str] = "logistic regression"
     paper: ClassVar[str] = "Pedregosa et al., 2011 (scikit-learn), arXiv:1201.0490"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "it fits probabilities of classes; ridge is its counterpart"
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4)}
     C: float = option(1.0, "inverse strength of the penalty", "(0, inf)")
     max_iter: int = option(10_000, "largest number of solver steps", "[1, inf)")
@@ -121,16 +143,30 @@ class Logistic(Rival):
     def predict(self, lesson: Lesson) -> Floats:
         from sklearn.linear_model import LogisticRegression
 
-        stack = lesson.stack
-        classifier = LogisticRegression(C=self.C, max_iter=self.max_iter)
-        classifier.fit(stack.encoded(stack.data.labelled)[0], lesson.labels, sample_weight=lesson.weights)
-        probabilities: Floats = classifier.predict_proba(stack.encoded(stack.data.predicted)[0])
-        return probabilities
+        return lesson.on_encoded(LogisticRegression(C=self.C, max_iter=self.max_iter))
+
+
+@dataclass
+class Ridge(Rival):
+    """Scikit-learn's Ridge: linear regression with an l2 penalty of strength ``alpha``, on encoded rows."""
+
+    name: ClassVar[str] = "ridge"
+    label: ClassVar[str] = "ridge regression"
+    paper: ClassVar[str] = "Hoerl and Kennard, 1970 (Technometrics)"
+    targets: ClassVar[tuple[str, ...]] = ("number",)
+    why_not: ClassVar[str] = "it fits numbers; logistic is its counterpart"
+    search_space: ClassVar[dict[str, Any]] = {"alpha": ("log", 1e-4, 1e4)}
+    alpha: float = option(1.0, "strength of the penalty", "[0, inf)")
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from sklearn.linear_model import Ridge
+
+        return lesson.on_encoded(Ridge(alpha=self.alpha))
 
 
 @dataclass
 class RandomForest(Rival):
-    """Scikit-learn's RandomForestClassifier on encoded rows."""
+    """Scikit-learn's RandomForestClassifier or RandomForestRegressor on encoded rows."""
 
     name: ClassVar[str] = "random_forest"
     label: ClassVar[str] = "random forest"
@@ -146,19 +182,17 @@ class RandomForest(Rival):
     max_depth: int | None = option(None, "depth of a tree; null grows pure leaves", "[1, 1000]")
 
     def predict(self, lesson: Lesson) -> Floats:
-        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        stack = lesson.stack
         options = vars(self) | {"max_features": MAX_FEATURES[self.max_features]}
-        classifier = RandomForestClassifier(**options, n_jobs=1, random_state=lesson.seed)
-        classifier.fit(stack.encoded(stack.data.labelled)[0], lesson.labels, sample_weight=lesson.weights)
-        probabilities: Floats = classifier.predict_proba(stack.encoded(stack.data.predicted)[0])
-        return probabilities
+        forest = lesson.target.choose(classifier=RandomForestClassifier, regressor=RandomForestRegressor)
+        return lesson.on_encoded(forest(**options, n_jobs=1, random_state=lesson.seed))
 
 
 @dataclass
 class XGBoost(Rival):
-    """XGBClassifier on the labelled training rows (paper, appendix, "Absolute performance"); it does not validate.
+    """XGBClassifier or XGBRegressor on the labelled training rows (paper, appendix, "Absolute performance"); it does
+    not validate. A regressor starts at the mean of the labels, whatever ``base_score`` is.
 
     Differs from the paper: SCARF's paper gives depth, number of trees and learning rate only. The other defaults
     reproduce its accuracies: categories as codes in the order of the ARFF header, and XGBoost's behaviour before
@@ -178,7 +212,7 @@ class XGBoost(Rival):
     n_estimators: int = option(100, "number of trees", "[1, 1000000]")
     learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
     tree_method: Literal["exact", "approx", "hist"] = option("exact", "how splits are found")
-    base_score: float | None = option(0.5, "first prediction; null estimates it from the labels", "(0, 1)")
+    base_score: float | None = option(0.5, "first probability of a class; null estimates it from the labels", "(0, 1)")
     encoding: Literal["ordinal", "onehot"] = option("ordinal", "encoding of categories, whatever the networks use")
     order: Literal["declared", "sorted"] = option(
         "declared", "order of ordinal codes; declared as in the header of an ARFF file"
@@ -189,14 +223,16 @@ class XGBoost(Rival):
         need("xgboost", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:
-        from xgboost import XGBClassifier
+        from xgboost import XGBClassifier, XGBRegressor
 
         data = lesson.stack.data
         options = {option: value for option, value in vars(self).items() if option not in ("encoding", "order")}
-        classifier = XGBClassifier(**options, n_jobs=1, random_state=lesson.seed)
-        classifier.fit(self._features(lesson.stack, data.labelled), lesson.labels, sample_weight=lesson.weights)
-        probabilities = classifier.predict_proba(self._features(lesson.stack, data.predicted)).astype(np.float64)
-        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+        options = lesson.target.choose(classifier=options, regressor=options | {"base_score": None})
+        booster = lesson.target.choose(classifier=XGBClassifier, regressor=XGBRegressor)
+        features = (self._features(lesson.stack, rows) for rows in (data.labelled, data.predicted))
+        found = lesson.predicted_by(booster(**options, n_jobs=1, random_state=lesson.seed), *features)
+        found = found.astype(np.float64)
+        return found if found.ndim == 1 else np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def _features(self, stack: "Stack", rows: Ints) -> Floats:
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
@@ -213,7 +249,7 @@ class XGBoost(Rival):
 
 @dataclass
 class CatBoost(Rival):
-    """CatBoostClassifier on typed columns.
+    """CatBoostClassifier or CatBoostRegressor on typed columns.
 
     CatBoost chooses the options that are None; its learning rate depends on rows and iterations only if ``l2_leaf_reg``
     is None too. It does not validate.
@@ -240,15 +276,18 @@ class CatBoost(Rival):
         need("catboost", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:
-        from catboost import CatBoostClassifier
+        from catboost import CatBoostClassifier, CatBoostRegressor
 
         stack = lesson.stack
         train, predicted = (typed_columns(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
-        if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so the class shares are predicted
-            shares = np.bincount(lesson.labels, lesson.weights)
-            return np.tile(shares / shares.sum(), (len(predicted), 1))
+        if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so a mean is predicted
+            from sklearn.dummy import DummyClassifier, DummyRegressor
+
+            mean = lesson.target.choose(classifier=DummyClassifier, regressor=DummyRegressor)()
+            return lesson.predicted_by(mean, train, predicted)
         options = {option: value for option, value in vars(self).items() if value is not None}
-        classifier = CatBoostClassifier(
+        booster = lesson.target.choose(classifier=CatBoostClassifier, regressor=CatBoostRegressor)
+        model = booster(
             **options,
             cat_features=np.flatnonzero(stack.table.is_categorical).tolist(),
             random_seed=lesson.seed,
@@ -256,9 +295,7 @@ class CatBoost(Rival):
             allow_writing_files=False,
             logging_level="Silent",
         )
-        classifier.fit(train, lesson.labels, sample_weight=lesson.weights)
-        probabilities: Floats = classifier.predict_proba(predicted)
-        return probabilities
+        return lesson.predicted_by(model, train, predicted)
 
 
 def typed_columns(stack: "Stack", rows: Ints) -> "pd.DataFrame":

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..losses.supervised import cross_entropy
 from ..options.option import option
-from .rivals import Floats, Lesson, Rival, need
+from .rivals import Floats, Ints, Lesson, Rival, need
 
 
 @dataclass
@@ -27,6 +27,8 @@ class TabM(Rival):
     name: ClassVar[str] = "tabm"
     label: ClassVar[str] = "plain TabM"
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    why_not: ClassVar[str] = "it trains on cross-entropy here"
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),
         "n_blocks": ("int", 1, 4),
@@ -64,7 +66,7 @@ class TabM(Rival):
         network: nn.Module = tabm.TabM.make(
             n_num_features=int((~is_categorical).sum()),
             cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
-            d_out=len(lesson.classes),
+            d_out=len(_present(lesson)),
             k=self.k,
             n_blocks=self.n_blocks,
             d_block=self.d_block,
@@ -92,7 +94,7 @@ class TabM(Rival):
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-            predicted = lesson.classes[self._probabilities(network, lesson, validation).argmax(axis=1)]
+            predicted = _present(lesson)[self._probabilities(network, lesson, validation).argmax(axis=1)]
             accuracy = float(np.mean(predicted == truth))
             waited += 1
             if accuracy > best:
@@ -114,6 +116,11 @@ class TabM(Rival):
         chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
         probabilities: Floats = torch.cat(chunks).double().softmax(dim=-1).mean(dim=1).cpu().numpy()
         return probabilities
+
+
+def _present(lesson: Lesson) -> Ints:
+    """The classes that the labels name, ``(n_present,)``."""
+    return np.unique(lesson.stack.data.labels[0])
 
 
 def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:

@@ -65,8 +65,8 @@ COLUMNS = tuple(axis.column for axis in AXES if axis.column is not None)
 """The axes' columns in results, in the order of tables."""
 
 OF_THE_RUN = (
-    "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "objective", "trainer",
-    "logger", "paths", "cache", "chunk", "hydra", "recipe",
+    "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
+    "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe",
 )  # fmt: skip
 """Options of how, where and what of a cell is trained and kept; the others decide what it is."""
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .axes import BASES, OF_THE_RUN, label, part, parts
@@ -19,6 +19,9 @@ from .settings import (
     PretrainSettings,
     ViewsSettings,
 )
+
+if TYPE_CHECKING:
+    from ..data.targets import Target
 
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
@@ -99,6 +102,27 @@ def check_combination(config: Config) -> None:
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows(config):
         hiding = ", ".join(sorted(name for name, cls in parts("regime", config.plugins).items() if cls.hides_labels))
         raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
+
+
+def check_target(config: Config, kind: "type[Target]") -> None:
+    """Refuse a method, weights and metrics that do not serve a kind of target.
+
+    Raises:
+        UsageError: which one, and why.
+    """
+    method = method_of(config)
+    if not kind.is_among(method.targets):
+        why = method.why_not or f"it serves {' and '.join(method.targets)}"
+        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
+    if config.finetune.class_weight != "none" and not kind.can_balance:
+        raise UsageError(
+            f"finetune.class_weight={config.finetune.class_weight} does not go with dataset.target_kind={kind.name}, "
+            "which has no classes to balance; leave it out."
+        )
+    known = [each.name for each in kind.metrics()]
+    for option, name in (("metric", config.metric), ("finetune.metric", config.finetune.metric)):
+        if name is not None and name not in known:
+            raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(known)}.")
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:

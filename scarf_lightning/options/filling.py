@@ -52,6 +52,7 @@ def _filled_main(content: Mapping[str, Any]) -> dict[str, Any]:
     for phase in ("pretrain", "finetune"):
         for name in SHORTHANDS:
             defaults[phase][name] = f"${{scarf.given:${{{name}}},{defaults[phase][name]}}}"
+    defaults["finetune"]["metric"] = "${metric}"
     return _merged(defaults, content)
 
 

@@ -64,7 +64,9 @@ class FinetuneSettings(FitSettings):
     class_weight: Literal["none", "balanced"] = option(
         "none", "balanced: every class has the same weight, by the labels that training sees"
     )
-    metric: str | None = option(None, "metric of the validation rows that early stopping watches in place of monitor")
+    metric: str | None = option(
+        None, "metric of the validation rows that early stopping watches in place of monitor; null takes metric"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,13 +130,13 @@ class TrainerSettings(Options):
 class DatasetSettings(Options):
     """Where a table comes from. Each source takes some of the options and refuses the others."""
 
-    source: str = option("wdbc", "wdbc (bundled), openml or csv (a file of yours)")
+    source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
         None, "file of the table: .csv, .tsv or .jsonl, compressed or not, .parquet, .feather or .xlsx"
     )
-    target: str | None = option(None, "column that holds the classes")
+    target: str | None = option(None, "column to predict")
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out")
@@ -142,7 +144,9 @@ class DatasetSettings(Options):
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")
-    target_kind: Literal["classes"] | None = option(None, "classes: take a numeric target as classes")
+    target_kind: str | None = option(
+        None, "classes or number; null and auto take a numeric column of many values as a number"
+    )
     unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
     task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
 
@@ -246,6 +250,9 @@ class Config(Options):
     network: NetworkSettings
     recipe: str = option("paper", "named defaults: paper or practical")
     seed: int = option(0, "seed of every random stream", "[0, inf)", aliases=("random_state",))
+    metric: str | None = option(
+        None, "metric of tables, verdicts, tuning and early stopping, such as auroc or mae; null takes the target's own"
+    )
     tune: int = option(0, "tries of options in every trial, compared on its validation rows", "[0, 10000]")
     batch_size: int | None = option(None, "of both phases; null leaves each phase its own", "[2, 1000000000]")
     learning_rate: float | None = option(None, "of both phases; null leaves each phase its own", "(0, 1e12]")

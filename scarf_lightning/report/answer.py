@@ -62,7 +62,7 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Rep
     lines.sort(key=lambda line: -metric.sign * line[0])
     many = comparisons[0].verdict.datasets > 1
     unit = "datasets" if many else "trials"
-    points = ", points" if metric.scale == 100 else ""
+    points = f", {metric.unit}" if metric.unit else ""
     columns = (
         "competitor", "verdict", metric.heading, "95 % interval", unit, f"mean improvement{points}", "95 % of the mean",
         f"typical improvement{points}" if many else f"improvement{points}", "its 95 % interval", f"{unit} won",

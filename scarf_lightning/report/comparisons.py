@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..metrics import Metric
 from .loading import CellResults
 from .naming import Words, distinguishing, named_by, value_in_words
 from .report_options import ReportOptions
@@ -70,9 +71,11 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
         if known.empty:
             continue
         first, second = (values.loc[known[side]].to_numpy() for side in ("cell", "reference"))
-        verdict = verdict_of(results, known, first - second, options)
+        sizes = sizes_of(second, options.measure)
+        differences = (first - second) / sizes[:, None]
+        verdict = verdict_of(results, known, differences, sizes, options)
         each_dataset = [
-            verdict_of(results, known.iloc[[place]], first[[place]] - second[[place]], options)
+            verdict_of(results, known.iloc[[place]], differences[[place]], sizes[[place]], options)
             for place in range(len(known))
             if 1 < len(known) <= MOST_IN_A_FOREST
         ]
@@ -88,7 +91,7 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
                 verdict,
                 _welch_outcomes(first, second, options.alpha),
                 by_dataset=tuple(each_dataset),
-                means=tuple(mean_of(first - second).tolist()),
+                means=tuple(mean_of(differences).tolist()),
                 labels=float(known["labels"].iloc[0]) if "labels" in known else None,
             )
         )
@@ -229,8 +232,16 @@ def _names(cells: pd.DataFrame, columns: list[str], words: Words) -> "pd.Series[
 
 def _trial_values(results: CellResults, options: ReportOptions) -> pd.DataFrame:
     """The metric, higher is better, ``(cells, trials)``."""
-    trials = results.trials.dropna(subset=[options.metric])
-    return options.measure.sign * trials.pivot_table(index="cell", columns="trial", values=options.metric)
+    metric = options.measure
+    trials = results.trials.dropna(subset=[metric.name])
+    return metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
+
+
+def sizes_of(references: Floats, metric: Metric) -> Floats:
+    """What differences on each of D datasets are divided by, from trials of the reference ``(D, T)``: the size of its
+    mean where a metric is judged in percent of it, else 1. A reference of zero is not divided by."""
+    sizes = np.abs(mean_of(references))
+    return np.where(sizes > 0, sizes, 1.0) if metric.is_relative else np.ones_like(sizes)
 
 
 def _welch_outcomes(first: Floats, second: Floats, alpha: float) -> tuple[int, int, int]:

@@ -82,11 +82,8 @@ def _predictions(results: CellResults) -> list[dict[str, Any]]:
     of_first = results.cells.index[results.cells["dataset"] == first]
     if not any(keeps_predictions(read_cell(results.folders[cell])) for cell in of_first if cell in results.folders):
         return []
-    where = {"where": {"dataset": first}}
-    return [
-        {"draw": "roc_curves", "title": f"True against false positives on {first}", **where},
-        {"draw": "confusion_matrix", "title": f"Which class is taken for which on {first}", **where},
-    ]
+    drawings = next(results.targets[cell].drawings for cell in of_first if cell in results.targets)
+    return [{"draw": n, "title": f"{what} on {first}", "where": {"dataset": first}} for n, what in drawings.items()]
 
 
 def _first_dataset(results: CellResults) -> str:

@@ -52,7 +52,7 @@ def effects_figure(
 
     Names and answers stand beside the lines, or, where it is narrow, above them.
     """
-    scale = metric.scale
+    scale = metric.difference_scale
     width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
     figure, (axes,) = new_figure(width, 0.6 + height * len(comparisons))
     axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
@@ -66,7 +66,7 @@ def effects_figure(
         tip(line, words)
         tip(point, words)
     axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
-    axes.set_xlabel(f"improvement in {metric.label}{', points' if scale == 100 else ''}")
+    axes.set_xlabel(f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}")
     axes.tick_params(axis="y", length=0)
     if is_narrow:
         axes.set_yticks([])
@@ -109,7 +109,7 @@ def forest_picture(comparisons: Sequence[Comparison], results: CellResults, opti
 @styled()
 def forest_figure(comparisons: Sequence[Comparison], results: CellResults, metric: Metric, rope: float) -> Figure:
     """A panel a comparison, a line a dataset: its effect and interval; below them the mean over datasets."""
-    scale = metric.scale
+    scale = metric.difference_scale
     most = max(len(each.by_dataset) for each in comparisons)
     width = PAGE * 0.62 if len(comparisons) == 1 else PAGE * 1.2
     figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
@@ -128,7 +128,7 @@ def forest_figure(comparisons: Sequence[Comparison], results: CellResults, metri
         axes.set_ylim(len(names) + 0.6, -0.6)
         axes.set_title(short(each.label, 30) if len(comparisons) > 1 else "")
         axes.tick_params(axis="y", length=0)
-    figure.supxlabel(f"improvement in {metric.label}{', points' if scale == 100 else ''}", fontsize=8)
+    figure.supxlabel(f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}", fontsize=8)
     return figure
 
 

@@ -29,14 +29,19 @@ class ComparedRun:
     results: CellResults
 
     @cached_property
+    def options(self) -> ReportOptions:
+        """The metric of the run."""
+        return ReportOptions().of(self.results)
+
+    @cached_property
     def comparisons(self) -> list[Comparison]:
         """All of them, best first."""
-        return compare_all(self.results, ReportOptions()) if len(self.tried) > 1 else []
+        return compare_all(self.results, self.options) if len(self.tried) > 1 else []
 
     @property
     def in_words(self) -> list[str]:
         """The answer in sentences; none where nothing is compared."""
-        return answer_in_words(self.comparisons, self.results, ReportOptions()) if self.comparisons else []
+        return answer_in_words(self.comparisons, self.results, self.options) if self.comparisons else []
 
     @property
     def undecided(self) -> set[str]:
@@ -68,10 +73,12 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
             None,
             each.cell.overrides,
             labels(each.cell.config),
+            each.cell.config.metric,
         )
         for each in tried
     ]
-    return ComparedRun(tried, results_of(wanted, [each.rows for each in tried], usual=dict(request.usual)))
+    targets = [each.target for each in tried]
+    return ComparedRun(tried, results_of(wanted, [each.rows for each in tried], targets, usual=dict(request.usual)))
 
 
 def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError
 from ..metrics import metrics
 from ..results import (
@@ -45,6 +46,7 @@ class ReportedCell:
         failure: why it failed when it was last tried.
         overrides: what asks for it on the command line.
         labels: what people call its parts, by axis.
+        metric: the one that its run asks for.
     """
 
     axes: Row
@@ -54,6 +56,7 @@ class ReportedCell:
     failure: str | None = None
     overrides: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    metric: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class CellResults:
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell without overrides: names leave out what is usual.
         labels: by axis, what people call its parts.
+        targets: what the cells predict, by label, as far as that is known.
+        metric: the one that they ask for, or else that their targets lead with.
     """
 
     cells: pd.DataFrame
@@ -79,6 +84,8 @@ class CellResults:
     damaged: dict[Path, str] = field(default_factory=dict)
     usual: Row = field(default_factory=dict)
     labels: Labels = field(default_factory=dict)
+    targets: dict[int, Target] = field(default_factory=dict)
+    metric: str = Classes.usual_metric
 
     @property
     def words(self) -> Words:
@@ -108,21 +115,24 @@ def read_results(
     """
     damaged = dict(damaged or {})
     found: list[list[Row]] = []
+    targets: list[Target | None] = []
     for cell in wanted:
         stored = None if cell.folder is None else read_cell(cell.folder)
         rows = {} if stored is None else measured_rows(stored)
         damaged |= {} if stored is None else stored.damaged
         found.append([rows[trial] for trial in range(cell.trials) if trial in rows])
-    return results_of(wanted, found, damaged, usual)
+        targets.append(None if stored is None or stored.description is None else stored.target)
+    return results_of(wanted, found, targets, damaged, usual)
 
 
 def results_of(
     wanted: Sequence[ReportedCell],
     found: Sequence[Sequence[Row]],
+    targets: Sequence[Target | None] = (),
     damaged: dict[Path, str] | None = None,
     usual: Row | None = None,
 ) -> CellResults:
-    """As `read_results`, of rows that have been ``found`` in the store, those of a cell together."""
+    """As `read_results`, of rows that have been ``found`` in the store, those of a cell together, and its target."""
     cells: list[Row] = []
     rows: list[Row] = []
     measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS)
@@ -150,7 +160,10 @@ def results_of(
     for each in wanted:
         for axis, name in each.labels.items():
             labels.setdefault(axis, {})[str(each.axes.get(axis))] = name
-    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {}, labels)
+    known = {label: target for label, target in enumerate(targets) if target is not None}
+    asked = {cell.metric for cell in wanted} - {None}
+    metric = str(asked.pop()) if len(asked) == 1 else leading_metric(known.values())
+    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {}, labels, known, metric)
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
@@ -187,6 +200,7 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
                 trials[folder],
                 overrides=tuple(cell["overrides"]),
                 labels=cell["labels"],
+                metric=cell["config"].get("metric"),
             )
         )
     return wanted, damaged

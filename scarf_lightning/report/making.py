@@ -100,8 +100,9 @@ def make_report(
             f"All {counted(len(results.trials), 'trial')} diverged; train with other settings, such as a lower "
             "learning rate."
         )
-    if results.trials[options.metric].isna().all():
-        raise UsageError(f"No trial has the metric {options.metric}; these results were made before it existed.")
+    options = options.of(results)
+    if results.trials[options.measure.name].isna().all():
+        raise UsageError(f"No trial has the metric {options.measure.name}; these results were made before it existed.")
     about = [f"The paper: {paper}"] if paper else []
     about += [completeness(results), f"Win matrices count a difference by {options.in_words}."]
     about += left_out

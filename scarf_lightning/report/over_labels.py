@@ -86,11 +86,11 @@ def _size(same: Sequence[Comparison], metric: Metric) -> str:
 
 
 def _unsigned(size: float, metric: Metric) -> str:
-    return f"{metric.scale * size:{metric.digits}}"
+    return f"{metric.difference_scale * size:{metric.difference_digits}}"
 
 
 def _unit(metric: Metric) -> str:
-    return f"points of {metric.label}" if metric.scale == 100 else metric.label
+    return {"points": f"points of {metric.label}", "%": f"% in {metric.label}", "": metric.label}[metric.unit]
 
 
 def _with(same: Sequence[Comparison], first: Comparison, last: Comparison) -> str:

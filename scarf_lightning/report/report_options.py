@@ -1,13 +1,17 @@
 """The options of a report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
+from ..data.targets import Classes
 from ..metrics import Metric, metric_named
 from ..options.checking import checked
 from ..options.option import Options, option, options_of
 from .statistics import Test
+
+if TYPE_CHECKING:
+    from .loading import CellResults
 
 TEST_NAMES: dict[str, str] = {
     "welch": "Welch's t-test",
@@ -25,9 +29,13 @@ class ReportOptions(Options):
         UsageError: the metric is unknown.
     """
 
-    metric: str = option("accuracy", "metric that everything is compared by, such as auroc or log_loss")
+    metric: str | None = option(
+        None, "metric that everything is compared by, such as auroc or log_loss; null takes the target's own"
+    )
     rope: float = option(
-        0.01, "largest difference without practical consequence; 0.01 is a point of accuracy", "[0, inf)"
+        0.01,
+        "largest difference without practical consequence; 0.01 is a point of accuracy, 1 % of the reference's rmse",
+        "[0, inf)",
     )
     test: Test = option("welch", "test behind win matrices and gains; welch is the paper's")
     adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
@@ -36,12 +44,17 @@ class ReportOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        metric_named(self.metric)
+        if self.metric is not None:
+            metric_named(self.metric)
+
+    def of(self, results: "CellResults") -> "ReportOptions":
+        """The options with the metric of these results, if none is set."""
+        return self if self.metric is not None else replace(self, metric=results.metric)
 
     @property
     def measure(self) -> Metric:
         """The metric."""
-        return metric_named(self.metric)
+        return metric_named(self.metric or Classes.usual_metric)
 
     @property
     def how(self) -> dict[str, Any]:

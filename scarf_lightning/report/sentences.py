@@ -84,7 +84,7 @@ def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """Over datasets, what is true of all comparisons: from which gain to which, the mean one and the typical one."""
     by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
     typical = sorted(each.verdict.difference for each in comparisons)
-    points = " points" if metric.scale == 100 else ""
+    points = f" {metric.unit}" if metric.unit else ""
     return (
         f"On average over datasets the gains go from {signed(by_mean[0].verdict.average.mean, metric)} "
         f"({by_mean[0].label}) to {signed(by_mean[-1].verdict.average.mean, metric)}{points} ({by_mean[-1].label}); on "
@@ -194,11 +194,11 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
     shown = signed(verdict.difference, metric)
     interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
     if brief:
-        points = " points" if metric.scale == 100 else ""
         if verdict.datasets > 1:
-            return f"{signed(verdict.average.mean, metric)}{points} on average, {shown} on the typical dataset"
-        return f"{shown}{points}"
-    unit = "points of " if metric.scale == 100 else "better "
+            average = f"{signed(verdict.average.mean, metric)} {metric.unit}".rstrip()
+            return f"{average} on average, {shown} on the typical dataset"
+        return f"{shown} {metric.unit}".rstrip()
+    unit = {"points": "points of ", "%": "% improvement in ", "": "better "}[metric.unit]
     if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
         ends = verdict.average.low, verdict.average.high
         around = "" if math.isnan(ends[0]) else f" ({signed(ends[0], metric)} to {signed(ends[1], metric)})"
@@ -208,7 +208,7 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
 
 
 def interval_of(comparison: Comparison, metric: Metric) -> str:
-    """Both ends of the 95 % interval, in points where the metric is a fraction."""
+    """Both ends of the 95 % interval, in points or percent where differences have such a unit."""
     return f"{signed(comparison.verdict.low, metric)} to {signed(comparison.verdict.high, metric)}"
 
 
@@ -222,7 +222,7 @@ def won(comparison: Comparison) -> str:
 
 def signed(value: float, metric: Metric) -> str:
     """A difference as it is shown."""
-    return number(metric.scale * value, f"+{metric.digits}")
+    return number(metric.difference_scale * value, f"+{metric.difference_digits}")
 
 
 def references(comparisons: Sequence[Comparison]) -> str:
@@ -232,4 +232,6 @@ def references(comparisons: Sequence[Comparison]) -> str:
 
 def unsigned(value: float, metric: Metric) -> str:
     """A size of differences as it is shown."""
+    if metric.is_relative:
+        return f"{100 * value:g} % of the reference"
     return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"

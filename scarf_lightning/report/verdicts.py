@@ -22,13 +22,17 @@ from .statistics.verdict import no_verdict
 NOT_KEPT = "all trials share their test rows, and their predictions, from which the error would be known, were not kept"
 
 
-def verdict_of(results: CellResults, pairs: pd.DataFrame, differences: Floats, options: ReportOptions) -> Verdict:
+def verdict_of(
+    results: CellResults, pairs: pd.DataFrame, differences: Floats, sizes: Floats, options: ReportOptions
+) -> Verdict:
     """The verdict on cells beside their references.
 
     Args:
         results: the cells and their results.
         pairs: ``cell, reference``, a row per dataset.
-        differences: of their trials, ``(D, T)``, higher is better; NaN where either has no trial.
+        differences: of their trials, ``(D, T)``, divided by the ``sizes`` of the datasets; higher is better; NaN where
+            either has no trial.
+        sizes: ``(D,)``, 1 where differences are judged as they are.
         options: the metric and the region of practical equivalence.
     """
     metric = options.measure
@@ -47,7 +51,8 @@ def verdict_of(results: CellResults, pairs: pd.DataFrame, differences: Floats, o
     first, second = _shared(results, cell, reference)
     if len(first) < FEWEST:
         return no_verdict(its, NOT_KEPT)
-    return judge_fixed(its, *_error(results, cell, metric, first, second), rope=options.rope, width=width)
+    error, freedom = _error(results, cell, metric, first, second)
+    return judge_fixed(its, error / float(sizes[tried][0]), freedom, rope=options.rope, width=width)
 
 
 def level_of(results: CellResults, cell: int, values: list[float], metric: Metric) -> Interval:
@@ -106,7 +111,7 @@ def _aligned(predictions: list[Predictions]) -> list[Predictions]:
         return predictions
     orders = [np.argsort(each.rows) for each in predictions]
     return [
-        replace(each, rows=each.rows[order], labels=each.labels[order], probabilities=each.probabilities[order])
+        replace(each, rows=each.rows[order], labels=each.labels[order], values=each.values[order])
         for each, order in zip(predictions, orders, strict=True)
     ]
 
@@ -129,8 +134,8 @@ def _error(
 
 
 def _right(predictions: Predictions) -> Floats:
-    return np.asarray(predictions.probabilities.argmax(axis=1) == predictions.labels, dtype=np.float64)
+    return np.asarray(predictions.values.argmax(axis=1) == predictions.labels, dtype=np.float64)
 
 
 def _measured(metric: Metric, rows: NDArray[np.int64], predictions: Predictions) -> float:
-    return metric.sign * metric.function(predictions.probabilities[rows], predictions.labels[rows])
+    return metric.sign * metric.function(predictions.values[rows], predictions.labels[rows])

@@ -111,6 +111,7 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
     """
     folder = Path(folder)
     rows: list[Row] = []
+    measured: set[str] = set()
     for fingerprint in _fingerprints(folder) if fingerprints is None else fingerprints:
         stored = read_with_warnings(folder / fingerprint)
         cell = stored.description
@@ -119,9 +120,11 @@ def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = No
         named = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
         axes = cell["options"] | named
         rows += [axes | row for _, row in sorted(stored.rows.items())]
+        measured |= {metric.name for metric in stored.target.metrics()}
     if not rows:
         raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
-    return as_table(rows, FIRST_COLUMNS)
+    others = {metric.name for metric in METRICS} - measured  # of another kind of target
+    return as_table(rows, [column for column in FIRST_COLUMNS if column not in others])
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
@@ -177,17 +180,16 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     """The predictions of a cell's trials for their test rows; what is damaged is left out, with a warning.
 
     Returns:
-        A row for each trial and test row: ``trial``; ``row``, its number in the table, from 0; its ``class``; and
-        ``probability_<class>`` for each class, to three digits.
+        A row for each trial and test row: ``trial``; ``row``, its number in the table, from 0; and its ``class`` with
+        ``probability_<class>`` for each class, to three digits, or the true ``number`` and the ``predicted`` one.
 
     Raises:
         UsageError: the folder has no such cell, or it has kept no predictions.
     """
     import pandas as pd
 
-    stored, description = _described(Path(results) / fingerprint)
+    stored, _ = _described(Path(results) / fingerprint)
     damaged: dict[Path, str] = {}
-    classes = description["classes"]
     found = read_predictions(stored, damaged)
     for stack, reason in damaged.items():
         warnings.warn(f"{stack} has no predictions: {reason}.", stacklevel=2)
@@ -198,8 +200,10 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
         )
     frames = []
     for _, each in sorted(found.items()):
-        frame = pd.DataFrame(each.probabilities, columns=[f"probability_{name}" for name in classes])
-        frame.insert(0, "class", [classes[code] for code in each.labels], allow_duplicates=True)
+        frame, truth = each.target.frame(each.values), each.target.named(each.labels).to_numpy()
+        if not len(frame.columns):
+            frame["predicted"] = each.target.decided(each.values)
+        frame.insert(0, each.target.heading, truth, allow_duplicates=True)
         frame.insert(0, "row", each.rows)
         frame.insert(0, "trial", each.trial)
         frames.append(frame)
@@ -228,15 +232,10 @@ def keeps_predictions(stored: Stored) -> bool:
 def read_predictions(stored: Stored, damaged: dict[Path, str]) -> dict[int, Predictions]:
     """The predictions of a cell, by trial; damage is noted as in `read_curves`."""
     found: dict[int, Predictions] = {}
-    n_classes = None if stored.description is None else len(stored.description["classes"])
-
-    def read(stack: Path, table: Row) -> list[Predictions]:
-        predictions = stack_predictions(stack, table)
-        if n_classes is not None and any(each.probabilities.shape[1] != n_classes for each in predictions):
-            raise DamagedRecordError("its predictions are of other classes")
-        return predictions
-
-    for predictions in of_stacks(stored, read, damaged):
+    if stored.description is None:
+        return found
+    target = stored.target
+    for predictions in of_stacks(stored, lambda stack, table: stack_predictions(stack, table, target), damaged):
         for each in predictions:
             found.setdefault(each.trial, each)
     return found
@@ -247,8 +246,9 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
 
     A metric that is younger than a row is computed from the trial's predictions, if they were kept.
     """
+    known = () if stored.description is None else stored.target.metrics()
     late = {
-        trial: [metric for metric in metrics() if metric.name not in row]
+        trial: [metric for metric in known if metric.name not in row]
         for trial, row in stored.rows.items()
         if row.get("diverged") is None
     }
@@ -258,7 +258,7 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     rows = dict(stored.rows)
     for trial in predictions.keys() & late.keys():
         its = predictions[trial]
-        rows[trial] = rows[trial] | {each.name: each.function(its.probabilities, its.labels) for each in late[trial]}
+        rows[trial] = rows[trial] | {each.name: each.function(its.values, its.labels) for each in late[trial]}
     return rows
 
 

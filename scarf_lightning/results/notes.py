@@ -36,12 +36,11 @@ class KnownData:
     hash: str
     n_rows: int
     n_columns: int
-    n_classes: int
     n_encoded: int | None = None
 
 
 OF_DATA: Fields = {
-    "hash": str, "n_rows": int, "n_columns": int, "n_classes": int, "n_encoded": int | None,
+    "hash": str, "n_rows": int, "n_columns": int, "n_encoded": int | None,
 }  # fmt: skip
 
 

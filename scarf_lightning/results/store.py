@@ -5,7 +5,7 @@
     results/<fingerprint>/stacks/<name>/trials.json        a row a trial
                                         curves.parquet     a row an epoch and trial
                                         preprocessing.safetensors
-                                        predictions.parquet probabilities of the classes on the test rows
+                                        predictions.parquet what is predicted of the test rows
                                         tries.parquet      with `tune`: a row a try of a trial
                                         weights.safetensors with `keep_weights`: the fine-tuned networks
                                         environment.json   versions and hardware
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import metrics
 from .claims import Claim, claim, folder_time
 from .files import DamagedRecordError, remove_unfinished, set_aside, write_whole
@@ -92,45 +93,38 @@ class Predictions:
     Attributes:
         trial: its number.
         rows: row numbers in the table, from 0, ``(n,)``.
-        labels: class numbers of these rows, ``(n,)``.
-        probabilities: of the classes, ``(n, C)``. They are kept as float16, which has three digits.
+        labels: of these rows, ``(n,)``.
+        values: what was predicted: probabilities of the classes ``(n, C)``, or numbers ``(n,)``.
+        target: what they are predictions of.
     """
 
     trial: int
     rows: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    labels: Labels
+    values: NDArray[np.float64]
+    target: Target
 
     @property
     def size(self) -> int:
         """Bytes, before they are compressed."""
-        return len(self.rows) * (2 * int(self.probabilities.shape[1]) + 3 * 4)
+        return 2 * 4 * len(self.rows) + self.target.packed_size(self.values)
 
     def frame(self) -> "pd.DataFrame":
-        """As they are kept: ``trial, row, label`` and a column for each class, named by its number."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.probabilities.astype(np.float16))
-        frame.columns = pd.Index([str(number) for number in frame.columns])
-        return frame.assign(
-            trial=np.int32(self.trial), row=self.rows.astype(np.int32), label=self.labels.astype(np.int32)
-        )
+        """As they are kept: ``trial, row`` and the target's columns."""
+        packed = self.target.packed(self.labels, self.values)
+        return packed.assign(trial=np.int32(self.trial), row=self.rows.astype(np.int32))
 
     @classmethod
-    def of(cls, frame: "pd.DataFrame") -> "Predictions":
-        """The inverse of `frame`; probabilities sum to one again.
+    def of(cls, frame: "pd.DataFrame", target: Target) -> "Predictions":
+        """The inverse of `frame`.
 
         Raises:
-            ValueError: labels or probabilities are out of range.
+            ValueError: labels or predictions are not of the target.
         """
-        keys = ["trial", "row", "label"]
-        trial, rows, labels = (frame[column].to_numpy(dtype=np.int64) for column in keys)
-        probabilities = frame.drop(columns=keys).to_numpy(dtype=np.float64)
-        totals = probabilities.sum(axis=1, keepdims=True)
-        is_known = (labels >= 0) & (labels < probabilities.shape[1]) & (rows >= 0)
-        if not is_known.all() or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
-            raise ValueError("a label or a probability is out of range")
-        return cls(int(trial[0]), rows, labels, probabilities / totals)
+        trial, rows = (frame[column].to_numpy(dtype=np.int64) for column in ("trial", "row"))
+        if not (rows >= 0).all():
+            raise ValueError("a row is out of range")
+        return cls(int(trial[0]), rows, *target.unpacked(frame.drop(columns=["trial", "row"])), target)
 
 
 @dataclass(frozen=True)
@@ -186,6 +180,12 @@ class Stored:
     rows: dict[int, Row] = field(default_factory=dict)
     stacks: dict[Path, Row] = field(default_factory=dict)
     damaged: dict[Path, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> Target:
+        """What the described cell predicts."""
+        assert self.description is not None
+        return target_from_plain(self.description)
 
     def without_weights(self, trials: Sequence[int]) -> list[int]:
         """The finished trials among these whose weights were not kept."""
@@ -248,7 +248,7 @@ class CellStore:
         dataset_id: int | None,
         source: str,
         columns: Sequence[tuple[str, Sequence[str] | None]],
-        classes: Sequence[str],
+        target: Target,
         overrides: Sequence[str],
         config: Mapping[str, Any],
         options: Mapping[str, Any],
@@ -262,7 +262,7 @@ class CellStore:
             dataset_id: OpenML's, if it has one.
             source: where the data came from.
             columns: its features in their order, each with its categories; None for a numeric one.
-            classes: of its target.
+            target: what is predicted.
             overrides: what asks for the cell on the command line.
             config: the resolved configuration.
             options: every option that the cell uses, see `columns`.
@@ -271,19 +271,22 @@ class CellStore:
         """
         if self.is_described:
             return
-        cell = table_of([], self.fingerprint) | {
-            "dataset": dataset,
-            "dataset_id": dataset_id,
-            "source": source,
-            "columns": [{"name": name, "categories": categories} for name, categories in columns],
-            "classes": list(classes),
-            "overrides": list(overrides),
-            "config": dict(config),
-            "reading": dict(reading or {}),
-            "options": dict(options),
-            "labels": dict(labels),
-            "identity": self.identity,
-        }
+        cell = (
+            table_of([], self.fingerprint)
+            | {
+                "dataset": dataset,
+                "dataset_id": dataset_id,
+                "source": source,
+                "columns": [{"name": name, "categories": categories} for name, categories in columns],
+                "overrides": list(overrides),
+                "config": dict(config),
+                "reading": dict(reading or {}),
+                "options": dict(options),
+                "labels": dict(labels),
+                "identity": self.identity,
+            }
+            | target.plain()
+        )
         write_whole(self.folder / DESCRIPTION, sealed(cell))
 
     def add(self, record: StackRecord, claim: Claim | None = None) -> None:
@@ -380,8 +383,8 @@ def stack_tries(stack: Path, table: Row) -> "pd.DataFrame":
     return read_file(stack, table, TRIES, lambda content: _frame(content, ("trial", "try")))
 
 
-def stack_predictions(stack: Path, table: Row) -> list[Predictions]:
-    """The predictions of each trial of a stack; none if they were not kept.
+def stack_predictions(stack: Path, table: Row, target: Target) -> list[Predictions]:
+    """The predictions of each trial of a stack, of this target; none if they were not kept.
 
     Raises:
         DamagedRecordError: see `read_file`.
@@ -389,7 +392,7 @@ def stack_predictions(stack: Path, table: Row) -> list[Predictions]:
 
     def parse(content: bytes) -> list[Predictions]:
         groups = _frame(content, ("trial", "row", "label")).groupby("trial", sort=False)
-        return [Predictions.of(part) for _, part in groups]
+        return [Predictions.of(part, target) for _, part in groups]
 
     return read_file(stack, table, PREDICTIONS, parse) if PREDICTIONS in table["files"] else []
 
@@ -478,6 +481,10 @@ def _description(cell: Path) -> Row | None:
         check_fields(column, {"name": str, "categories": list | None})
         _check_texts(column["categories"] or (), "categories")
     _check_texts(description["classes"], "classes")
+    try:
+        target_from_plain(description)
+    except ValueError as error:
+        raise DamagedRecordError(str(error)) from error
     _check_texts(description["overrides"], "overrides")
     _check_texts(description["labels"].values(), "labels")
     if any(isinstance(value, dict) for value in description["options"].values()):

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..data.sources import Source, open_source
+from ..data.targets import Target, leading_metric
+from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.combinations import is_pretrained, method_of, on_data
 from ..options.naming import group_of, told_apart
@@ -151,6 +153,7 @@ class SurveyedCell:
         failure: why it failed when it was last tried.
         folder: where it is in the store, if the hash of its data is known.
         lacks_weights: whether it is to keep its networks, and has finished trials without them.
+        target: what it predicts, if the store knows it.
     """
 
     cell: Cell
@@ -159,6 +162,7 @@ class SurveyedCell:
     failure: Failure | None = None
     folder: Path | None = None
     lacks_weights: bool = False
+    target: Target | None = None
 
     @property
     def n_missing(self) -> int:
@@ -169,6 +173,14 @@ class SurveyedCell:
         return self.cell.axes()
 
 
+def chosen_metric(surveyed: Sequence[SurveyedCell]) -> Metric:
+    """The metric of the tables and verdicts of a run: the one that it asks for, or else that of its targets."""
+    asked = {each.cell.config.metric for each in surveyed} - {None}
+    if len(asked) == 1:
+        return metric_named(str(asked.pop()))
+    return metric_named(leading_metric(each.target for each in surveyed if each.target is not None))
+
+
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell in the store once."""
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
@@ -176,19 +188,21 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
 
 
 def _look(cell: Cell, now: float) -> SurveyedCell:
-    store, rows, folder, lacks_weights = cell.store(), [], None, False
+    store, rows, folder, lacks_weights, target = cell.store(), [], None, False, None
     if store is not None:
         folder = store.folder
         stored = read_cell(folder, weights=cell.config.keep_weights)
+        target = None if stored.description is None else stored.target
         rows = [stored.rows[trial] for trial in range(cell.config.trials) if trial in stored.rows]
         if cell.config.keep_weights and "finetune" in method_of(cell.config).uses:
             lacks_weights = bool(stored.without_weights(range(cell.config.trials)))
         if len(rows) == cell.config.trials and stored.description is not None and not stored.damaged:
-            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights)
+            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights, target)
         if is_claimed(folder, now):
-            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights)
+            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights, target)
     failure = read_failure(cell.results, cell.key)
-    return SurveyedCell(cell, State.FAILED if failure else State.WAITING, rows, failure, folder, lacks_weights)
+    state = State.FAILED if failure else State.WAITING
+    return SurveyedCell(cell, state, rows, failure, folder, lacks_weights, target)
 
 
 def _time(results: Path) -> float:

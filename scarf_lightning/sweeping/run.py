@@ -161,8 +161,18 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     problems = _refusals(cell.source.check for cell in cells)
     if not problems:  # torch is not imported to say that a file is missing
         problems = _refusals(partial(build_parts, cell.config) for cell in cells)
+        problems += _refusals(partial(_check_target, cell) for cell in cells)
     if problems:
         raise UsageError("\n".join(dict.fromkeys(problems)))
+
+
+def _check_target(cell: Cell) -> None:
+    """Refuse what does not go with the target, if its kind is known without loading; else the cell itself does."""
+    from ..data.targets import kind_named
+    from ..options.combinations import check_target
+
+    if cell.source.known_kind is not None:
+        check_target(cell.config, kind_named(cell.source.known_kind))
 
 
 def _refusals(checks: Iterable[Callable[[], object]]) -> list[str]:

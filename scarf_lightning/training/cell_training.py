@@ -26,7 +26,7 @@ from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..metrics import metric_named
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import check_labels, labels, on_data, on_empty_selections
+from ..options.combinations import check_labels, check_target, labels, on_data, on_empty_selections
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from .pretraining import pretrain
@@ -91,6 +91,7 @@ class CellTraining:
             UsageError: the data cannot be split so, or lack unlabelled rows that the method needs.
         """
         check_labels(config, table.n_unlabelled)
+        check_target(config, type(table.target))
         amounting = on_data(config, len(table.columns), table.n_encoded)
         parts = build_parts(amounting)
         if splitting is not None:
@@ -127,7 +128,7 @@ class CellTraining:
             dataset_id=table.dataset_id,
             source=table.source,
             columns=[(column.name, column.categories) for column in self.parts.encoding.encode(table).columns],
-            classes=table.classes,
+            target=table.target,
             overrides=overrides,
             config=asdict(self.config),
             options=columns(self.config),
@@ -171,10 +172,10 @@ class CellTraining:
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None if pretraining is None else pretraining.part("encoder")
         outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
-        if outcome.probabilities.shape[:2] != stack.data.predicted.shape:
+        if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
             raise UsageError(
-                f"method={name} predicts {outcome.probabilities.shape[1]} rows instead of {wanted}; it must predict "
+                f"method={name} predicts {outcome.predictions.shape[1]} rows instead of {wanted}; it must predict "
                 "stack.data.predicted."
             )
         return TrainedStack(self.config, stack, pretraining, outcome, len(together))
@@ -223,7 +224,7 @@ class CellTraining:
             record, judged = trained.record([trial]), trained.stack.data.validation_labels[0]
             if record.rows[0]["diverged"] is not None:
                 return record, math.nan
-            return record, metric.function(trained.outcome.probabilities[0, : len(judged)], judged)
+            return record, metric.function(trained.outcome.predictions[0, : len(judged)], judged)
 
         tries, best = tune(self.config, self.streams.seed_of(trial, Purpose.TUNING) % 2**32, train)
         rows = [each.result.rows[0] for each in tries]

@@ -14,7 +14,6 @@ from ..engine.fitting import Fit
 from ..engine.hardware import Promise
 from ..engine.stack import Stack
 from ..methods import MethodResult
-from ..metrics import classification_metrics, metrics
 from ..options import Config
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
 
@@ -54,7 +53,7 @@ class TrainedStack:
         return StackRecord(
             rows=list(rows.values()),
             curves=[record for record in curves if record["trial"] in trials],
-            preprocessing={name: getattr(data.preprocessing, name)[kept] for name in ("fill", "shift", "scale")},
+            preprocessing={name: array[kept] for name, array in data.preprocessing.arrays().items()},
             environment=self._environment(),
             weights=weights,
             predictions=predictions,
@@ -66,11 +65,11 @@ class TrainedStack:
         data, outcome, hardware = self.stack.data, self.outcome, self.stack.hardware
         test = data.test[position]
         # Tuning asks for other rows before the test rows; these are always the last.
-        probabilities = outcome.probabilities[position, -len(test) :]
+        predictions, target = outcome.predictions[position, -len(test) :], self.stack.table.target
         diverged = self._diverged(position)
-        measured: Row = dict.fromkeys(metric.name for metric in metrics())
+        measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
-            measured = dict(classification_metrics(probabilities, self.stack.table.labels[test]))
+            measured = dict(target.measured(predictions, self.stack.table.labels[test]))
         sizes = {
             "n_train": data.train.shape[1],
             "n_labelled": data.labelled.shape[1],
@@ -97,14 +96,14 @@ class TrainedStack:
         """The phase in which a trial diverged. Its method runs on from the weights before, and is not measured."""
         if self.pretraining is not None and self.pretraining.diverged[position]:
             return "pretrain"
-        is_finite = np.isfinite(self.outcome.probabilities[position]).all()
+        is_finite = np.isfinite(self.outcome.predictions[position]).all()
         return None if is_finite and not self.outcome.diverged[position] else "finetune"
 
     def _predictions(self, positions: Sequence[int]) -> tuple[list[Predictions], list[str]]:
         """The predictions of the trials at these positions; or none, and a sentence on why."""
-        labels, test = self.stack.table.labels, self.stack.data.test
+        table, test, given = self.stack.table, self.stack.data.test, self.outcome.predictions
         found = [
-            Predictions(self.stack.trials[p], test[p], labels[test[p]], self.outcome.probabilities[p, -test.shape[1] :])
+            Predictions(self.stack.trials[p], test[p], table.labels[test[p]], given[p, -test.shape[1] :], table.target)
             for p in positions
         ]
         most = self.config.keep_predictions_mb

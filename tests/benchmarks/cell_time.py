@@ -47,16 +47,17 @@ def cell_seconds(turns: int) -> dict[str, float]:
     """Medians of a warm cell's parts, and of the ``whole``."""
     from scarf_lightning.cli import api
     from scarf_lightning.data.sources import LastTable
+    from scarf_lightning.data.targets import Classes
     from scarf_lightning.engine.stack import Stack
     from scarf_lightning.results import CellStore, PretrainingStore
-    from scarf_lightning.training import cell_training, trained_stack
+    from scarf_lightning.training import cell_training
     from scarf_lightning.training.loop import CellLoop
 
     timed = {
         "data": [(LastTable, "load"), (cell_training, "prepare_trials")],
         "pre-training": [(Stack, "pretrain")],
         "fine-tuning": [(Stack, "finetune")],
-        "evaluation": [(Stack, "predict"), (trained_stack, "classification_metrics")],
+        "evaluation": [(Stack, "predict"), (Classes, "measured")],
         "store": [(CellStore, "describe"), (CellStore, "add"), (CellStore, "mend"), (PretrainingStore, "add")],
     }
     turned: list[dict[str, float]] = []

@@ -62,7 +62,7 @@ def make(folder: Path, n_settings: int) -> tuple[Path, int]:
         for cell in cells:
             pretend_to_be_cached(cell)
             number = cell.config.dataset.id
-            finish(cell, data=KnownData(f"{number:064}", n_rows=1000, n_columns=20, n_classes=2))
+            finish(cell, data=KnownData(f"{number:064}", n_rows=1000, n_columns=20))
     finally:
         os.chdir(here)
     n_datasets = sum(name.startswith("cc18-") for name in names("dataset"))

@@ -162,7 +162,7 @@ def test_statistics_are_those_of_the_fitted_rows_alone(mixed_table: Table, scali
     numeric = ~mixed_table.is_categorical
     values[np.ix_(others, numeric)] = 1e6
     values[np.ix_(others, ~numeric)] = 0
-    changed = Table("t", None, "test:t", mixed_table.columns, values, mixed_table.labels, mixed_table.classes)
+    changed = Table("t", None, "test:t", mixed_table.columns, values, mixed_table.labels, mixed_table.target)
     before = Preprocessing.fit(mixed_table, [ROWS], scaling)
     after = Preprocessing.fit(changed, [ROWS], scaling)
     for name in ("fill", "shift", "scale"):

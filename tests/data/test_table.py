@@ -31,7 +31,7 @@ def same(one: Table, other: Table) -> bool:
     return (
         one.hash == other.hash
         and one.columns == other.columns
-        and one.classes == other.classes
+        and one.target.names == other.target.names
         and np.array_equal(one.values, other.values, equal_nan=True)
         and np.array_equal(one.labels, other.labels)
     )
@@ -74,7 +74,7 @@ def test_strings_are_the_same_table_in_every_form(form: str) -> None:
     assert expected.columns == (Column("c", ("blue", "green", "red")),)
     assert expected.values[:5, 0].tolist()[:3] == [2.0, 0.0, 2.0]
     assert np.isnan(expected.values[[3, 10], 0]).all()
-    assert expected.classes == ("no", "yes")
+    assert expected.target.names == ("no", "yes")
     assert expected.labels.tolist() == [int(label == "yes") for label in LABELS]
 
 
@@ -83,7 +83,7 @@ def test_whole_numbers_as_categories_and_classes_are_the_same_table_in_every_for
     make = (NUMBERS | SPELLED)[form]
     table = build({"c": make(WHOLE)}, make(WHOLE), categorical=("c",))
     assert table.columns == (Column("c", ("2", "9", "10", "30")),)
-    assert table.classes == ("2", "9", "10", "30")
+    assert table.target.names == ("2", "9", "10", "30")
     codes = [[2, 9, 10, 30].index(value) for value in WHOLE]
     assert table.values[:, 0].tolist() == codes
     assert table.labels.tolist() == codes
@@ -111,7 +111,7 @@ def test_booleans_are_the_categories_false_and_true(dtype: str) -> None:
     values = [True, False, True] * 4
     table = build({"b": pd.Series(values, dtype=dtype)}, pd.Series(values, dtype=dtype))
     assert table.columns == (Column("b", ("false", "true")),)
-    assert table.classes == ("false", "true")
+    assert table.target.names == ("false", "true")
     assert table.values[:, 0].tolist() == values
     assert table.labels.tolist() == values
 
@@ -154,7 +154,7 @@ def test_categories_that_are_numbers_stand_by_size(values: list[int | None], shu
 def test_categories_and_classes_stand_in_natural_order(occurring: list[Any], ordered: tuple[str, ...]) -> None:
     table = build({"c": occurring * 3}, occurring * 3, categorical=("c",))
     assert table.columns[0].categories == ordered
-    assert table.classes == ordered
+    assert table.target.names == ordered
 
 
 def test_all_missing_columns_are_dropped_and_constants_kept() -> None:
@@ -176,7 +176,7 @@ def test_the_mixed_table_has_every_kind_of_column(mixed_table: Table, mixed_data
     names = ["length", "colour", "income", "constant", "grade", "flag", "steps", "same"]
     assert [column.name for column in mixed_table.columns] == names
     assert mixed_table.is_categorical.tolist() == [False, True, False, False, True, True, False, True]
-    assert (mixed_table.n_rows, mixed_table.n_classes) == (60, 3)
+    assert (mixed_table.n_rows, mixed_table.target.n_outputs) == (60, 3)
     assert mixed_table.values.shape == (60, 8)
     assert (np.isnan(mixed_table.values) == mixed_data["features"][names].isna().to_numpy()).all()
     assert mixed_table.labels.dtype == np.int64
@@ -248,7 +248,7 @@ def test_rows_without_a_label_are_kept() -> None:
     table = made([None, *LABELS[1:-1], np.nan])
     assert table.labels.tolist() == [-1, *made(LABELS).labels[1:-1], -1]
     assert (table.n_rows, table.n_unlabelled) == (12, 2)
-    assert table.classes == made(LABELS).classes
+    assert table.target.names == made(LABELS).target.names
     assert table.hash != made(LABELS).hash
 
 

@@ -27,7 +27,7 @@ def test_fine_tuning_agrees_with_the_cpu(patients: Table, make_stack: MakeStack)
         for device in ("cpu", "cuda")
     )
     assert np.array_equal(cpu.fit.epochs, cuda.fit.epochs)
-    np.testing.assert_allclose(cpu.probabilities, cuda.probabilities, atol=1e-7)
+    np.testing.assert_allclose(cpu.predictions, cuda.predictions, atol=1e-7)
 
 
 @pytest.mark.parametrize(("corruption", "fit_on"), [(Marginal(), "all"), (Mean(), "train")])
@@ -40,7 +40,7 @@ def test_pre_training_runs_and_trials_leave(
     assert len(set(fit.epochs)) > 1
     assert all(weight.is_cuda and torch.isfinite(weight).all() for weight in fit.weights.values())
     outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(), fit.part("encoder")))
-    np.testing.assert_allclose(outcome.probabilities.sum(axis=2), 1, atol=1e-6)
+    np.testing.assert_allclose(outcome.predictions.sum(axis=2), 1, atol=1e-6)
 
 
 def test_the_steps_of_an_epoch_wait_for_nothing(

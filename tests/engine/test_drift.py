@@ -28,7 +28,7 @@ def test_numbers_belong_to_the_science_version(make_stack: MakeStack) -> None:
     numbers = {
         "pretrain validation loss": [r["validation_loss"] for r in pretraining.curves if r["trial"] == 0],
         "finetune train loss": [r["train_loss"] for r in outcome.fit.curves if r["trial"] == 0],
-        "first probability": outcome.probabilities[:, 0, 0],
+        "first probability": outcome.predictions[:, 0, 0],
     }
     for name, pinned in PINNED[SCIENCE_VERSION].items():
         np.testing.assert_allclose(numbers[name], pinned, atol=1e-6, err_msg=name)

@@ -15,12 +15,13 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.regimes import Noise30, Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine import stack as stacks
 from scarf_lightning.engine.modules import FinetuneModule
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS, metric_named
+from scarf_lightning.metrics import metric_named
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.resnet import ResNet
@@ -266,7 +267,7 @@ def test_balanced_classes_train_on_the_cross_entropy_that_torch_weights(patients
 
     fit, classifier = stack.finetune(settings, stack.labelled())
 
-    logits = stack.logits(classifier, stack.data.labelled)
+    logits = stack.outputs(classifier, stack.data.labelled)
     for t in range(2):
         labels = torch.from_numpy(stack.data.labels[t])
         counts = torch.bincount(labels, minlength=3)
@@ -298,7 +299,7 @@ def test_class_weights_leave_validation_alone(patients: Table, make_stack: MakeS
     assert plain.curves[0]["train_loss"] != weighted.curves[0]["train_loss"]
 
 
-@pytest.mark.parametrize("metric", [metric.name for metric in METRICS])
+@pytest.mark.parametrize("metric", [metric.name for metric in Classes.metrics()])
 def test_a_metric_is_measured_on_all_validation_rows_and_its_best_epoch_is_kept(
     patients: Table, make_stack: MakeStack, metric: str
 ) -> None:

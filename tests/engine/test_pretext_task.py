@@ -168,7 +168,7 @@ def test_missing_values_are_learned_and_kept_with_the_encoder(patients: Table, m
     assert values.shape == (2, 1, stack.networks.columns.n_encoded)
     assert (values != 0).all()
     outcome = Cotrain(task(), 1.0).run(stack, SupervisedPhase(FinetuneSettings(max_epochs=1), fit.part("encoder")))
-    assert np.isfinite(outcome.probabilities).all()
+    assert np.isfinite(outcome.predictions).all()
 
 
 class TestCotraining:

@@ -52,7 +52,7 @@ def train(
     )
     settings = FinetuneSettings(max_epochs=max_epochs, batch_size=batch_size, **options)
     outcome = Control().run(stack, SupervisedPhase(settings, pretraining.part("encoder")))
-    return Trained(stack, pretraining, outcome.fit, outcome.probabilities)
+    return Trained(stack, pretraining, outcome.fit, outcome.predictions)
 
 
 def assert_same(part: Trained, whole: Trained) -> None:

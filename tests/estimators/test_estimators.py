@@ -200,7 +200,7 @@ class TestLabels:
             (lambda n: ["a", "b", *[None] * (n - 2)], "X has 2 rows with a label in 'y'"),
             (
                 lambda n: np.arange(n) // 2 + 1,
-                "has 30 different values .*, which looks like a quantity",
+                "y holds 30 different numbers, which look like a quantity",
             ),
         ],
     )

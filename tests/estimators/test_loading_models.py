@@ -138,7 +138,7 @@ class TestWhatIsNotThere:
             (["pretrain=none", "network=mlp_ple"], "initial", "looks at its training rows before training"),
             (["method=xgboost", "pretrain=none"], "finetune", "has no model: method=xgboost trains no network"),
             (["method=xgboost", "pretrain=none"], "initial", "has no encoder: method=xgboost trains no network"),
-            (["method=probe"], "finetune", "has no model: method=probe trains no network for the classes"),
+            (["method=probe"], "finetune", "has no model: method=probe trains no network of ours"),
             (
                 ["method=tri_train", "method.iterations=1", "regime=semi25", "pretrain=none"],
                 "finetune",

@@ -28,7 +28,7 @@ def in_the_stack(trained: OfACell) -> tuple[Floats, Floats, Floats]:
     table = open_source(**vars(config.dataset), openml_cache=None).load()
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)
     outcome = CellTraining.prepare(config, table, hardware).run((0, 1))
-    return outcome.stack.table.values, outcome.stack.data.test, outcome.outcome.probabilities
+    return outcome.stack.table.values, outcome.stack.data.test, outcome.outcome.predictions
 
 
 def predicted_here(models: dict[str, Model], rows: pd.DataFrame, folder: Path) -> dict[str, Floats]:
@@ -88,9 +88,9 @@ def test_a_network_gives_what_it_gave_in_the_stack_and_again_where_it_is_loaded(
     for name, cell in cells.items():
         values, test, expected = in_the_stack(cell)
         for trial in (0, 1):
-            given = models[name].probabilities(values[test[trial]])[trial]
+            given = models[name].predictions(values[test[trial]])[trial]
             np.testing.assert_allclose(given, expected[trial], atol=1e-6, err_msg=name)
-        by_trial = models[name].probabilities(values)
+        by_trial = models[name].predictions(values)
         assert np.ptp(by_trial, axis=0).max() > 1e-3, "the trials' networks differ"
         np.testing.assert_allclose(again[name], by_trial.mean(axis=0), atol=1e-6, err_msg=name)
 

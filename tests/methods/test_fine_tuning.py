@@ -31,7 +31,7 @@ from tests.stacks import MakeStack
 def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, range(3), width=128)
     outcome = Control().run(stack, SupervisedPhase(FinetuneSettings(batch_size=46)))
-    accuracy = (outcome.probabilities.argmax(axis=2) == patients.labels[stack.data.test]).mean()
+    accuracy = (outcome.predictions.argmax(axis=2) == patients.labels[stack.data.test]).mean()
     assert accuracy > 0.6, "three classes, well apart"
 
 
@@ -172,7 +172,7 @@ class TestDropout:
         settings = FinetuneSettings(max_epochs=1, batch_size=46, restore_best=False)
         fit, classifier = stack.finetune(settings, stack.labelled(), supervision=Dropout(0.5))
         rows = stack.data.validation
-        logits, labels = stack.logits(classifier, rows), torch.from_numpy(patients.labels[rows])
+        logits, labels = stack.outputs(classifier, rows), torch.from_numpy(patients.labels[rows])
         for t, record in enumerate(fit.curves):
             expected = F.cross_entropy(logits[t].detach(), labels[t]).item()
             assert record["validation_loss"] == pytest.approx(expected, rel=1e-9)
@@ -187,7 +187,7 @@ class TestDropout:
 
     def test_a_rate_of_zero_is_control(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [0, 1])
-        none, control = (m.run(stack, SupervisedPhase(SETTINGS)).probabilities for m in (Dropout(0.0), Control()))
+        none, control = (m.run(stack, SupervisedPhase(SETTINGS)).predictions for m in (Dropout(0.0), Control()))
         assert np.array_equal(none, control)
 
 

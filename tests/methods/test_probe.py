@@ -34,21 +34,21 @@ def test_it_is_scikit_learns_classifier_on_the_embeddings(
         scaler = StandardScaler().fit(train)
         own = LogisticRegression(C=0.5, max_iter=10_000) if classifier == "logistic" else KNeighborsClassifier(4)
         own.fit(scaler.transform(train), patients.labels[stack.data.train[t]])
-        np.testing.assert_allclose(outcome.probabilities[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
+        np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
 
 
 def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
     outcome = Probe("knn", k=50).run(few, SupervisedPhase(SETTINGS))
-    np.testing.assert_allclose(outcome.probabilities[0, :, 1], 2 / 3)
+    np.testing.assert_allclose(outcome.predictions[0, :, 1], 2 / 3)
 
 
 def test_a_single_class_is_certain(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
     outcome = Probe().run(alike, SupervisedPhase(SETTINGS))
-    assert (outcome.probabilities == [0, 0, 1]).all()
+    assert (outcome.predictions == [0, 0, 1]).all()
 
 
 @pytest.mark.parametrize("method", [Control(), Dropout(0.3)])

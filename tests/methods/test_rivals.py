@@ -72,7 +72,7 @@ def test_scikit_learns_on_encoded_labelled_rows(
         x, weights = stack.encoded(stack.data.labelled)[t], weights_of(stack, phase, t)
         direct.fit(x, stack.data.labels[t], sample_weight=weights)
         expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
-        np.testing.assert_allclose(outcome.probabilities[t], expected, atol=1e-9)
+        np.testing.assert_allclose(outcome.predictions[t], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("phase", [PLAIN, BALANCED], ids=["none", "balanced"])
@@ -91,7 +91,7 @@ def test_catboost_knows_which_columns_are_categories(
         allow_writing_files=False,
     )  # fmt: skip
     direct.fit(frames[0], stack.data.labels[0], sample_weight=weights_of(stack, phase, 0))
-    np.testing.assert_allclose(outcome.probabilities[0], direct.predict_proba(frames[1]), atol=1e-6)
+    np.testing.assert_allclose(outcome.predictions[0], direct.predict_proba(frames[1]), atol=1e-6)
 
 
 def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make_stack: MakeStack) -> None:
@@ -100,7 +100,7 @@ def test_catboost_guesses_the_classes_shares_where_all_columns_are_constant(make
     table = Table.from_frame(frame, target, categorical=[False], name="flat", source="made up")
     stack = make_stack(table, [0])
 
-    probabilities = CatBoost(iterations=5).run(stack, PLAIN).probabilities[0]
+    probabilities = CatBoost(iterations=5).run(stack, PLAIN).predictions[0]
 
     shares = np.bincount(stack.data.labels[0]) / len(stack.data.labels[0])
     np.testing.assert_allclose(probabilities, np.tile(shares, (len(probabilities), 1)))
@@ -149,7 +149,7 @@ def test_tabm_is_the_authors_network_trained_as_they_train_it(
     network.load_state_dict(kept)
     with torch.no_grad():
         expected = network(*inputs(stack.data.test[0])).softmax(-1).mean(1)
-    np.testing.assert_allclose(outcome.probabilities[0], expected, atol=1e-5)
+    np.testing.assert_allclose(outcome.predictions[0], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("patience", [0, 3])
@@ -199,7 +199,7 @@ def test_xgboost_weighs_classes_too(patients: Table, make_stack: MakeStack) -> N
         stack.encoded(stack.data.labelled)[0], stack.data.labels[0], sample_weight=weights_of(stack, BALANCED, 0)
     )
     expected = direct.predict_proba(stack.encoded(stack.data.test)[0])
-    found = XGBoost(n_estimators=10, encoding="onehot").run(stack, BALANCED).probabilities[0]
+    found = XGBoost(n_estimators=10, encoding="onehot").run(stack, BALANCED).predictions[0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
@@ -213,7 +213,7 @@ def test_a_class_that_no_label_shows_gets_no_probability_and_one_class_gets_all(
     two, one = np.where(stack.data.labels == 1, 2, stack.data.labels), np.full_like(stack.data.labels, 2)
 
     of_two, of_one = (
-        method.run(replace(stack, data=replace(stack.data, labels=labels)), PLAIN).probabilities[0]
+        method.run(replace(stack, data=replace(stack.data, labels=labels)), PLAIN).predictions[0]
         for labels in (two, one)
     )
 
@@ -273,8 +273,8 @@ def test_it_is_the_papers_classifier_on_codes_in_the_order_of_the_header(
                 np.column_stack([*x[:, :m].T, order[x[:, m].astype(int)], *x[:, m + 1 :].T]) for x in (train, test)
             ]
             direct = XGBClassifier(**PAPERS, n_jobs=1, random_state=seed).fit(codes[0], stack.data.labels[t])
-            np.testing.assert_allclose(found.probabilities[t], direct.predict_proba(codes[1]), atol=1e-6)
-    assert not np.allclose(outcome.probabilities, of_sorted.probabilities)
+            np.testing.assert_allclose(found.predictions[t], direct.predict_proba(codes[1]), atol=1e-6)
+    assert not np.allclose(outcome.predictions, of_sorted.predictions)
 
 
 def test_one_hot_columns_can_be_had_instead(patients: Table, make_stack: MakeStack) -> None:
@@ -290,7 +290,7 @@ def test_one_hot_columns_can_be_had_instead(patients: Table, make_stack: MakeSta
             direct = XGBClassifier(**options, n_jobs=1, random_state=seed)
             direct.fit(one_hot[t], stack.data.labels[t])
             expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
-            np.testing.assert_allclose(found.probabilities[t], expected, atol=1e-6)
+            np.testing.assert_allclose(found.predictions[t], expected, atol=1e-6)
     assert outcome.fit is None
     assert outcome.fits.tolist() == [1, 1]
     assert (outcome.seconds > 0).all()
@@ -306,12 +306,12 @@ def test_under_semi25_it_sees_the_labelled_rows_alone(patients: Table, make_stac
     direct = XGBClassifier(**PAPERS, n_jobs=1, random_state=seed)
     direct.fit(stack.encoded(rows[None])[0], patients.labels[rows])
     expected = direct.predict_proba(stack.encoded(stack.data.test)[0])
-    found = XGBoost(encoding="onehot").run(stack, SUPERVISION).probabilities[0]
+    found = XGBoost(encoding="onehot").run(stack, SUPERVISION).predictions[0]
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_it_comes_out_alike_twice(patients: Table, make_stack: MakeStack) -> None:
-    one, two = (XGBoost().run(make_stack(patients, [1]), SUPERVISION).probabilities for _ in range(2))
+    one, two = (XGBoost().run(make_stack(patients, [1]), SUPERVISION).predictions for _ in range(2))
     assert np.array_equal(one, two)
 
 
@@ -322,7 +322,7 @@ def test_the_papers_options_are_the_defaults() -> None:
 def test_a_class_that_no_label_shows_gets_no_probability(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
     labels = np.where(stack.data.labels == 1, 2, stack.data.labels)
-    probabilities = XGBoost(n_estimators=5).run(relabelled(stack, labels), SUPERVISION).probabilities[0]
+    probabilities = XGBoost(n_estimators=5).run(relabelled(stack, labels), SUPERVISION).predictions[0]
     assert probabilities.shape == (40, 3)
     assert (probabilities[:, 1] == 0).all()
     assert (probabilities[:, [0, 2]] > 0).all()
@@ -331,7 +331,7 @@ def test_a_class_that_no_label_shows_gets_no_probability(patients: Table, make_s
 
 def test_one_class_only(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0])
-    probabilities = XGBoost().run(relabelled(stack, np.full_like(stack.data.labels, 2)), SUPERVISION).probabilities
+    probabilities = XGBoost().run(relabelled(stack, np.full_like(stack.data.labels, 2)), SUPERVISION).predictions
     assert (probabilities[0] == [0, 0, 1]).all()
 
 

@@ -25,7 +25,9 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
     "data/splits.py": ("data/test_splits", "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
-    "data/target.py": ("data/test_target", "data/test_table", "data/sources/test_file"),
+    "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
+    "data/targets/numbers.py": ("data/targets/test_numbers", "data/sources/test_file"),
+    "data/targets/": ("data/targets/test_numbers", "data/sources/test_file"),
     "data/columns.py": ("data/test_table", "data/reading/test_inference"),
     "data/reading/reader.py": ("data/reading/test_reader",),
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
@@ -115,7 +117,7 @@ EQUIVALENT = (
     # Only the width of what comes out is looked at.
     ("engine/encoder.py", "torch.zeros(2, self.columns.n_encoded)", "torch.ones(2, self.columns.n_encoded)"),
     # Whether a metric is defined is asked of the labels, with any guess.
-    ("engine/stack.py", "1 / self.table.n_classes)", "0 / self.table.n_classes)"),
+    ("data/targets/classes.py", "1 / self.n_outputs)", "0 / self.n_outputs)"),
     # A trial's rows have one dimension.
     ("losses/contrastive.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.

@@ -23,6 +23,7 @@ RANGES = {
             "iterations": ("log_int", 100, 1000),
         },
         "logistic": {"C": ("log", 1e-4, 1e4)},
+        "ridge": {"alpha": ("log", 1e-4, 1e4)},
         "probe": {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)},
         "random_forest": {
             "max_features": ("one_of", "sqrt", "log2", "half", "all"),

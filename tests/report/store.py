@@ -82,7 +82,7 @@ def _record(accuracies: Iterable[float], pretrained: bool, epochs: float) -> Sta
     ]
     random = np.random.default_rng(len(values))
     predictions = [
-        Predictions(trial, np.arange(30), random.integers(0, 2, 30), random.dirichlet((1, 1), 30))
+        Predictions(trial, np.arange(30), random.integers(0, 2, 30), random.dirichlet((1, 1), 30), OF_WDBC["target"])
         for trial in range(len(values))
     ]
     return StackRecord(rows, curves, record.preprocessing, record.environment, predictions=predictions)

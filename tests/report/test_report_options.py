@@ -10,7 +10,7 @@ def test_the_papers_test_is_the_default() -> None:
     assert (
         read_options({})
         == ReportOptions()
-        == ReportOptions(metric="accuracy", rope=0.01, test="welch", adjust="none", alpha=0.05, nemenyi=False)
+        == ReportOptions(metric=None, rope=0.01, test="welch", adjust="none", alpha=0.05, nemenyi=False)
     )
     assert ReportOptions().in_words == "Welch's t-test, p < 0.05"
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.report import verdicts
 from scarf_lightning.report.loading import CellResults
@@ -15,6 +16,7 @@ from scarf_lightning.results import Predictions
 from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
+BINARY = Classes(("a", "b"))
 PAIR = pd.DataFrame({"cell": [0], "reference": [1]})
 ACCURACY = metric_named("accuracy")
 
@@ -38,7 +40,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
             for trial, order in enumerate(orders):
                 correct = right(0)[cell, trial][order]
                 probabilities = np.column_stack([correct, ~correct]).astype(np.float64)
-                found[trial] = Predictions(trial, 100 + order, np.zeros(ROWS, dtype=np.int64), probabilities)
+                found[trial] = Predictions(trial, 100 + order, np.zeros(ROWS, dtype=np.int64), probabilities, BINARY)
             return found
 
         monkeypatch.setattr(verdicts, "_predictions", predictions)
@@ -55,7 +57,7 @@ def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(ke
     results, rows = keep(orders), right(0)[0].astype(float) - right(0)[1]
     differences = rows.mean(axis=1)
 
-    found = verdicts.verdict_of(results, PAIR, differences[None], ReportOptions())
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
 
     assert found == judge_fixed(differences, *fixed_error(rows), width=1.0)
     level = verdicts.level_of(results, 0, right(0)[0].mean(axis=1).tolist(), ACCURACY)

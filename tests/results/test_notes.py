@@ -14,8 +14,8 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.results import KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from tests.results.sealing import reseal
 
-DATA = KnownData("abc", n_rows=569, n_columns=30, n_classes=2)
-OTHER = KnownData("def", n_rows=60, n_columns=9, n_classes=3)
+DATA = KnownData("abc", n_rows=569, n_columns=30)
+OTHER = KnownData("def", n_rows=60, n_columns=9)
 WHEN = 1_700_000_000_000_000_000
 
 
@@ -95,7 +95,7 @@ def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Pat
     note = json.loads((results / "datasets" / "some-1.json").read_text())
     assert len(note.pop("sha256")) == 64
     assert note == {
-        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_classes": 2, "n_encoded": None},
+        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_encoded": None},
         "files": [
             {"name": p.name, "size": 10, "modified_ns": str(WHEN), "changed_ns": str(p.stat().st_ctime_ns)}
             for p in source.paths
@@ -131,7 +131,7 @@ def test_a_note_of_other_fields_or_values_is_as_good_as_none(
 ) -> None:
     note_data(results, source, DATA)
     path = results / "datasets" / "some-1.json"
-    data = {"hash": "def", "n_rows": 10**30, "n_columns": 30, "n_classes": 2, "n_encoded": None}
+    data = {"hash": "def", "n_rows": 10**30, "n_columns": 30, "n_encoded": None}
     if is_sealed:
         reseal(path, {"data": data})
     else:

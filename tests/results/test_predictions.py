@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import CellStore, Predictions, keeps_predictions, load, load_cell, load_predictions
@@ -18,10 +19,14 @@ from scarf_lightning.results.store import read_cell
 from tests.cells import finish, results_in, some_cell, some_record
 
 
+def of(n: int) -> Classes:
+    return Classes(tuple(str(name + 1) for name in range(n)))
+
+
 def predicted(trial: int, n: int = 40, classes: int = 2) -> Predictions:
     random = np.random.default_rng(trial)
     rows = random.permutation(1000)[:n]
-    return Predictions(trial, rows, random.integers(0, classes, n), random.dirichlet(np.ones(classes), n))
+    return Predictions(trial, rows, random.integers(0, classes, n), random.dirichlet(np.ones(classes), n), of(classes))
 
 
 @pytest.fixture
@@ -53,7 +58,7 @@ def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: 
         expected = predicted(int(str(trial)))
         assert part["row"].tolist() == expected.rows.tolist()
         assert part["class"].tolist() == [("1", "2")[label] for label in expected.labels]
-        np.testing.assert_allclose(part.iloc[:, 3:], expected.probabilities, atol=1e-3)
+        np.testing.assert_allclose(part.iloc[:, 3:], expected.values, atol=1e-3)
         np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
     assert found["trial"].unique().tolist() == [0, 1]
 
@@ -73,16 +78,16 @@ def test_whether_some_were_kept_is_told_without_reading_them(store: CellStore, r
 def test_any_probabilities_come_back_within_their_digits(raw: np.ndarray) -> None:
     probabilities = raw / raw.sum(axis=1, keepdims=True)
     n = len(raw)
-    given = Predictions(3, np.arange(n) * 7, np.zeros(n, dtype=np.int64), probabilities)
+    given = Predictions(3, np.arange(n) * 7, np.zeros(n, dtype=np.int64), probabilities, of(raw.shape[1]))
 
-    found = Predictions.of(given.frame())
+    found = Predictions.of(given.frame(), given.target)
 
     assert (found.trial, found.rows.tolist()) == (3, given.rows.tolist())
-    np.testing.assert_allclose(found.probabilities, probabilities, atol=2e-3)
+    np.testing.assert_allclose(found.values, probabilities, atol=2e-3)
 
 
 def test_a_later_metric_is_had_of_trials_that_kept_them(store: CellStore, results: Path, late: Metric) -> None:
-    expected = [late.function(predicted(trial).probabilities, predicted(trial).labels) for trial in (0, 1)]
+    expected = [late.function(predicted(trial).values, predicted(trial).labels) for trial in (0, 1)]
 
     for found in (load(results)["late"], load_cell(store.fingerprint, results).trials["late"]):
         assert found.tolist()[:2] == expected

@@ -99,7 +99,7 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path:
     none = some_cell(corruption={"name": "none"}, selection={"name": "exact"}, paths=paths)
     usual = some_cell(paths=paths)
     for n_columns, is_one in ((9, True), (10, False)):
-        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, 2, n_columns))
+        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, n_columns))
         stores = {name_of(each.store()) for each in (few, none)}
         pretrainings = {name_of(each.pretraining()) for each in (few, none)}
         assert len(stores) == len(pretrainings) == (1 if is_one else 2)
@@ -108,7 +108,7 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path:
 
 def test_of_data_whose_encoded_width_is_not_known_nothing_is_guessed(tmp_path: Path) -> None:
     cell = some_cell(corruption={"name": "mean", "rate": 0.1}, paths=results_in(tmp_path))
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9, 2))
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9))
     assert name_of(cell.store()) == fingerprint(identity(cell.config, DATA_HASH))
 
 

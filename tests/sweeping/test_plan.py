@@ -163,6 +163,6 @@ def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
 def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
     cell = some_cell(pretrain="none", paths=results_in(tmp_path))
     before = planned([cell]).seconds
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30, 2))
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30))
 
     assert planned([cell]).seconds > 10 * before

@@ -287,7 +287,7 @@ class TestPlan:
         )
         monkeypatch.setattr(type(phoneme.source), "files", lambda self: (Path(__file__),))
         for cell, size in ((phoneme, (5404, 5)), (adult, (48_842, 14))):
-            finish(cell, trials=[0], data=KnownData(DATA_HASH, *size, n_classes=2))
+            finish(cell, trials=[0], data=KnownData(DATA_HASH, *size))
 
         ran([phoneme, adult, unknown])
 

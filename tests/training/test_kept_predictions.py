@@ -4,7 +4,6 @@ import pytest
 
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
-from scarf_lightning.metrics import classification_metrics
 from tests.composing import config_of
 from tests.short_training import trained
 
@@ -24,7 +23,7 @@ def test_each_trials_are_those_that_its_row_was_measured_by(overrides: tuple[str
     for each, row in zip(record.predictions, record.rows, strict=True):
         assert len(set(each.rows.tolist())) == len(each.rows) == row["n_test"]
         assert each.labels.tolist() == wdbc.labels[each.rows].tolist()
-        for name, value in classification_metrics(each.probabilities, each.labels).items():
+        for name, value in each.target.measured(each.values, each.labels).items():
             assert row[name] == value, name
     assert record.predictions[0].rows.tolist() != record.predictions[1].rows.tolist()
 

@@ -16,7 +16,7 @@ def reading_report(table: "Table") -> list[str | Shown]:
     """What to print of a table before it is trained on: nothing of one that was not found out about."""
     said: list[str | Shown] = []
     if table.reading:
-        made = f"{len(table.columns)} columns for {table.n_classes} classes"
+        made = f"{len(table.columns)} columns for {table.target.in_words}"
         said.append(f"{table.source}: {table.n_rows:,} rows, {len(table.reading)} columns beside the target, {made}")
         said.append(_columns(table))
     if table.n_unlabelled:

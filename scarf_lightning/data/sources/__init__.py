@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ..targets import AUTO, check_kind
 from .file import FileSource, is_table_file
 from .openml import OpenMLSource, OpenMLTaskSource
-from .source import LastTable, Source, SplitBy, WdbcSource
+from .source import BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
 __all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "is_table_file", "open_source"]
 
@@ -15,7 +16,14 @@ OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
     "unlabelled",
 )  # fmt: skip
-OPTIONS = {FileSource.name: OF_FILES, OpenMLSource.name: ("id", "task"), WdbcSource.name: ("id",)}
+BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
+"""What needs neither a file nor a network."""
+OPTIONS = {
+    FileSource.name: OF_FILES,
+    OpenMLSource.name: ("id", "task", "target_kind"),
+    WdbcSource.name: ("id",),
+    DiabetesSource.name: (),
+}
 """The options of each source, besides the name of its data."""
 
 NEEDS_NOTHING = ("random", "stratified")
@@ -48,13 +56,15 @@ def open_source(
         if value is not None and option not in OPTIONS[source]:
             known = ", ".join(("name", *OPTIONS[source]))
             raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
+    kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
+    check_kind(kind)
     split_by = _split_by(split or {}, source, given.get("task"))
-    if source == WdbcSource.name:
-        if given.get("id") not in (None, WdbcSource.dataset_id):
-            raise UsageError(
-                f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {given['id']} use dataset=openml."
-            )
-        return WdbcSource(name or "wdbc")
+    if source == WdbcSource.name and given.get("id") not in (None, WdbcSource.dataset_id):
+        raise UsageError(
+            f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {given['id']} use dataset=openml."
+        )
+    if source in BUNDLED:
+        return BUNDLED[source](name or source)
     if source == OpenMLSource.name:
         cache = Path(openml_cache).expanduser() if openml_cache else None
         dataset_id, task = given.get("id"), given.get("task")
@@ -63,9 +73,10 @@ def open_source(
                 "dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N."
             )
         if task is not None:
-            return OpenMLTaskSource(task, name, cache, split_by, is_split=(split or {}).get("name") == OF_A_TASK)
+            is_split = (split or {}).get("name") == OF_A_TASK
+            return OpenMLTaskSource(task, name, cache, split_by, is_split=is_split, target_kind=kind)
         assert dataset_id is not None
-        return OpenMLSource(dataset_id, name, cache, split_by)
+        return OpenMLSource(dataset_id, name, cache, split_by, target_kind=kind)
     path, target, unlabelled = (given.get(option) for option in ("path", "target", "unlabelled"))
     if not path or not target:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
@@ -78,7 +89,7 @@ def open_source(
         target,
         **lists,
         **texts,
-        is_classes=given.get("target_kind") == "classes",
+        target_kind=kind,
         unlabelled=Path(unlabelled).expanduser() if unlabelled else None,
         split=split_by,
         dataset_name=name,
@@ -96,8 +107,8 @@ def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitB
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")
     if kind in (*NEEDS_NOTHING, OF_A_TASK):
         return None
-    if source == WdbcSource.name or (kind == "files" and source != FileSource.name):
-        has = "no such columns" if source == WdbcSource.name else "no files of its own"
+    if source in BUNDLED or (kind == "files" and source != FileSource.name):
+        has = "no such columns" if source in BUNDLED else "no files of its own"
         raise UsageError(f"split={kind} does not go with dataset.source={source}, which has {has}; use dataset=csv.")
     needed = "test" if kind == "files" else "column"
     if not split.get(needed):

@@ -50,7 +50,7 @@ class FileSource(Source):
     distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how each
     column was read, and ``Table.notes`` what a user should know of it.
 
-    **Labels.** Rows without a class are kept, for pre-training and semi-supervised methods.
+    **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
 
     **Missing values.** In CSV, empty fields and what pandas takes for missing: NA, N/A, NaN, nan, None, null and the
     like. A class or category of that name needs another one. In Parquet, only nulls and NaN.
@@ -61,14 +61,14 @@ class FileSource(Source):
 
     Args:
         path: the file.
-        target: the column that holds the classes.
+        target: the column to predict.
         categorical: columns to read as categories whatever they hold.
         numeric: columns to read as numbers.
         dataset_name: shown in tables and charts; None takes the file's name without its ending.
         drop: columns to leave out.
         dates: columns to read as dates or times of day.
         separator, decimal, encoding: of a text file; None takes what the file shows.
-        is_classes: the target's values are classes, however much they look like a quantity.
+        target_kind: of the target, see `read_target`.
         unlabelled: a file with more rows, without labels.
         split: what a split goes by, which is not a feature.
     """
@@ -86,7 +86,7 @@ class FileSource(Source):
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    is_classes: bool = False
+    target_kind: str | None = None
     unlabelled: Path | None = None
     split: SplitBy | None = None
 
@@ -97,6 +97,10 @@ class FileSource(Source):
         digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     @property
     def label(self) -> str:
@@ -113,19 +117,19 @@ class FileSource(Source):
         """Read the table.
 
         Raises:
-            UsageError: the file cannot be read, its table cannot be used for classification, or its columns are not
+            UsageError: the file cannot be read, its target cannot be predicted, or its columns are not
                 what the options say.
         """
         from ..reading import ReadingOptions
         from ..splits import split_values
-        from ..target import read_target
+        from ..targets import read_target
         from ..untyped import read_table
 
         files = self._open()
         frame, split_by, on_rows = self._frame(files)
         path = str(self.path)
         labels = frame.pop(self.target)
-        target, on_target = read_target(labels, path, is_classes=self.is_classes, decimal=self.decimal)
+        target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
         left_out: list[ColumnReading] = []
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
@@ -139,7 +143,7 @@ class FileSource(Source):
             source=path,
             split_by=split_by,
         )
-        notes = (*self._on_files(files["dataset.path"], labels), *on_rows, *on_target, *table.notes)
+        notes = (*self._on_files(files["dataset.path"], labels), *on_rows, *table.notes)
         return replace(table, reading=(*table.reading, *left_out), notes=notes)
 
     def _paths(self) -> dict[str, Path]:

@@ -71,7 +71,8 @@ class OpenMLSource(Source):
         dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
         split: what a split goes by, which is not a feature.
-        target: the column that holds the classes; None takes OpenML's default.
+        target: the column to predict; None takes OpenML's default.
+        target_kind: of the target, see `read_target`.
     """
 
     name: ClassVar[str] = "openml"
@@ -81,10 +82,15 @@ class OpenMLSource(Source):
     cache: Path | None = None
     split: SplitBy | None = None
     target: str | None = None
+    target_kind: str | None = None
 
     @property
     def key(self) -> str:
-        return f"openml-{self.dataset_id}{_suffix(self.split)}"
+        return f"openml-{self.dataset_id}{_suffix(self.split)}{_of_kind(self.target_kind)}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
@@ -100,17 +106,20 @@ class OpenMLSource(Source):
         Raises:
             UsageError: the dataset is not in the cache and OpenML does not give it; the cached copy is damaged, or not
                 the file that its description gives the checksum of; there is no default target; or the dataset
-                cannot be used for classification.
+                has a target that cannot be predicted.
         """
         from ..splits import split_values
         from ..table import Table
+        from ..targets import read_target
 
         name, default, frame, categorical = self._read()
         target = default if self.target is None else self.target
         if target not in frame.columns:  # ignored columns are not in it
             kind = "default " if self.target is None else ""
             problem = f"target {target!r} among the columns that count" if target else "target"
-            raise UsageError(f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so it cannot be classified.")
+            raise UsageError(
+                f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
+            )
         source = f"openml:{self.dataset_id}"
         split_by = None
         if self.split is not None:
@@ -125,7 +134,7 @@ class OpenMLSource(Source):
         kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
         return Table.from_frame(
             frame.iloc[:, kept],
-            frame[target],
+            read_target(frame[target], source, self.target_kind),
             categorical=[categorical[position] for position in kept],
             name=self.dataset_name or name,
             source=source,
@@ -179,6 +188,7 @@ class OpenMLTaskSource(Source):
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
         split: what a split goes by that is not the task's.
         is_split: whether rows are split as in the task, see `scarf_lightning.data.splits.Task`.
+        target_kind: of the target; None takes the task's.
     """
 
     name: ClassVar[str] = "openml_task"
@@ -188,10 +198,16 @@ class OpenMLTaskSource(Source):
     cache: Path | None = None
     split: SplitBy | None = None
     is_split: bool = True
+    target_kind: str | None = None
 
     @property
     def key(self) -> str:
-        return f"openml-task-{self.task_id}" + ("" if self.is_split else f"-data{_suffix(self.split)}")
+        split = "" if self.is_split else f"-data{_suffix(self.split)}"
+        return f"openml-task-{self.task_id}{split}{_of_kind(self.target_kind)}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()
@@ -205,10 +221,13 @@ class OpenMLTaskSource(Source):
         """Read the task, its dataset and its splits, without any connection if the cache has them.
 
         Raises:
-            UsageError: see `OpenMLSource.load`; or the task is no classification.
+            UsageError: see `OpenMLSource.load`; or the task is neither a classification nor a regression.
         """
-        dataset_id, target, splits = self._read()
-        table = OpenMLSource(dataset_id, self.dataset_name, self.cache, self.split, target).load()
+        dataset_id, target, kind, splits = self._read()
+        of_dataset = OpenMLSource(
+            dataset_id, self.dataset_name, self.cache, self.split, target, self.target_kind or kind
+        )
+        table = of_dataset.load()
         if not self.is_split:
             return table
         return replace(table, source=f"openml-task:{self.task_id}", split_by=_parts(splits, table.n_rows))
@@ -217,12 +236,12 @@ class OpenMLTaskSource(Source):
         _, folder = _locations(self.cache, "tasks", self.task_id)
         return tuple(file for name in TASK_FILES if (file := folder / name).is_file())
 
-    def _read(self) -> tuple[int, str, list[Any]]:
-        """The id of the dataset, its target, and the training and test rows of each fold of each repetition."""
+    def _read(self) -> tuple[int, str, str, list[Any]]:
+        """The id of the dataset, its target and the kind of that, and the rows of each fold of each repetition."""
         cached = [file.name for file in self._own_files()]
         with _client("task", self.task_id, self.cache, TASK_FILES, cached):
             import arff
-            from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask
+            from openml.tasks import OpenMLClassificationTask, OpenMLLearningCurveTask, OpenMLRegressionTask
             from openml.tasks.functions import _get_task_description  # the public one wants the dataset too
 
             subject = f"OpenML task {self.task_id}"
@@ -231,14 +250,16 @@ class OpenMLTaskSource(Source):
                     task = _get_task_description(self.task_id)
                 except NotImplementedError:
                     task = None
-                if not isinstance(task, OpenMLClassificationTask) or isinstance(task, OpenMLLearningCurveTask):
-                    raise UsageError(f"{subject} is no classification; give the id of one that is.")
+                kinds = (OpenMLClassificationTask, OpenMLRegressionTask)
+                if not isinstance(task, kinds) or isinstance(task, OpenMLLearningCurveTask):
+                    raise UsageError(f"{subject} is no classification or regression; give the id of one that is.")
                 try:
                     repetitions = task.download_split().split
                 except (arff.ArffException, UnicodeDecodeError, ValueError) as error:
                     raise _DamagedError("its splits are no ARFF") from error
         splits = [of_fold[0][:2] for folds in repetitions.values() for of_fold in folds.values()]
-        return int(task.dataset_id), str(task.target_name), splits
+        kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
+        return int(task.dataset_id), str(task.target_name), kind, splits
 
 
 def _parts(splits: list[Any], n_rows: int) -> "Floats":
@@ -251,6 +272,11 @@ def _parts(splits: list[Any], n_rows: int) -> "Floats":
     for position, (train, test) in enumerate(splits):
         parts[train, position], parts[test, position] = TRAIN, TEST
     return parts
+
+
+def _of_kind(target_kind: str | None) -> str:
+    """The end of a key that names a kind of target."""
+    return "" if target_kind is None else f"-{target_kind}"
 
 
 def _suffix(split: SplitBy | None) -> str:

@@ -1,4 +1,4 @@
-"""What every source of tables offers, and the bundled one."""
+"""What every source of tables offers, and the bundled ones."""
 
 import importlib.util
 from abc import ABC, abstractmethod
@@ -40,6 +40,11 @@ class Source(ABC):
         """What to call data that have no other name."""
         return self.key
 
+    @property
+    def known_kind(self) -> str | None:
+        """The kind of its target, if that is known without loading."""
+        return None
+
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The local files that hold the data; none if they are not there yet.
@@ -59,12 +64,37 @@ class Source(ABC):
         """Read the table.
 
         Raises:
-            UsageError: the table is not available, or cannot be used for classification.
+            UsageError: the table is not available, or its target cannot be predicted.
         """
 
 
 @dataclass
-class WdbcSource(Source):
+class BundledSource(Source):
+    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target."""
+
+    bundled: ClassVar[tuple[str, ...]]
+    target_kind: ClassVar[str]
+
+    dataset_name: str
+
+    @property
+    def known_kind(self) -> str:
+        return self.target_kind
+
+    @property
+    def key(self) -> str:
+        return self.name
+
+    def files(self) -> tuple[Path, ...]:
+        found = importlib.util.find_spec("sklearn")
+        if found is None or found.origin is None:
+            return ()
+        paths = tuple(Path(found.origin).parent / "datasets" / "data" / name for name in self.bundled)
+        return paths if all(path.exists() for path in paths) else ()
+
+
+@dataclass
+class WdbcSource(BundledSource):
     """Breast cancer Wisconsin (diagnostic) as scikit-learn ships it: 569 rows, 30 numeric columns, two classes.
 
     It needs no network and is the default. Column names ``V1`` to ``V30`` and classes ``1`` (benign) and ``2``
@@ -74,19 +104,10 @@ class WdbcSource(Source):
 
     name: ClassVar[str] = "wdbc"
     dataset_id: ClassVar[int] = 1510
+    target_kind: ClassVar[str] = "classes"
+    bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
 
     dataset_name: str = "wdbc"
-
-    @property
-    def key(self) -> str:
-        return "wdbc"
-
-    def files(self) -> tuple[Path, ...]:
-        found = importlib.util.find_spec("sklearn")
-        if found is None or found.origin is None:
-            return ()
-        path = Path(found.origin).parent / "datasets" / "data" / "breast_cancer.csv"
-        return (path,) if path.exists() else ()
 
     def load(self) -> "Table":
         from sklearn.datasets import load_breast_cancer
@@ -103,6 +124,36 @@ class WdbcSource(Source):
             name=self.dataset_name,
             source="scikit-learn:breast_cancer",
             dataset_id=self.dataset_id,
+        )
+
+
+@dataclass
+class DiabetesSource(BundledSource):
+    """Progression of diabetes after a year as scikit-learn ships it: 442 patients, ten columns, a number to predict.
+
+    Source: Efron, Hastie, Johnstone and Tibshirani, 2004, DOI 10.1214/009053604000000067.
+    """
+
+    name: ClassVar[str] = "diabetes"
+    target_kind: ClassVar[str] = "number"
+    bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+
+    dataset_name: str = "diabetes"
+
+    def load(self) -> "Table":
+        from sklearn.datasets import load_diabetes
+
+        from ..table import Table
+        from ..targets import read_target
+
+        bundle = load_diabetes(as_frame=True, scaled=False)
+        source = "scikit-learn:diabetes"
+        return Table.from_frame(
+            bundle.data,
+            read_target(bundle.target.rename("progression"), source, self.target_kind),
+            categorical=[name == "sex" for name in bundle.data],
+            name=self.dataset_name,
+            source=source,
         )
 
 

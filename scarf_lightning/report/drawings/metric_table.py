@@ -30,7 +30,7 @@ class MetricTable(Drawing):
     columns: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        return self.table(results, options.measure, name, ".2f" if options.measure.scale == 100 else ".4f", best=True)
+        return self.table(results, options.measure, name, options.measure.digits, best=True)
 
     def table(self, results: CellResults, metric: Metric, name: str, digits: str, *, best: bool) -> list[Block]:
         found = competing(results, self.cells(results), self.columns, metric)

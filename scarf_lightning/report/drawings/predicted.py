@@ -1,4 +1,4 @@
-"""What trials predicted on their test rows: ROC curves and confusion matrices."""
+"""What trials predicted on their test rows: ROC curves and confusion matrices, or predicted against true values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ...data.targets import Classes, Number, Target
 from ...errors import UsageError
 from ...results import Predictions, read_cell, read_predictions
 from ..blocks import Block, Paragraph, Picture, counted, named
@@ -58,19 +59,26 @@ def mean_roc(probabilities: Floats, labels: NDArray[np.int64]) -> Floats | None:
 
 @dataclass(frozen=True)
 class PredictedCell:
-    """What the trials of a cell predicted, its name among the others, and the names of its classes."""
+    """What the trials of a cell predicted, and its name among the others."""
 
     name: str
-    classes: list[str]
     trials: list[Predictions]
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes."""
+        target = self.trials[0].target
+        assert isinstance(target, Classes)
+        return target.names
 
-def predicted_cells(results: CellResults, cells: pd.DataFrame) -> list[PredictedCell]:
+
+def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target]) -> list[PredictedCell]:
     """What wanted trials predicted, a cell each; cells that have kept nothing are left out.
 
     Args:
         results: what there is; damaged predictions are noted in it.
         cells: those to look at.
+        kind: of the targets to look at.
 
     Raises:
         UsageError: none has kept any.
@@ -83,10 +91,12 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame) -> list[Predicted
             stored = read_cell(results.folders[int(str(cell))])
             predictions = read_predictions(stored, results.damaged)
             trials = [predictions[trial] for trial in wanted if trial in predictions]
-            if trials and stored.description is not None:
-                found.append(PredictedCell(name, list(stored.description["classes"]), trials))
+            if trials and isinstance(trials[0].target, kind):
+                found.append(PredictedCell(name, trials))
     if not found:
-        raise UsageError("These cells have kept no predictions; keep_predictions_mb=20 force=true trains them again.")
+        raise UsageError(
+            f"These cells of {kind.noun} have kept no predictions; keep_predictions_mb=20 force=true trains them again."
+        )
     return found
 
 
@@ -100,7 +110,7 @@ class RocCurves(Drawing):
     name = "roc_curves"
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        found = predicted_cells(results, self.cells(results))
+        found = predicted_cells(results, self.cells(results), Classes)
         curves = [(cell, rates) for cell in found if len(rates := curves_of_trials(cell))]
         if not curves:
             raise UsageError("No trial of these cells has test rows of two classes.")
@@ -120,7 +130,7 @@ class RocCurves(Drawing):
 
 def curves_of_trials(cell: PredictedCell) -> Floats:
     """True-positive rates at `GRID` of the trials whose test rows show two classes, ``(T, len(GRID))``."""
-    found = [mean_roc(each.probabilities, each.labels) for each in cell.trials]
+    found = [mean_roc(each.values, each.labels) for each in cell.trials]
     return np.array([rates for rates in found if rates is not None])
 
 
@@ -158,7 +168,7 @@ class ConfusionMatrix(Drawing):
     name = "confusion_matrix"
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        found = predicted_cells(results, self.cells(results))
+        found = predicted_cells(results, self.cells(results), Classes)
         drawn = found[:MOST_PANELS]
         said = [mistakes(each) for each in drawn]
         blocks: list[Block] = [
@@ -178,7 +188,7 @@ def confusion(cell: PredictedCell) -> NDArray[np.float64]:
     """Percent of each class's test rows that are given each class, ``(C, C)``; NaN for a class without a row."""
     counts = np.zeros((len(cell.classes), len(cell.classes)))
     for each in cell.trials:
-        np.add.at(counts, (each.labels, each.probabilities.argmax(axis=1)), 1)
+        np.add.at(counts, (each.labels, each.values.argmax(axis=1)), 1)
     rows = counts.sum(axis=1, keepdims=True)
     return np.asarray(100 * np.divide(counts, rows, out=np.full_like(counts, np.nan), where=rows > 0))
 
@@ -226,3 +236,63 @@ def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> 
     axes.set_yticks(range(0, n, every), classes[::every])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+
+
+MOST_POINTS = 4000
+"""Points of a panel that are drawn; the figures are of all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictedAgainstTrue(Drawing):
+    """A point for each test row of each trial, and the diagonal of perfect predictions; a panel a cell."""
+
+    name = "predicted_against_true"
+
+    def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
+        found = predicted_cells(results, self.cells(results), Number)
+        drawn = found[:MOST_PANELS]
+        said = [errors_in_words(each) for each in drawn]
+        blocks: list[Block] = [
+            Picture(
+                name,
+                predicted_figure(drawn),
+                alt=f"Predicted against true values of {counted(len(drawn), 'cell')}. {' '.join(said)}",
+                caption="A point for each test row of each trial: its true and its predicted value, equal on the "
+                "diagonal.",
+            ),
+            *map(Paragraph, said),
+        ]
+        return blocks + left_out(len(drawn), len(found))
+
+
+def errors_in_words(cell: PredictedCell) -> str:
+    """The sizes of a cell's errors in a sentence."""
+    errors = np.concatenate([each.values - each.labels for each in cell.trials])
+    half, most = np.quantile(np.abs(errors), [0.5, 0.9])
+    side = "above" if errors.mean() > 0 else "below"
+    return (
+        f"{cell.name}: half of the predictions are at most {half:.3g} from the truth, nine tenths at most {most:.3g}; "
+        f"on average they lie {abs(errors.mean()):.3g} {side} it."
+    )
+
+
+@styled()
+def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
+    """A square a cell, all of one scale."""
+    across = min(2, len(cells))
+    down = -(-len(cells) // across)
+    width = PAGE if across == 2 else COLUMN * 1.3
+    figure, panels = new_figure(width, width / across * down, down, across, sharex=True, sharey=True)
+    every = np.concatenate([values for cell in cells for each in cell.trials for values in (each.values, each.labels)])
+    ends = [float(every.min()), float(every.max())]
+    for axes, cell in zip(panels, cells, strict=False):
+        truth, given = (np.concatenate([getattr(each, name) for each in cell.trials]) for name in ("labels", "values"))
+        step = -(-len(truth) // MOST_POINTS)
+        axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)
+        axes.scatter(truth[::step], given[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
+        axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")
+    for axes in panels[len(cells) :]:
+        axes.set_visible(False)
+    figure.supxlabel("true value", fontsize=8)
+    figure.supylabel("predicted value", fontsize=8)
+    return figure

@@ -5,12 +5,13 @@ import pytest
 
 from scarf_lightning.data.reading.shown import LONGEST, reading_report
 from scarf_lightning.data.table import Column, ColumnReading, Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.screen import screen
 
 
 def table_of(readings: list[ColumnReading], labels: list[int], notes: tuple[str, ...] = ()) -> Table:
     values = np.zeros((len(labels), 1))
-    made = Table("mine", None, "mine.csv", (Column("x"),), values, np.array(labels), ("a", "b"))
+    made = Table("mine", None, "mine.csv", (Column("x"),), values, np.array(labels), Classes(("a", "b")))
     return Table(**{**vars(made), "reading": tuple(readings), "notes": notes})
 
 

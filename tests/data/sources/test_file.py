@@ -22,6 +22,7 @@ from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
+from scarf_lightning.data.targets import Number
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
@@ -99,7 +100,7 @@ class TestFormats:
         assert table.name == "mine"
         assert table.source == str(tmp_path / "mine.csv")
         assert table.dataset_id is None
-        assert table.classes == ("no", "yes")
+        assert table.target.names == ("no", "yes")
         assert table.columns == (
             Column("size"),
             Column("count"),
@@ -243,7 +244,7 @@ class TestKinds:
     )
     def test_numbers_may_be_classes(self, tmp_path: Path, labels: list[Any]) -> None:
         path = in_csv(frame().assign(level=labels), tmp_path / "t.csv")
-        assert loaded(path).n_classes == len(set(labels))
+        assert loaded(path).target.n_outputs == len(set(labels))
 
 
 class TestRowNumbers:
@@ -420,18 +421,20 @@ class TestRefusals:
         assert refusal(path) == f"column 'size' of {path} holds an infinite value; mark it as missing."
 
     @pytest.mark.parametrize(("rows", "distinct"), [(ROWS, 7), (600, 21)])
-    def test_a_quantity_is_no_class(self, tmp_path: Path, rows: int, distinct: int) -> None:
+    def test_a_quantity_is_a_number(self, tmp_path: Path, rows: int, distinct: int) -> None:
         def path(n: int) -> Path:
             values = np.resize(np.arange(n) + 0.5, rows)
             return in_csv(pd.DataFrame({"x": np.arange(rows) / 8, "level": values}), tmp_path / "t.csv")
 
-        assert loaded(path(distinct - 1)).n_classes == distinct - 1
-        assert refusal(path(distinct), at_check=False) == (
-            f"target 'level' of {tmp_path / 't.csv'} has {distinct} different values with fractions, which looks "
-            "like a quantity and not like classes; group the values into classes first, or set "
-            "dataset.target_kind=classes."
+        assert loaded(path(distinct - 1)).target.n_outputs == distinct - 1
+        found = loaded(path(distinct))
+        assert found.target == Number("level")
+        assert np.array_equal(found.labels, np.resize(np.arange(distinct) + 0.5, rows))
+        assert found.notes[0] == (
+            f"Target 'level' has {distinct} different numbers and is predicted as a number; "
+            "dataset.target_kind=classes takes each of them as a class."
         )
-        assert loaded(path(distinct), is_classes=True).n_classes == distinct
+        assert loaded(path(distinct), target_kind="classes").target.n_outputs == distinct
 
     @pytest.mark.parametrize(
         ("distinct", "each", "is_one"), [(51, 60, True), (50, 60, False), (21, 19, True), (21, 20, False)]
@@ -441,10 +444,8 @@ class TestRefusals:
         table = pd.DataFrame({"x": np.arange(len(values)) / 8, "level": values})
         for path in (in_csv(table, tmp_path / "t.csv"), in_csv(table.astype({"level": str}), tmp_path / "u.csv")):
             if is_one:
-                assert f"{distinct} different values that are whole numbers, which looks like a quantity" in refusal(
-                    path
-                )
-            assert loaded(path, is_classes=is_one).n_classes == distinct
+                assert loaded(path).target == Number("level")
+            assert loaded(path, target_kind="classes" if is_one else None).target.n_outputs == distinct
 
     @pytest.mark.parametrize(
         ("values", "kind"),
@@ -578,7 +579,7 @@ class TestDirtyTable:
 
     def test_blanks_double_no_class(self, tmp_path: Path) -> None:
         table = loaded(in_csv(frame().assign(level=["no", "yes", "no "] * 4), tmp_path / "t.csv"))
-        assert table.classes == ("no", "yes")
+        assert table.target.names == ("no", "yes")
         assert table.notes[0].startswith("Target 'level': blanks around its values are cut off")
 
     def test_a_class_that_reads_as_missing_is_named(self, tmp_path: Path) -> None:
@@ -588,10 +589,10 @@ class TestDirtyTable:
         assert not loaded(text(_lines("y", "a", "b", "", n=40))(tmp_path), "y").notes
 
     def test_classes_that_numbers_would_merge(self, tmp_path: Path) -> None:
-        assert loaded(text(_lines("y", "007", "7"))(tmp_path), "y").classes == ("007", "7")
+        assert loaded(text(_lines("y", "007", "7"))(tmp_path), "y").target.names == ("007", "7")
         large = ("9007199254740992", "9007199254740993", "")
-        assert loaded(text(_lines("y", *large, n=30))(tmp_path), "y").classes == large[:2]
-        assert loaded(text(_lines("y", "99999999999999999999", "1"))(tmp_path), "y").n_classes == 2
+        assert loaded(text(_lines("y", *large, n=30))(tmp_path), "y").target.names == large[:2]
+        assert loaded(text(_lines("y", "99999999999999999999", "1"))(tmp_path), "y").target.n_outputs == 2
 
     @pytest.mark.parametrize(("values", "are_codes"), [(("007", "7"), True), (("007", "1.5", "7"), False)])
     def test_zeros_lead_codes_but_no_fractions(self, values: tuple[str, ...], are_codes: bool, tmp_path: Path) -> None:
@@ -797,7 +798,7 @@ class TestIdentity:
 
     def test_a_finished_cell_is_known_until_the_file_changes(self, tmp_path: Path) -> None:
         source = FileSource(in_csv(frame(), tmp_path / "t.csv"), "level")
-        data = KnownData("abc", ROWS, n_columns=7, n_classes=2)
+        data = KnownData("abc", ROWS, n_columns=7)
         note_data(tmp_path / "results", source, data)
         assert known_data(tmp_path / "results", source) == data
         in_csv(frame()[:-1], source.path)
@@ -849,7 +850,7 @@ class TestConfiguration:
         ("source", "option", "known"),
         [
             ("wdbc", {"path": "t.csv"}, "name, id"),
-            ("openml", {"numeric": ["a"]}, "name, id, task"),
+            ("openml", {"numeric": ["a"]}, "name, id, task, target_kind"),
             (
                 "csv",
                 {"id": 3},

@@ -225,7 +225,7 @@ class TestCachedDataset:
         # row identifies, note is ignored, empty is always missing
         assert [column.name for column in table.columns] == ["size", "colour"]
         assert table.columns[1].categories == ("blue", "red")
-        assert table.classes == ("false", "true")
+        assert table.target.names == ("false", "true")
         np.testing.assert_array_equal(table.labels, frame()["defect"].astype(int))
         np.testing.assert_array_equal(table.values[:, 0], frame()["size"])
         np.testing.assert_array_equal(table.values[:, 1], [np.nan, *[1, 0] * 5, 1])
@@ -274,7 +274,7 @@ class TestCachedDataset:
 
         loaded = OpenMLSource(ID, None, tmp_path / "cache").load()
 
-        assert loaded.classes == ("b", "c")
+        assert loaded.target.names == ("b", "c")
         assert loaded.columns[-1].categories == ("false", "true")
 
     def test_in_the_clients_own_folder(self, home: Path, no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +291,7 @@ class TestCachedDataset:
         fill(tmp_path / "cache")
         source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"))
         assert source.key == f"openml-{ID}"
-        assert source.load().n_classes == 2
+        assert source.load().target.n_outputs == 2
 
 
 class TestUnusableDataset:

@@ -10,6 +10,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.data.sources.openml import OpenMLTaskSource
 from scarf_lightning.data.splits import Stratified, Task
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import UsageError
 from tests.data.sources.test_openml import ID, PUBLIC, ROWS, fill, home, no_network
 
@@ -71,7 +72,7 @@ def test_it_classifies_by_the_tasks_target(cache: Path) -> None:
     table = loaded(cache)
 
     assert (table.name, table.dataset_id, table.source) == ("tiny", ID, f"openml-task:{TASK}")
-    assert table.classes == ("blue", "red")  # the dataset's default is `defect`
+    assert table.target.names == ("blue", "red")  # the dataset's default is `defect`
     assert "defect" in [column.name for column in table.columns]
     assert table.n_unlabelled == 1
 
@@ -138,11 +139,18 @@ def test_other_splits_are_other_data(cache: Path) -> None:
     assert loaded(cache).hash != before
 
 
-def test_a_task_of_another_kind_is_refused(cache: Path) -> None:
+def test_a_regression_has_a_number_to_predict(cache: Path) -> None:
     text = TASK_XML.format(task=TASK, kind=2, dataset=ID, target="size")
     (task_folder(cache) / "task.xml").write_text(text)
 
-    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} is no classification; "):
+    assert loaded(cache).target == Number("size")
+
+
+def test_a_task_of_another_kind_is_refused(cache: Path) -> None:
+    text = TASK_XML.format(task=TASK, kind=5, dataset=ID, target="size")
+    (task_folder(cache) / "task.xml").write_text(text)
+
+    with pytest.raises(UsageError, match=rf"^OpenML task {TASK} is no classification or regression; "):
         loaded(cache)
 
 

@@ -25,13 +25,13 @@ def test_the_values_are_those_of_scikit_learn(table: Table) -> None:
 def test_columns_and_classes_are_those_of_openml_1510(table: Table) -> None:
     assert [column.name for column in table.columns] == [f"V{i}" for i in range(1, 31)]
     assert not table.is_categorical.any()
-    assert table.classes == ("1", "2")
+    assert table.target.names == ("1", "2")
     assert np.bincount(table.labels).tolist() == [357, 212]
     assert table.dataset_id == 1510
     assert table.name == "wdbc"
     # The first row of the original file: a malignant tumour of mean radius 17.99 and mean texture 10.38.
     assert table.values[0, :2].tolist() == [17.99, 10.38]
-    assert table.classes[table.labels[0]] == "2"
+    assert table.target.names[table.labels[0]] == "2"
 
 
 def test_the_source_names_its_key_and_its_file() -> None:

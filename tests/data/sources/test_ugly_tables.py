@@ -10,6 +10,7 @@ import pytest
 
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from tests.composing import config_of
 from tests.short_training import trained
@@ -83,7 +84,9 @@ def read(path: Path) -> Table | None:
 
 def check(table: Table) -> None:
     assert not np.isinf(table.values).any()
-    assert table.labels.max() == table.n_classes - 1
+    if isinstance(table.target, Classes):
+        assert table.labels.max() == table.target.n_outputs - 1
+    assert np.isfinite(table.labels[table.is_labelled]).all()
     assert len(table.hash) == 64
     assert all(note.endswith(".") for note in table.notes)
 
@@ -107,5 +110,5 @@ def test_what_is_read_trains_to_finite_numbers(start: int, tmp_path: Path) -> No
             continue
         check(table)
         (row,) = trained(config_of("corruption.rate=1"), table, trials=[0]).rows
-        assert np.isfinite(row["log_loss"]), seed
+        assert np.isfinite(row["log_loss" if isinstance(table.target, Classes) else "rmse"]), seed
         assert 0 <= row["accuracy"] <= 1

@@ -12,6 +12,7 @@ import yaml
 from scipy import stats
 from sklearn.metrics import confusion_matrix
 
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, Metric, auroc
 from scarf_lightning.options.axes import registered
@@ -76,7 +77,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[CellResults, pd.Da
 
 
 def test_every_kind_has_its_smallest_drawing_here() -> None:
-    assert set(SMALLEST) == set(registered(BASE))
+    of_numbers = {"predicted_against_true"}
+    assert set(SMALLEST) | of_numbers == set(registered(BASE))
 
 
 @pytest.mark.parametrize("kind", sorted(set(SMALLEST) - {"sensitivity"}))
@@ -188,7 +190,7 @@ def test_a_users_drawing_is_registered_by_being_a_subclass(stored: tuple[CellRes
         what: str = "cells"
 
         def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-            return [Paragraph(f"{len(self.cells(results))} {self.what} {options.metric}")]
+            return [Paragraph(f"{len(self.cells(results))} {self.what} {options.measure.name}")]
 
     try:
         blocks = blocks_of(stored[0], "counted_for_a_test", what="of them", where={"pretrain": "scarf"})
@@ -390,9 +392,9 @@ def test_an_option_with_numbers_has_its_sensitivity_by_default() -> None:
 
 def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.DataFrame]) -> None:
     results, _ = stored
-    (cell,) = predicted_cells(results, results.cells.iloc[:1])
+    (cell,) = predicted_cells(results, results.cells.iloc[:1], Classes)
     labels = np.concatenate([each.labels for each in cell.trials])
-    given = np.concatenate([each.probabilities.argmax(axis=1) for each in cell.trials])
+    given = np.concatenate([each.values.argmax(axis=1) for each in cell.trials])
 
     shares = confusion(cell)
 
@@ -403,8 +405,8 @@ def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.Dat
 
 def test_the_area_of_a_roc_curve_is_the_metric(stored: tuple[CellResults, pd.DataFrame]) -> None:
     results, _ = stored
-    (cell,) = predicted_cells(results, results.cells.iloc[:1])
-    expected = np.mean([auroc(each.probabilities, each.labels) for each in cell.trials])
+    (cell,) = predicted_cells(results, results.cells.iloc[:1], Classes)
+    expected = np.mean([auroc(each.values, each.labels) for each in cell.trials])
 
     assert area(curves_of_trials(cell)) == pytest.approx(expected, abs=0.02)
 

@@ -1,0 +1,213 @@
+"""Classes as targets: cross-entropy, and probabilities as predictions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UsageError
+from .target import Floats, Ints, Labels, Learn, Predictions, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+UNLABELLED = -1
+"""The label of a row that has none."""
+
+RARE = 0.1
+"""A target is imbalanced if a class has less than this share of the labelled rows, and less than half of an equal
+share: of 26 classes each may well have a twenty-fifth."""
+
+
+@dataclass(frozen=True)
+class Classes(Target):
+    """A class for each row. Labels are indices into ``names``, int64, `UNLABELLED` in rows without one. Predictions are
+    probabilities ``(..., n, C)``.
+
+    Attributes:
+        names: of the classes that occur, in natural order.
+        rarest: the share of the rarest class among the labelled rows.
+    """
+
+    name: ClassVar[str] = "classes"
+    noun: ClassVar[str] = "classes"
+    heading: ClassVar[str] = "class"
+    usual_metric: ClassVar[str] = "accuracy"
+    can_balance: ClassVar[bool] = True
+    drawings: ClassVar[Mapping[str, str]] = {
+        "roc_curves": "True against false positives",
+        "confusion_matrix": "Which class is taken for which",
+    }
+    names: tuple[str, ...]
+    rarest: float = field(default=1.0, compare=False)
+
+    @classmethod
+    def read(
+        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
+    ) -> tuple["Classes", Ints, list[str]]:
+        from ..columns import Coded
+
+        codes, names = Coded.of(column).in_order()
+        if len(names) < 2:
+            raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
+        labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
+        counts = np.bincount(labels[labels >= 0], minlength=len(names))
+        found = cls(names, float(counts.min() / counts.sum()))
+        notes = []
+        if found.is_imbalanced:
+            rare = names[int(counts.argmin())]
+            notes.append(
+                f"Target {column.name!r} is imbalanced: {100 * found.rarest:.2g} % of its rows are of class {rare!r}. "
+                "Tables lead with balanced accuracy; metric=accuracy leads with accuracy, and "
+                "finetune.class_weight=balanced trains with equal weights of the classes."
+            )
+        return found, labels, notes
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
+        return cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)))
+
+    def plain(self) -> dict[str, Any]:
+        return {"target": {"kind": self.name, "rarest": self.rarest}, "classes": list(self.names)}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"classes": self.names}
+
+    @property
+    def is_imbalanced(self) -> bool:
+        """Whether a class is rare, see `RARE`."""
+        return self.rarest < min(RARE, 0.5 / len(self.names))
+
+    @property
+    def metric(self) -> str:
+        return "balanced_accuracy" if self.is_imbalanced else self.usual_metric
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.names)
+
+    @property
+    def in_words(self) -> str:
+        return f"{len(self.names)} classes"
+
+    def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
+        return np.asarray(labels != UNLABELLED)
+
+    def strata(self, labels: Labels) -> Ints:
+        """The classes."""
+        return labels
+
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
+        """Each is drawn uniformly over all classes, the true one included."""
+        noisy = labels.copy()
+        noisy[positions] = random.integers(self.n_outputs, size=len(positions))
+        return noisy
+
+    def row_weights(self, labels: Labels) -> Floats:
+        """Every class counts equally, however many rows it has.
+
+        The weight of class c is n / (C n_c), with C the number of classes that occur and n_c the rows of class c, as
+        scikit-learn's ``balanced``.
+        """
+        return np.take_along_axis(self.class_weights(labels), labels, axis=1)
+
+    def class_weights(self, labels: Labels) -> Floats:
+        """The weights of the classes for labels ``(T, n)``: ``(T, C)``. A class without a row gets that of a class with
+        one row: a pseudo-label may name it."""
+        counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
+        present = (counts > 0).sum(axis=1, keepdims=True)
+        return np.asarray(labels.shape[1] / (present * np.maximum(counts, 1)))
+
+    def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
+        """Those of the classes, or their mean by the probabilities of soft targets."""
+        import torch
+
+        weights = torch.from_numpy(self.class_weights(labels)).to(targets.device)
+        if targets.dim() == 2:
+            return weights.gather(1, targets)
+        return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
+
+    def fit(self, labels: Labels) -> Floats:
+        return np.empty(0)
+
+    def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
+        """Class numbers and probabilities as they are."""
+        return labels
+
+    def soft(self, labels: Labels) -> Floats:
+        """All probability on the class."""
+        return np.asarray(np.eye(self.n_outputs)[labels])
+
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
+        from ...losses.supervised import cross_entropy
+
+        return cross_entropy(outputs, targets, weights)
+
+    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
+        """The cross-entropy, and the share of the rows of which another class is the most probable one."""
+        wrong = outputs.argmax(dim=-1) != targets
+        return {"loss": self.loss(outputs, targets, None), "error": wrong.double().mean(dim=-1)}
+
+    def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
+        """Probabilities, ``(T, N, C)``."""
+        return outputs.softmax(dim=-1)
+
+    def guess(self, labels: Labels) -> Predictions:
+        return np.full((len(labels), self.n_outputs), 1 / self.n_outputs)
+
+    def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
+        """Libraries learn the classes that occur, numbered from 0. A class without a row gets no probability; if there
+        is only one class, it gets all of it."""
+        present, numbered = np.unique(labels, return_inverse=True)
+        found = np.zeros((n_rows, self.n_outputs))
+        found[:, present] = learn(numbered) if len(present) > 1 else 1
+        return found
+
+    def choose(self, *, classifier: Any, regressor: Any) -> Any:
+        return classifier
+
+    def predicted_by(self, model: Any, rows: Any) -> Floats:
+        return np.asarray(model.predict_proba(rows))
+
+    def named(self, labels: Labels) -> "pd.Series[Any]":
+        import pandas as pd
+
+        names = np.array([*self.names, None], dtype=object)  # the label -1 of rows without one takes the last
+        return pd.Series(names[labels], name=self.heading, dtype="str")
+
+    def decided(self, predictions: Predictions) -> NDArray[np.object_]:
+        """The most probable class; the first one of a tie."""
+        return np.asarray(np.array(self.names, dtype=object)[predictions.argmax(axis=1)])
+
+    def frame(self, predictions: Predictions) -> "pd.DataFrame":
+        """``probability_<class>`` for each."""
+        import pandas as pd
+
+        return pd.DataFrame(predictions, columns=[f"probability_{name}" for name in self.names])
+
+    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+        """Probabilities as float16, which has three digits, in columns that the numbers of the classes name."""
+        import pandas as pd
+
+        frame = pd.DataFrame(predictions.astype(np.float16))
+        frame.columns = pd.Index([str(number) for number in frame.columns])
+        return frame.assign(label=labels.astype(np.int32))
+
+    def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
+        """Probabilities sum to one again."""
+        labels = frame["label"].to_numpy(dtype=np.int64)
+        probabilities = frame.drop(columns="label").to_numpy(dtype=np.float64)
+        totals = probabilities.sum(axis=1, keepdims=True)
+        if probabilities.shape[1] != self.n_outputs:
+            raise ValueError("its predictions are of other classes")
+        is_known = (labels >= 0) & (labels < self.n_outputs)
+        if not is_known.all() or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
+            raise ValueError("a label or a probability is out of range")
+        return labels, probabilities / totals
+
+    def packed_size(self, predictions: Predictions) -> int:
+        return len(predictions) * (2 * self.n_outputs + 4)

@@ -1,0 +1,187 @@
+"""Numbers as targets: squared error on values that are standardised by each trial's training rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import UsageError
+from .target import Floats, Ints, Labels, Learn, Predictions, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+STRATA = 10
+"""A stratified split divides each tenth of the values by itself."""
+
+ROWS_A_STRATUM = 10
+"""Fewer tenths are made of fewer rows."""
+
+
+@dataclass(frozen=True)
+class Number(Target):
+    """A number for each row. Labels are float64 in their own unit, NaN in rows without one.
+
+    Networks learn (y - shift) / scale, with the mean and the standard deviation of the labels that training sees;
+    predictions are in the unit of the labels.
+
+    Attributes:
+        column: the name of the column.
+    """
+
+    name: ClassVar[str] = "number"
+    noun: ClassVar[str] = "numbers"
+    heading: ClassVar[str] = "number"
+    n_fitted: ClassVar[int] = 2
+    usual_metric: ClassVar[str] = "rmse"
+    drawings: ClassVar[Mapping[str, str]] = {"predicted_against_true": "Predicted against true values"}
+    column: str = ""
+
+    @classmethod
+    def read(
+        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
+    ) -> tuple["Number", Floats, list[str]]:
+        labels = _as_floats(column, source, decimal)
+        known = labels[~np.isnan(labels)]
+        where = f"target {column.name!r} of {source}"
+        if np.isinf(known).any():
+            raise UsageError(f"{where} holds an infinite value; mark it as missing.")
+        if (known == known[0]).all():
+            raise UsageError(f"{where} has the one value {known[0]:g}; there is nothing to predict.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            fits = np.isfinite([known.std(), known.sum()]).all() and known.std() > 0
+        if not fits:
+            size = np.abs(known).max()
+            raise UsageError(f"{where} cannot be standardised: its numbers go up to {size:.3g} in size; rescale it.")
+        return cls(str(column.name)), labels, []
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Number":
+        if not isinstance(plain["column"], str):
+            raise ValueError("the column of its target is no text")
+        return cls(plain["column"])
+
+    def plain(self) -> dict[str, Any]:
+        return {"target": {"kind": self.name, "column": self.column}, "classes": []}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"target": self.name}
+
+    @property
+    def n_outputs(self) -> int:
+        return 1
+
+    @property
+    def in_words(self) -> str:
+        return f"the number {self.column!r}"
+
+    def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
+        return ~np.isnan(labels)
+
+    def strata(self, labels: Labels) -> Ints:
+        known = self.is_labelled(labels)
+        n = min(STRATA, max(1, int(known.sum()) // ROWS_A_STRATUM))
+        inner = np.quantile(labels[known], np.arange(1, n) / n)
+        return np.where(known, np.searchsorted(inner, labels, side="right"), -1)
+
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
+        """Each takes the label of another row."""
+        if len(labels) < 2:
+            return labels
+        noisy = labels.copy()
+        noisy[positions] = labels[(positions + random.integers(1, len(labels), size=len(positions))) % len(labels)]
+        return noisy
+
+    def fit(self, labels: Labels) -> Floats:
+        return np.array([labels.mean(), labels.std() or 1.0])
+
+    def encode(self, labels: Labels, fitted: Floats) -> Floats:
+        shift, scale = fitted[:, :1], fitted[:, 1:]
+        return np.asarray(((labels - shift) / scale)[..., None])
+
+    def soft(self, labels: Labels) -> Labels:
+        return labels
+
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
+        from ...losses.supervised import squared_error
+
+        return squared_error(outputs, targets, weights)
+
+    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
+        """The mean squared and the mean absolute error, of standardised values."""
+        difference = (outputs - targets).squeeze(-1)
+        return {"loss": difference.square().mean(dim=-1), "error": difference.abs().double().mean(dim=-1)}
+
+    def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
+        """``(T, N)``, in the unit of the labels."""
+        return outputs.squeeze(-1) * fitted[:, 1:] + fitted[:, :1]
+
+    def guess(self, labels: Labels) -> Predictions:
+        return np.asarray(labels)
+
+    def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
+        if (labels == labels[0]).all():
+            return np.full(n_rows, labels[0])
+        return learn(labels)
+
+    def choose(self, *, classifier: Any, regressor: Any) -> Any:
+        return regressor
+
+    def predicted_by(self, model: Any, rows: Any) -> Floats:
+        return np.asarray(model.predict(rows), dtype=np.float64)
+
+    def named(self, labels: Labels) -> "pd.Series[Any]":
+        import pandas as pd
+
+        return pd.Series(labels, name=self.heading)
+
+    def decided(self, predictions: Predictions) -> Predictions:
+        return predictions
+
+    def frame(self, predictions: Predictions) -> "pd.DataFrame":
+        """No further column."""
+        import pandas as pd
+
+        return pd.DataFrame(index=range(len(predictions)))
+
+    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+        import pandas as pd
+
+        return pd.DataFrame({"label": labels, "0": predictions})
+
+    def unpacked(self, frame: "pd.DataFrame") -> tuple[Floats, Predictions]:
+        labels, predictions = (frame[column].to_numpy(dtype=np.float64) for column in ("label", "0"))
+        if not np.isfinite([labels, predictions]).all():
+            raise ValueError("a label or a prediction is not finite")
+        return labels, predictions
+
+    def packed_size(self, predictions: Predictions) -> int:
+        return 2 * 8 * len(predictions)
+
+
+def _as_floats(column: "pd.Series[Any]", source: str, decimal: str | None) -> Floats:
+    """The numbers of a column of numbers or of text, NaN where a value is missing.
+
+    Raises:
+        UsageError: a text is no number.
+    """
+    import pandas as pd
+
+    from ..columns import Coded, is_numeric
+    from ..reading.numbers import as_numbers
+    from ..reading.rules import text_of
+
+    if is_numeric(column) or pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    text, _ = text_of(Coded.of(column), column.name)
+    numbers = as_numbers(text.distinct, decimal)
+    if numbers.others:
+        raise UsageError(
+            f"target {column.name!r} of {source} is to be a number and holds {str(numbers.others[0])[:40]!r}; mend it, "
+            "mark it as missing, or set dataset.target_kind=classes."
+        )
+    return text.spread([numbers.values[each] for each in text.distinct])

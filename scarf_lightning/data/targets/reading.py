@@ -1,0 +1,194 @@
+"""Which kind of target a column is."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UsageError
+from .classes import Classes
+from .numbers import Number
+from .target import Labels, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AUTO = "auto"
+
+FEWEST_ROWS = 10
+"""With fewer labelled rows a 70/10/20 split leaves validation or test without a row."""
+
+MOST_FRACTIONS = 20
+"""A target with fractions and more distinct values than this, or than half of the rows, is a number."""
+
+MOST_WHOLE_NUMBERS = 50
+"""So is a target with more distinct whole numbers than this, or with more than `MOST_FRACTIONS` and fewer than
+`ROWS_A_CLASS` rows each."""
+
+ROWS_A_CLASS = 20
+
+
+@dataclass(frozen=True)
+class ReadTarget:
+    """A target column as it was read: what is predicted, the labels of n rows ``(n,)``, and sentences for the user."""
+
+    target: Target
+    labels: Labels
+    notes: tuple[str, ...] = ()
+
+
+def read_target(
+    column: "pd.Series[Any]", source: str, kind: str | None = None, *, decimal: str | None = None, is_raw: bool = False
+) -> ReadTarget:
+    """Read a target column.
+
+    Args:
+        column: values of any type, missing where a row has no label.
+        source: where the data came from, for messages.
+        kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
+        decimal: see `as_numbers`.
+        is_raw: the column is of a user's file: blanks around text are cut off, and names are refused.
+
+    Raises:
+        UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
+    """
+    n_labelled = int(column.notna().sum())
+    if n_labelled < FEWEST_ROWS:
+        rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
+        raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
+    chosen, on_kind = kind_of(column, kind, decimal)
+    if is_raw and issubclass(chosen, Classes):
+        column, on_text = _without_blanks(column)
+        on_kind += on_text
+        if kind in (None, AUTO):
+            _refuse_names(column, source)
+    target, labels, notes = chosen.read(column, source, decimal)
+    return ReadTarget(target, labels, (*on_kind, *notes))
+
+
+def kind_named(name: str) -> type[Target]:
+    """The kind of target with this name, by which a record names it.
+
+    Raises:
+        ValueError: there is none.
+    """
+    for kind in _subclasses(Target):
+        if kind.name == name:
+            return kind
+    raise ValueError(f"{name!r:.40} is no kind of target")
+
+
+def check_kind(name: str | None) -> None:
+    """Make sure that this is a kind of target, or None.
+
+    Raises:
+        UsageError: it is not.
+    """
+    known = [kind.name for kind in _subclasses(Target)]
+    if name is not None and name not in known:
+        raise UsageError(f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}.")
+
+
+def leading_metric(targets: Iterable[Target]) -> str:
+    """The metric that tables of these targets lead with: theirs, or the usual one of the kind that most of them are."""
+    found = list(targets)
+    kinds = Counter(type(each) for each in found).most_common(1)
+    if not kinds:
+        return Classes.usual_metric
+    ((kind, _),) = kinds
+    named = {each.metric for each in found if type(each) is kind}
+    return named.pop() if len(named) == 1 else kind.usual_metric
+
+
+def target_from_plain(plain: Any) -> Target:
+    """The target that a record of a cell describes; one without a kind has classes.
+
+    Raises:
+        ValueError: a value is not possible.
+    """
+    try:
+        said = plain.get("target") or {"kind": Classes.name}
+        kind = kind_named(said["kind"])
+        return kind.from_plain({**plain, **said})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it has no target") from error
+
+
+def kind_of(column: "pd.Series[Any]", kind: str | None, decimal: str | None) -> tuple[type[Target], list[str]]:
+    """The kind of a column, and what its user should know of the choice."""
+    if kind not in (None, AUTO):
+        return kind_named(kind), []
+    n_distinct = _distinct_numbers(column, decimal)
+    if n_distinct is None:
+        return Classes, []
+    said = (
+        f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
+        "dataset.target_kind=classes takes each of them as a class."
+    )
+    return Number, [said]
+
+
+def _subclasses(base: type[Any]) -> list[type[Any]]:
+    found = []
+    for each in base.__subclasses__():
+        found += [each, *_subclasses(each)]
+    return found
+
+
+def _without_blanks(column: "pd.Series[Any]") -> tuple["pd.Series[Any]", list[str]]:
+    import pandas as pd
+
+    from ..columns import Coded, is_numeric
+    from ..reading.rules import text_of
+
+    if is_numeric(column) or isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column):
+        return column, []
+    text, found = text_of(Coded.of(column), column.name)
+    values = np.array([*text.distinct, None], dtype=object)[text.codes]
+    labels: pd.Series[Any] = pd.Series(values, column.index, name=column.name, dtype="object")
+    return labels, [f"Target {column.name!r}: {note}." for note in found]
+
+
+def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
+    import pandas as pd
+
+    from ..reading.inference import FEWEST_FOR_IDS
+
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        return  # somebody has said what its values are
+    n_distinct, n_known = labels.nunique(), labels.count()
+    if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
+        raise UsageError(
+            f"target {labels.name!r} of {source} has {n_distinct} different values in {n_known} rows, which looks like "
+            "names and not like classes; choose another target, or set dataset.target_kind=classes."
+        )
+
+
+def _distinct_numbers(column: "pd.Series[Any]", decimal: str | None) -> int | None:
+    """How many different numbers the column has, if they look like a quantity; None if it holds classes."""
+    import pandas as pd
+
+    from ..columns import Coded, is_numeric
+    from ..reading.numbers import are_codes, as_numbers
+    from ..reading.rules import text_of
+
+    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column):
+        return None
+    if is_numeric(column):
+        known = column.dropna().to_numpy(dtype=np.float64)
+    else:
+        text, _ = text_of(Coded.of(column), column.name)
+        numbers = as_numbers(text.distinct, decimal)
+        if numbers.others or are_codes(text.distinct):
+            return None
+        known = text.spread([numbers.values[each] for each in text.distinct])
+        known = known[~np.isnan(known)]
+    n_distinct = len(np.unique(known))
+    if not np.isfinite(known).all() or (known % 1).any():
+        is_quantity = n_distinct > min(MOST_FRACTIONS, len(known) / 2)
+    else:
+        is_thin = n_distinct > MOST_FRACTIONS and len(known) < ROWS_A_CLASS * n_distinct
+        is_quantity = n_distinct > MOST_WHOLE_NUMBERS or is_thin
+    return n_distinct if is_quantity else None

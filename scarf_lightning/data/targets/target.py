@@ -1,0 +1,219 @@
+"""What every kind of target answers. Whoever needs to know what is predicted asks these questions."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...metrics import Metric, metrics
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Labels = NDArray[Any]
+"""One for each row ``(..., n)``: int64 class numbers, or float64 numbers in their own unit."""
+Predictions = NDArray[np.float64]
+"""What networks and rivals give for n rows: what the kind's metrics take."""
+
+
+@dataclass(frozen=True)
+class Target(ABC):
+    """What is predicted of the rows of a table. A subclass with a ``name`` is a kind of target.
+
+    A subclass of a kind is served by all methods and metrics that serve the kind.
+
+    Class variables:
+
+    - ``name``: what ``dataset.target_kind`` calls the kind;
+    - ``usual_metric``: the metric that tables and verdicts use where nobody names one;
+    - ``noun``: what sentences call such targets;
+    - ``heading``: of a column of labels or answers;
+    - ``n_fitted``: K, how many numbers `fit` estimates;
+    - ``can_balance``: whether ``finetune.class_weight=balanced`` means something;
+    - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
+    """
+
+    name: ClassVar[str]
+    noun: ClassVar[str]
+    usual_metric: ClassVar[str]
+    heading: ClassVar[str]
+    n_fitted: ClassVar[int] = 0
+    can_balance: ClassVar[bool] = False
+    drawings: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    @abstractmethod
+    def read(
+        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
+    ) -> "tuple[Target, Labels, list[str]]":
+        """The target of n rows, their labels ``(n,)``, and sentences that a user should know.
+
+        Args:
+            column: values of any type, missing where a row has no label.
+            source: where the data came from, for messages.
+            decimal: the decimal sign of numbers that are text; None finds it.
+
+        Raises:
+            UsageError: the values are not of this kind, or are all the same.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Target":
+        """The inverse of `plain`.
+
+        Raises:
+            ValueError: a value is not possible.
+        """
+
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """Its name, and those of the kinds that it is a subclass of."""
+        return tuple(vars(each)["name"] for each in cls.__mro__ if "name" in vars(each))
+
+    @classmethod
+    def is_among(cls, names: Sequence[str]) -> bool:
+        """Whether one of these kinds is its own, or one that it is a subclass of; no names stand for all kinds."""
+        return not names or not set(names).isdisjoint(cls.kinds())
+
+    @classmethod
+    def metrics(cls) -> tuple[Metric, ...]:
+        """The metrics of predictions of this kind."""
+        return metrics(cls.kinds())
+
+    def measured(self, predictions: Predictions, labels: Labels) -> dict[str, float]:
+        """Every metric of one trial, by name."""
+        return {each.name: each.function(predictions, labels) for each in self.metrics()}
+
+    @abstractmethod
+    def plain(self) -> dict[str, Any]:
+        """What a record keeps of it."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What is part of the data's hash, besides the labels."""
+
+    @property
+    def metric(self) -> str:
+        """The metric that tables and verdicts of this target use where nobody names one."""
+        return self.usual_metric
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """The width of h."""
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """What is predicted, such as ``3 classes``."""
+
+    @abstractmethod
+    def is_labelled(self, labels: Labels) -> NDArray[np.bool_]:
+        """Which rows have a label."""
+
+    @abstractmethod
+    def strata(self, labels: Labels) -> Ints:
+        """For each row the group that a stratified split divides by itself, numbered from 0; -1 without a label."""
+
+    @abstractmethod
+    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
+        """Labels ``(n,)`` of which those at some positions are drawn at random: what noise is for this kind."""
+
+    def row_weights(self, labels: Labels) -> Floats:
+        """Weights ``(T, n)`` by which labels ``(T, n)`` are balanced, if the kind can."""
+        raise NotImplementedError
+
+    def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
+        """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``, if the kind can."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def fit(self, labels: Labels) -> Floats:
+        """What is estimated from the labels ``(n,)`` that training sees, and kept with the preprocessing: ``(K,)``."""
+
+    @abstractmethod
+    def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
+        """What the loss takes for labels or predictions ``(T, n, ...)``, by what was ``fitted`` ``(T, K)``."""
+
+    @abstractmethod
+    def soft(self, labels: Labels) -> NDArray[Any]:
+        """Labels ``(T, n)`` in a form that `encode` takes and that may be averaged."""
+
+    @abstractmethod
+    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
+        """The supervised loss ``(...)``, averaged over rows.
+
+        Args:
+            outputs: of h, ``(..., N, n_outputs)``.
+            targets: as `encode` gives them.
+            weights: ``(..., N)``, or None if all rows weigh the same.
+        """
+
+    @abstractmethod
+    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
+        """``loss`` and ``error`` ``(...)`` of validation rows; ``finetune.monitor`` names the one that is watched."""
+
+    @abstractmethod
+    def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
+        """What outputs ``(T, N, n_outputs)`` predict, by what was ``fitted`` ``(T, K)``; all are float64."""
+
+    @abstractmethod
+    def guess(self, labels: Labels) -> Predictions:
+        """Predictions on which every metric is defined, if it can be defined for these labels."""
+
+    @abstractmethod
+    def taught(self, labels: Labels, n_rows: int, learn: "Learn") -> Predictions:
+        """The predictions of another library's model for some rows.
+
+        Args:
+            labels: those to learn from.
+            n_rows: how many rows are predicted.
+            learn: fits a model to labels of the library's kind and predicts; it is not called if they are all equal.
+        """
+
+    @abstractmethod
+    def choose(self, *, classifier: Any, regressor: Any) -> Any:
+        """The one of a library's two models that serves the kind."""
+
+    @abstractmethod
+    def predicted_by(self, model: Any, rows: Any) -> Floats:
+        """What a fitted model with the interface of scikit-learn predicts."""
+
+    @abstractmethod
+    def named(self, labels: Labels) -> "pd.Series[Any]":
+        """Labels of n rows as their user knows them, missing where a row has none."""
+
+    @abstractmethod
+    def decided(self, predictions: Predictions) -> NDArray[Any]:
+        """The one answer for each of n rows, ``(n,)``."""
+
+    @abstractmethod
+    def frame(self, predictions: Predictions) -> "pd.DataFrame":
+        """Predictions of n rows as columns for people, without what `decided` gives."""
+
+    @abstractmethod
+    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+        """Labels and predictions of n rows as columns for a file: ``label``, and others in their order."""
+
+    @abstractmethod
+    def unpacked(self, frame: "pd.DataFrame") -> tuple[Labels, Predictions]:
+        """The inverse of `packed`.
+
+        Raises:
+            ValueError: a value is not possible.
+        """
+
+    @abstractmethod
+    def packed_size(self, predictions: Predictions) -> int:
+        """Bytes that labels and predictions take in a file before they are compressed."""
+
+
+Learn = Callable[[Labels], Floats]

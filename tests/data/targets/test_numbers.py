@@ -1,0 +1,158 @@
+"""Numbers as targets: how they are read, standardised, made noisy and split, and what is refused."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.data.regimes import Noise30
+from scarf_lightning.data.sources.source import DiabetesSource
+from scarf_lightning.data.splits import Stratified
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes, Number, leading_metric, read_target, target_from_plain
+from scarf_lightning.errors import UsageError
+from scarf_lightning.randomness import Streams
+
+STREAMS = Streams(0, "data")
+
+
+def series(values: Any) -> "pd.Series[Any]":
+    return pd.Series(values, name="y")
+
+
+def read(values: Any, kind: str | None = "number") -> Any:
+    return read_target(series(values), "t.csv", kind)
+
+
+class TestReading:
+    def test_text_with_thousands_and_gaps(self) -> None:
+        values = ["1,200.5", " 3 ", "?", None, *map(str, range(20))]
+        found = read([each if each != "?" else None for each in values])
+
+        assert found.target == Number("y")
+        np.testing.assert_array_equal(found.labels[:4], [1200.5, 3, np.nan, np.nan])
+        assert found.target.is_labelled(found.labels).sum() == 22
+
+    @pytest.mark.parametrize(
+        ("values", "sentence"),
+        [
+            ([*range(20), np.inf], "target 'y' of t.csv holds an infinite value; mark it as missing."),
+            ([*map(str, range(20)), "red"], "target 'y' of t.csv is to be a number and holds 'red'; mend it, mark it "
+             "as missing, or set dataset.target_kind=classes."),
+            ([7.0] * 20, "target 'y' of t.csv has the one value 7; there is nothing to predict."),
+            ([1e308, -1e308] * 10, "target 'y' of t.csv cannot be standardised: its numbers go up to 1e+308 in size; "
+             "rescale it."),
+            ([1.5, *[None] * 30], "t.csv has 1 rows with a label in 'y'; a 70/10/20 split needs at least 10."),
+        ],
+        ids=["infinite", "text", "equal", "huge", "missing"],
+    )  # fmt: skip
+    def test_what_cannot_be_learnt_is_refused_in_a_sentence(self, values: Any, sentence: str) -> None:
+        with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
+            read(values)
+
+    def test_auto_takes_many_numbers_as_a_number_and_few_as_classes(self) -> None:
+        many = read(np.arange(60) / 7, None)
+
+        assert many.target == Number("y")
+        assert many.notes == (
+            "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each "
+            "of them as a class.",
+        )
+        assert read(np.arange(60) % 3, "auto").target == Classes(("0", "1", "2"))
+        assert read(np.arange(60) / 7, "classes").target.n_outputs == 60
+        assert read(np.arange(60) % 3).target == Number("y")
+
+    def test_an_imbalanced_target_says_so_and_leads_with_balanced_accuracy(self) -> None:
+        found = read(["yes"] * 7 + ["no"] * 93, None)
+
+        assert found.target.metric == "balanced_accuracy"
+        assert found.notes[0].startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'. ")
+        assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
+        assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
+
+    def test_the_bundled_table(self) -> None:
+        table = DiabetesSource().load()
+
+        assert (table.n_rows, len(table.columns), table.target) == (442, 10, Number("progression"))
+        assert table.labels[:3].tolist() == [151.0, 75.0, 141.0]
+        assert [column.name for column in table.columns if column.is_categorical] == ["sex"]
+
+
+def test_a_record_gives_the_target_back() -> None:
+    for target in (Number("size"), Classes(("a", "b"), 0.02)):
+        again = target_from_plain(target.plain())
+        assert again == target
+        assert again.metric == target.metric
+    assert target_from_plain({"classes": ["a", "b"]}) == Classes(("a", "b")), "a record without a kind has classes"
+
+
+@pytest.mark.parametrize("said", [{"kind": "tree"}, {"kind": "number"}, {"kind": "number", "column": 3}, 7])
+def test_a_record_of_no_target_is_refused(said: Any) -> None:
+    with pytest.raises(ValueError, match="target"):
+        target_from_plain({"target": said, "classes": []})
+
+
+def test_the_metric_of_several_targets() -> None:
+    rare, even = Classes(("a", "b"), 0.01), Classes(("a", "b"), 0.5)
+
+    assert leading_metric([]) == "accuracy"
+    assert leading_metric([rare, rare]) == "balanced_accuracy"
+    assert leading_metric([rare, even]) == "accuracy"
+    assert leading_metric([Number("x"), Number("y"), rare]) == "rmse"
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=40))
+def test_labels_are_standardised_and_put_back(values: list[float]) -> None:
+    labels, target = np.array([values]), Number("y")
+    fitted = target.fit(labels[0])[None]
+    encoded = target.encode(labels, fitted)
+
+    assert encoded.shape == (1, len(values), 1)
+    if labels.std() > 1e-3:
+        np.testing.assert_allclose([encoded.mean(), encoded.std()], [0, 1], atol=1e-6)
+    back = target.predictions(torch.from_numpy(encoded), torch.from_numpy(fitted)).numpy()
+    np.testing.assert_allclose(back, labels, rtol=1e-9, atol=1e-6)
+
+
+def test_noise_takes_the_labels_of_other_rows() -> None:
+    labels = np.arange(1000.0)
+    positions, noisy = Noise30().apply(labels, Number("y"), STREAMS, 0)
+
+    assert positions.tolist() == list(range(1000))
+    assert (noisy != labels).sum() == 300, "each changed row has another row's label"
+    assert set(noisy) <= set(labels)
+    assert np.array_equal(noisy, Noise30().apply(labels, Number("y"), STREAMS, 0)[1])
+    assert not np.array_equal(noisy, Noise30().apply(labels, Number("y"), STREAMS, 1)[1])
+
+
+def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
+    random = np.random.default_rng(0)
+    labels = np.append(random.lognormal(size=400), [np.nan] * 30)
+    frame = pd.DataFrame({"x": random.normal(size=430)})
+    target = read_target(series(labels), "t.csv")
+    table = Table.from_frame(frame, target, categorical=[False], name="t", source="t.csv")
+    split = Stratified().split(table, np.random.default_rng(1))
+    inner = np.quantile(labels[:400], np.arange(1, 10) / 10)
+
+    for part, each in ((split.validation, 4), (split.test, 8)):
+        assert np.bincount(np.searchsorted(inner, labels[part], side="right")).tolist() == [each] * 10
+    assert len(split.train) == 28 * 10 + 30
+    assert (table.strata[400:] == -1).all()
+
+
+def test_weights_and_labels_are_part_of_the_datas_hash() -> None:
+    table = DiabetesSource().load()
+    hashes = {
+        table.hash,
+        replace(table, labels=table.labels + 1).hash,
+        replace(table, weights=np.ones(442)).hash,
+        replace(table, weights=np.arange(442.0)).hash,
+    }
+    assert len(hashes) == 4
+    assert replace(table, target=Number("another name")).hash == table.hash
