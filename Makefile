@@ -8,7 +8,7 @@ ALL_MARKS := not gpu
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs lowest dist benchmark calibration gpu mutants clean
+.PHONY: ablation test test-all check format docs lowest dist benchmark calibration gpu mutants fuzzing clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -78,6 +78,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 # Small faults, one at a time, and which of them no test notices.
 mutants: $(INSTALLED)
 	$(BIN)/python -m tests.mutants
+
+# Hostile models, records, caches, tables, folders and options, and what became of them.
+fuzzing: $(INSTALLED)
+	$(BIN)/python -m tests.fuzzing
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -1,5 +1,6 @@
 """What is shown to people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
+import re
 import time
 import unicodedata
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from rich.text import Text
 WIDTH_WITHOUT_TERMINAL = 160
 
 KEPT = "\n\t"
+NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories that a terminal acts on instead of showing: controls, writing directions, lone surrogates."""
@@ -47,14 +49,13 @@ def escaped(text: str, kept: str = KEPT) -> str:
         text: any text.
         kept: characters that stay as they are: by default line feeds and tabs.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        character.encode("unicode_escape").decode("ascii")
-        if unicodedata.category(character) in HIDDEN and character not in kept
-        else character
-        for character in text
-    )
+
+    def written_out(found: re.Match[str]) -> str:
+        character = found.group()
+        is_hidden = unicodedata.category(character) in HIDDEN and character not in kept
+        return character.encode("unicode_escape").decode("ascii") if is_hidden else character
+
+    return NOT_PLAIN.sub(written_out, text)
 
 
 def spreadsheet(value: Any) -> Any:

@@ -9,11 +9,13 @@ import io
 import os
 import signal
 import sys
+import warnings
 from argparse import ArgumentError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from ..errors import UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
@@ -204,6 +206,23 @@ def _report(arguments: list[str]) -> None:
         written.upload(upload)
 
 
+@contextmanager
+def _safe_warnings() -> Iterator[None]:
+    """Write out control characters in warnings, which may quote what stands in a file."""
+    usual = warnings.formatwarning
+
+    def safe(*arguments: Any, **named: Any) -> str:
+        from ..screen import escaped
+
+        return escaped(usual(*arguments, **named))
+
+    warnings.formatwarning = safe
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
+
+
 def answered(command: Callable[[list[str]], None]) -> int:
     """Run a command on the arguments of this process, and return its exit status."""
     for stream in (sys.stdout, sys.stderr):
@@ -213,7 +232,7 @@ def answered(command: Callable[[list[str]], None]) -> int:
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     try:
-        with ended_by_signals():
+        with ended_by_signals(), _safe_warnings():
             command(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")

@@ -52,6 +52,7 @@ def _predict(asked: argparse.Namespace) -> None:
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
     predicted, answers = target.frame(predictions), target.decided(predictions).tolist()
     predicted.insert(0, target.heading, list(map(spreadsheet, answers)), allow_duplicates=True)
+    predicted = predicted.set_axis([spreadsheet(name) for name in predicted.columns], axis=1)
     if asked.output is None:
         predicted.to_csv(sys.stdout, index=False)
         return

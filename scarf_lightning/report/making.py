@@ -11,6 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from ..errors import UsageError
+from ..screen import escaped
 from .advice import Commands
 from .answer import answer_section
 from .blocks import Command, Paragraph, Picture, Section, counted
@@ -164,7 +165,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: 
         return Markup(as_inline(as_svg(figure)))
 
     template = Environment(autoescape=True).from_string(_shipped("page.html"))
-    return template.render(
+    page = template.render(
         generator=GENERATOR,
         long_table=LONG_TABLE,
         title=title,
@@ -175,6 +176,7 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: 
         style=Markup(_shipped("page.css")),
         script=Markup(_shipped("page.js")),
     )
+    return escaped(page)
 
 
 def _shipped(name: str) -> str:

@@ -1,6 +1,7 @@
 """From a command line to cells."""
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,8 +137,15 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
     asked = ["sweeps=answer"]
     for option, value in (("dataset.path", path), ("dataset.target", target)):
         if value is not None:
-            asked.append(f"{option}={QuotedString(value, Quote.single).with_quotes()}")
+            quoted = QuotedString(value, Quote.single).with_quotes()
+            asked.append(f"{option}={value if is_plain_text(value) else quoted}")
     return spelled_out(asked)
+
+
+def is_plain_text(value: str) -> bool:
+    """Whether Hydra reads a value as this text also without quotes."""
+    not_text = ("null", "true", "false", "nan", "inf")
+    return re.fullmatch(r"[A-Za-z_./][\w./-]*", value, re.ASCII) is not None and value.lower() not in not_text
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:

@@ -206,6 +206,16 @@ def test_layers_without_a_bias_stay_without() -> None:
     assert [name for name, parameter in layer.named_parameters() if parameter.requires_grad] == ["weight"]
 
 
+def test_a_parameter_that_is_frozen_stays_frozen() -> None:
+    networks = [nn.Sequential(nn.Linear(3, 2), nn.PReLU()) for _ in range(2)]
+    for network in networks:
+        network[1].weight.requires_grad_(False)
+
+    lifted = Vmapped(networks)
+
+    assert [parameter.requires_grad for parameter in lifted.parameters()] == [True, True, False]
+
+
 @pytest.mark.parametrize(("n_in", "n_out"), [(1, 256), (256, 1), (1, 1), (1, 3), (5, 1)])
 def test_widths_of_one_compute_the_same_bits_alone_and_in_a_stack(n_in: int, n_out: int) -> None:
     random = torch.Generator().manual_seed(0)

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from tests.data.sources.test_ugly_tables import check, ugly
 from tests.fuzzing.attacking import USED, sentence_of
@@ -74,8 +75,9 @@ def attack(prepared: Usual, draw: random.Random, folder: Path) -> str:
 
 
 def _kinds(table: Table) -> set[str]:
-    """How each column was read, as a run prints it."""
-    return {f"{each.column} is read as {each.kind}, {each.done}" for each in table.reading}
+    """How each column was read, as a run prints it, and what is predicted."""
+    columns = {f"{each.column} is read as {each.kind}, {each.done}" for each in table.reading}
+    return columns | {f"the target is {type(table.target).__name__}"}
 
 
 def _n_changed(usual: Table, table: Table) -> int | None:
@@ -90,7 +92,9 @@ def _n_changed(usual: Table, table: Table) -> int | None:
             differs[:, position] = _spelled(one.categories, usual.values[:, position]) != _spelled(
                 other.categories or (), table.values[:, position]
             )
-    labels = _spelled(usual.classes, usual.labels) != _spelled(table.classes, table.labels)
+    if not isinstance(usual.target, Classes) or not isinstance(table.target, Classes):
+        return None
+    labels = _spelled(usual.target.names, usual.labels) != _spelled(table.target.names, table.labels)
     by_row = differs.any(axis=1) | labels
     return int(by_row.sum())
 

@@ -32,8 +32,8 @@ from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, 
 from tests.mutants.operators import Mutant, mutants_of
 
 COPIED = (
-    "scarf_lightning", "hydra_plugins", "tests", "conf", "sweeps", "docs", "train.py", "report.py", "pyproject.toml",
-    "README.md",
+    "scarf_lightning", "hydra_plugins", "paper", "tests", "conf", "sweeps", "docs", "train.py", "report.py",
+    "pyproject.toml", "README.md",
 )  # fmt: skip
 PYTEST_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 GOAL = 0.95
@@ -170,7 +170,7 @@ def _be_pytest(copy: Path, tests: tuple[str, ...], log: Path) -> NoReturn:
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # a mutant's bytecode could pass for the next one's
         sys.dont_write_bytecode = True
         sys.path[:] = [str(copy), *(place for place in sys.path if place not in {"", str(ROOT)})]
-        for name in [name for name in sys.modules if name.split(".")[0] in {"tests", "scarf_lightning"}]:
+        for name in [name for name in sys.modules if name.split(".")[0] in {"tests", "scarf_lightning", "paper"}]:
             del sys.modules[name]
         status = pytest.main([*PYTEST_OPTIONS, f"--basetemp={copy / 'temporary'}", *tests])
     except BaseException:

@@ -17,6 +17,7 @@ from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.screen import escaped
 from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
@@ -120,8 +121,9 @@ def test_a_hostile_name_is_nothing_but_text(written: Path) -> None:
     page = Elements((written / "index.html").read_text(encoding="utf-8"))
 
     assert [tag for tag, _ in page.found].count("script") == 1
-    assert any(HOSTILE in text for text in page.text)
-    assert HOSTILE in page.attributes("td", "data-sort")
+    shown = escaped(HOSTILE)
+    assert any(shown in text for text in page.text)
+    assert shown in page.attributes("td", "data-sort")
 
 
 def test_the_same_results_make_the_same_page(written: Path, tmp_path: Path) -> None:

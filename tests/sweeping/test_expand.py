@@ -506,9 +506,14 @@ def test_a_file_may_be_named_in_the_place_of_a_dataset(arguments: list[str], spe
     assert spelled_out(arguments) == spelled
 
 
-def test_the_answer_for_a_file_is_asked_with_any_name() -> None:
-    asked = answer_of_file("my table, (1).csv", "plan = b")
+@pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])
+def test_the_answer_for_a_file_is_asked_with_any_name(target: str) -> None:
+    asked = answer_of_file("my table, (1).csv", target)
 
     assert asked[0] == "sweeps=answer"
-    parsed = OverridesParser.create().parse_overrides(asked)
-    assert {each.key_or_group: each.value() for each in parsed}["dataset.target"] == "plan = b"
+    parsed = {each.key_or_group: each.value() for each in OverridesParser.create().parse_overrides(asked)}
+    assert parsed["dataset.target"] == target
+    assert parsed["dataset.path"] == "my table, (1).csv"
+    assert answer_of_file("a.csv", "plan") == [
+        "sweeps=answer", "dataset.path=a.csv", "dataset.target=plan", "dataset=csv"
+    ]  # fmt: skip

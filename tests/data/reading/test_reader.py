@@ -240,3 +240,12 @@ class TestRowsOfAFile:
 
         with pytest.raises(UsageError, match=sentence):
             read_rows(tmp_path / name)
+
+
+@pytest.mark.parametrize("value", [True, np.True_, "1", [1]])
+def test_of_a_plain_column_numbers_alone_are_taken(value: Any) -> None:
+    reader = Reader.plain((Column("size"),))
+    assert reader.values(pd.DataFrame({"size": [1, 2.5, None]}, dtype=object))[:2].tolist() == [[1.0], [2.5]]
+
+    with pytest.raises(UsageError, match="Column 'size' is numeric, but the rows hold"):
+        reader.values(pd.DataFrame({"size": [1, value]}, dtype=object))

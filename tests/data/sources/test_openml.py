@@ -511,6 +511,17 @@ class TestNoServer:
         with pytest.raises(UsageError, match="incomplete or damaged"):
             source.load()
 
+    def test_a_cached_description_of_something_else(self, tmp_path: Path, refused: str) -> None:
+        source = OpenMLSource(ID, None, tmp_path / "cache")
+        made = fill(tmp_path / "made", host=refused, data="arff")
+        folder = module._locations(source.cache, "datasets", ID)[1]
+        folder.parent.mkdir(parents=True)
+        made.rename(folder)
+        (folder / "description.xml").write_text("<html/>")
+
+        with pytest.raises(UsageError, match="incomplete or damaged"):
+            source.load()
+
     def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
         source = OpenMLSource(ID, None, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused)
