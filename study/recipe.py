@@ -20,6 +20,13 @@ from scarf_lightning.report.blocks import counted
 from scarf_lightning.report.tables import table, to_markdown
 
 PAIR = ["dataset", "labels"]
+FINALISTS = [
+    "monitor=error min_steps=0 patience=3",
+    "monitor=loss min_steps=100 patience=10",
+    "monitor=loss min_steps=100 patience=10 weight_decay=0.01",
+]
+"""The candidates of the second round, study/race.yaml."""
+TRIED_LATER = " weight_decay=0.1"
 OPTIONS = {"monitor": "finetune.monitor", "min_steps": "finetune.min_steps", "patience": "finetune.patience"}
 
 
@@ -46,12 +53,19 @@ def tables(trials: pd.DataFrame) -> str:
         candidate=[_candidate(row) for row in trials.to_dict("records")],
     )
     networks = trials[trials["method"] == "control"]
+    rounds = [
+        [name for name in dict.fromkeys(networks["candidate"]) if TRIED_LATER not in name],
+        FINALISTS,
+        [*FINALISTS, FINALISTS[1] + TRIED_LATER],
+    ]
     parts = []
-    for budgets in (["20", "100"], ["all"]):
-        part = networks[networks["labels"].isin(budgets)]
-        if len(part):
-            parts.append(_means(part, " and ".join(budgets)))
-    parts += [_below(trials, candidate) for candidate in dict.fromkeys(networks["candidate"])]
+    for candidates in rounds:
+        of_round = networks[networks["candidate"].isin(candidates)]
+        for budgets in (["20"], ["100"], ["all"]):
+            part = of_round[of_round["labels"].isin(budgets)]
+            if len(part):
+                parts.append(_means(part, " and ".join(budgets)))
+    parts += [_below(trials, candidate) for candidate in FINALISTS]
     return "\n".join(parts)
 
 
