@@ -114,7 +114,7 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
 
 
 def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
+    """Refuse numbers and null where an override chooses by name, which Hydra answers by a traceback.
 
     Raises:
         UsageError: which override, and where the names stand.
@@ -124,7 +124,7 @@ def check_choices(arguments: Sequence[str]) -> None:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]
         if "=" in argument and group in axes:
             override = OverridesParser.create().parse_override(argument)
-            if not override.is_sweep_override() and not isinstance(override.value(), str):
+            if not override.is_sweep_override() and not isinstance(override.value(), (str, list)):
                 raise UsageError(
                     f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
                 )

@@ -12,6 +12,7 @@ import torch
 from scarf_lightning import ScarfClassifier, ScarfTransformer, load_model
 from scarf_lightning.data.splits import Random
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators.tables import WithoutTest
@@ -311,7 +312,7 @@ class TestTransformer:
             *TINY, "recipe=practical", "trials=2", *(f"{name}={value}" for name, value in options.items())
         )
         halves = Table.from_frame(X, pd.Series([0, 1] * 30), categorical=[False, True], name="X", source="X")
-        table = replace(halves, labels=np.zeros(60, dtype=np.int64), classes=("",))
+        table = replace(halves, labels=np.zeros(60, dtype=np.int64), target=Classes(("",)))
         parts = build_parts(config)
         assert parts.pretext is not None
         hardware = Hardware(torch.device("cpu"), "32-true")
@@ -344,7 +345,7 @@ class TestTransformer:
         carried = load_model(tmp_path / "m")
 
         np.testing.assert_array_equal(carried.transform(X), fitted.transform(X))
-        with pytest.raises(UsageError, match="has encoders alone, which know no classes; use transform"):
+        with pytest.raises(UsageError, match="has encoders alone, which predict nothing; use transform"):
             carried.predict(X)
 
     def test_without_a_pre_training_there_is_nothing_to_learn(self, X: pd.DataFrame) -> None:

@@ -10,18 +10,22 @@ import pandas as pd
 import pytest
 import torch
 from catboost import CatBoostClassifier
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge as LinearRidge
+from sklearn.metrics import root_mean_squared_error
 from sklearn.utils.class_weight import compute_sample_weight
-from xgboost import XGBClassifier
+from xgboost import XGBClassifier, XGBRegressor
 
 from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
-from scarf_lightning.methods.rivals import CatBoost, Logistic, RandomForest, XGBoost
+from scarf_lightning.methods.rivals import CatBoost, Logistic, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.methods.tabm import TabM
+from scarf_lightning.metrics import rmse
 from scarf_lightning.options.settings import FinetuneSettings
 from tests.stacks import MakeStack
 
@@ -339,3 +343,28 @@ def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(UsageError, match=r"method=xgboost needs the package xgboost: install it with .*\[xgboost\]"):
         XGBoost()
+
+
+@pytest.mark.parametrize(
+    ("method", "direct"),
+    [
+        (Ridge(alpha=2.0), lambda seed: LinearRidge(alpha=2.0)),
+        (RandomForest(n_estimators=10), lambda seed: RandomForestRegressor(10, max_features="sqrt", random_state=seed)),
+        (XGBoost(n_estimators=10, encoding="onehot"), lambda seed: XGBRegressor(
+            n_estimators=10, max_depth=3, learning_rate=0.1, tree_method="exact", n_jobs=1, random_state=seed)),
+    ],
+    ids=["ridge", "random_forest", "xgboost"],
+)  # fmt: skip
+def test_rivals_of_numbers_have_the_errors_of_their_own_libraries(
+    method: Rival, direct: Any, make_stack: MakeStack
+) -> None:
+    table = DiabetesSource().load()
+    stack = make_stack(table, [0, 3])
+    outcome = method.run(stack, PLAIN)
+    train, test = (stack.encoded(rows) for rows in (stack.data.labelled, stack.data.test))
+
+    for t, trial in enumerate(stack.trials):
+        own = direct(stack.streams.seed_of(trial, type(method).stream) % 2**31).fit(train[t], stack.data.labels[t])
+        truth = table.labels[stack.data.test[t]]
+        expected = root_mean_squared_error(truth, own.predict(test[t]))
+        assert rmse(outcome.predictions[t], truth) == pytest.approx(expected, rel=1e-9)

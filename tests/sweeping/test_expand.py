@@ -200,8 +200,8 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
         ),
         (
             "dataset=cc18-adlut",
-            "dataset=cc18-adlut is not an option; the options of dataset are: csv, openml, wdbc, cc18-NAME (69). Did "
-            "you mean cc18-adult?",
+            "dataset=cc18-adlut is not an option; the options of dataset are: csv, diabetes, openml, wdbc, "
+            "cc18-NAME (69). Did you mean cc18-adult?",
         ),
         (
             "dataset=my/data.xls",

@@ -10,7 +10,16 @@ from .file import FileSource, is_table_file
 from .openml import OpenMLSource, OpenMLTaskSource
 from .source import BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
-__all__ = ["FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "is_table_file", "open_source"]
+__all__ = [
+    "DiabetesSource",
+    "FileSource",
+    "LastTable",
+    "Source",
+    "SplitBy",
+    "WdbcSource",
+    "is_table_file",
+    "open_source",
+]
 
 OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
