@@ -1,8 +1,9 @@
 """The candidates for the practical recipe, compared: the tables of study/recipe.md, in Markdown.
 
-    python -m study.recipe results=FOLDER
+    python -m study.recipe [results=FOLDER]
 
-The folder holds the cells of study/recipe.yaml. Tables that do not have every candidate yet are left out.
+The trials are those of study/recipe.parquet; a folder with cells of study/recipe.yaml and study/race.yaml takes their
+place, and is written to that file. A mean is over the tables that have every candidate of its round.
 """
 
 import sys
@@ -19,6 +20,12 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.report.blocks import counted
 from scarf_lightning.report.tables import table, to_markdown
 
+FILE = Path(__file__).with_name("recipe.parquet")
+KEPT = [
+    "dataset", "regime", "regime.labels", "method", "pretrain", "finetune.monitor", "finetune.min_steps",
+    "finetune.patience", "finetune.weight_decay", "pretrain.patience", "trial", "accuracy", "finetune_seconds",
+    "fingerprint",
+]  # fmt: skip
 PAIR = ["dataset", "labels"]
 FINALISTS = [
     "monitor=error min_steps=0 patience=3",
@@ -34,12 +41,14 @@ def main(arguments: Sequence[str]) -> None:
     """Print the tables.
 
     Raises:
-        UsageError: the folder is not named.
+        UsageError: an argument is unknown.
     """
     given = dict(each.partition("=")[::2] for each in arguments)
-    if set(given) != {"results"}:
-        raise UsageError("Name the folder with the cells of study/recipe.yaml: results=FOLDER.")
-    sys.stdout.write(tables(scarf_lightning.load(Path(given["results"]))))
+    if set(given) - {"results"}:
+        raise UsageError("Name the folder with the cells of study/recipe.yaml: results=FOLDER; or give no argument.")
+    if "results" in given:
+        scarf_lightning.load(Path(given["results"]))[KEPT].to_parquet(FILE, index=False, compression="zstd")
+    sys.stdout.write(tables(pd.read_parquet(FILE)))
 
 
 def tables(trials: pd.DataFrame) -> str:
@@ -53,20 +62,29 @@ def tables(trials: pd.DataFrame) -> str:
         candidate=[_candidate(row) for row in trials.to_dict("records")],
     )
     networks = trials[trials["method"] == "control"]
-    rounds = [
-        [name for name in dict.fromkeys(networks["candidate"]) if TRIED_LATER not in name],
-        FINALISTS,
-        [*FINALISTS, FINALISTS[1] + TRIED_LATER],
-    ]
     parts = []
-    for candidates in rounds:
-        of_round = networks[networks["candidate"].isin(candidates)]
-        for budgets in (["20"], ["100"], ["all"]):
-            part = of_round[of_round["labels"].isin(budgets)]
+    for which, is_tried in (("First", _is_first), ("Second", _is_finalist), ("Second", _is_last)):
+        for budget in ("20", "100", "all"):
+            tried = [is_tried(name, budget) for name in networks["candidate"]]
+            part = networks[pd.Series(tried, networks.index) & (networks["labels"] == budget)]
             if len(part):
-                parts.append(_means(part, " and ".join(budgets)))
+                parts.append(_means(part, f"{which} round, {budget}"))
     parts += [_below(trials, candidate) for candidate in FINALISTS]
     return "\n".join(parts)
+
+
+def _is_first(candidate: str, budget: str) -> bool:
+    """The first round tried the strongest decay with few labels alone, and not with a longer pre-training."""
+    strongest = FINALISTS[2] in candidate
+    return TRIED_LATER not in candidate and not (strongest and (budget == "all" or candidate != FINALISTS[2]))
+
+
+def _is_finalist(candidate: str, budget: str) -> bool:
+    return candidate in FINALISTS
+
+
+def _is_last(candidate: str, budget: str) -> bool:
+    return candidate in [*FINALISTS, FINALISTS[1] + TRIED_LATER]
 
 
 def _budget(trials: pd.DataFrame) -> "pd.Series[float]":

@@ -5,6 +5,7 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from study import recipe
+from tests.composing import ROOT
 
 
 def trials() -> pd.DataFrame:
@@ -36,7 +37,7 @@ def trials() -> pd.DataFrame:
 def test_means_over_tables_and_networks() -> None:
     text = recipe.tables(trials())
 
-    assert "20 and 100 labels, 2 tables" in text
+    assert "20 labels, 2 tables" in text
     # (0.6 + 0.8) / 2 + 0.01 for the trials; 0.02 for the loss, 0.04 for SCARF.
     assert "| monitor=loss min\\_steps=0 patience=3 | 73.00 | 77.00 | 75.00 | 2.00 |" in text
     assert "| monitor=error min\\_steps=0 patience=3 | 71.00 | 75.00 | 73.00 | 2.00 |" in text
@@ -46,7 +47,7 @@ def test_a_table_that_lacks_a_candidate_is_left_out() -> None:
     some = trials()
     some = some[(some["dataset"] != "b") | (some["finetune.monitor"] == "error") | (some["pretrain"] == "none")]
 
-    assert "20 and 100 labels, 1 table:" in recipe.tables(some)
+    assert "20 labels, 1 table:" in recipe.tables(some)
 
 
 def test_where_networks_are_below_logistic_regression() -> None:
@@ -60,6 +61,15 @@ def test_where_networks_are_below_logistic_regression() -> None:
     assert "monitor=error min_steps=0 patience=3: below logistic regression in 1 of 2 pairs: a 20 (-10.1)" in text
 
 
-def test_the_folder_must_be_named() -> None:
-    with pytest.raises(UsageError, match=r"^Name the folder with the cells of study/recipe\.yaml: results=FOLDER\.$"):
-        recipe.main([])
+def test_an_unknown_argument_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^Name the folder with the cells of study/recipe\.yaml: results=FOLDER; or "):
+        recipe.main(["folder=results"])
+
+
+def test_the_tables_of_the_page_are_those_that_are_made(capsys: pytest.CaptureFixture[str]) -> None:
+    recipe.main([])
+
+    made = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| monitor")]
+    page = (ROOT / "study" / "recipe.md").read_text(encoding="utf-8").splitlines()
+    assert len(made) > 20
+    assert set(made) <= set(page)

@@ -52,11 +52,10 @@ def test_three_numbers_by_hand(trials: pd.DataFrame) -> None:
 
     assert list(figures) == ["learning-curves", "gains", "tables"]
     # The mean over tables of 1, 2, ... 8 points is 4.5, and all eight are better.
-    assert "- With 20 labels: it helps; mean +4.5 (" in text
-    assert "typical +4.5 (" in text
+    assert "- With 20 labels: it helps; mean +4.5, typical +4.5 (" in text
     assert "better on 8 of 8 tables, worse on 0." in text
     # With all labels the competitors are equal on every table; eight tables are too few to claim that.
-    assert "- With all labels: open; mean +0.0 (+0.0 to +0.0)" in text
+    assert "- With all labels: open; mean +0.0, typical +0.0 (+0.0 to +0.0)" in text
     # Without pre-training: the mean of 50, 52 and 54 percent.
     assert "| no pre-training | 52.0 | 52.0 |" in text
     assert "- XGBoost: 20 labels behind (−4.5); all labels open (+0.0)." in text
