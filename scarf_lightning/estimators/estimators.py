@@ -109,20 +109,21 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             _check_feature_names(self, X, reset=True)
             if len(X) < 2 or not names:  # refused in the words of scikit-learn
                 validate_data(self, X.to_numpy(dtype=object), dtype=None, ensure_all_finite=False, ensure_min_samples=2)
+            self._frame_columns: list[str] | None = names
             return X.set_axis(names, axis=1).reset_index(drop=True), False
         array = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        self._frame_columns = None
         return self._of_array(array), array.dtype.kind in "fiub"
 
     def _rows(self, X: Any) -> pd.DataFrame:
         """X as a frame in prediction."""
-        has_names = hasattr(self, "feature_names_in_")
         if isinstance(X, pd.DataFrame):
-            if has_names:
-                return X
+            if self._frame_columns is not None:
+                return X.set_axis([str(name) for name in X.columns], axis=1)
             X = X.to_numpy()
         array = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
         frame = self._of_array(array)
-        return frame.set_axis([str(name) for name in self.feature_names_in_], axis=1) if has_names else frame
+        return frame if self._frame_columns is None else frame.set_axis(self._frame_columns, axis=1)
 
     @staticmethod
     def _of_array(array: NDArray[Any]) -> pd.DataFrame:
