@@ -10,7 +10,7 @@ import torch
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, choose_device
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import METRICS
+from scarf_lightning.metrics import metrics
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import method_of
 from scarf_lightning.results import PretrainingStore, StackRecord
@@ -65,7 +65,8 @@ def trained(
 def check(record: StackRecord, config: Config, table: Table) -> None:
     """Two finished trials, with numbers for everything that is measured."""
     assert [row["trial"] for row in record.rows] == list(range(TRIALS))
-    values = np.array([[row[metric.name] for metric in METRICS] for row in record.rows], dtype=float)
+    measured = [metric.name for metric in metrics([table.target.name])]
+    values = np.array([[row[name] for name in measured] for row in record.rows], dtype=float)
     assert np.isfinite(values).all()
     networks = {
         "finetune": "finetune" in method_of(config).uses,

@@ -2,9 +2,11 @@
 
 import pytest
 
-from scarf_lightning.data.sources import WdbcSource
+from scarf_lightning.data.sources import DiabetesSource, WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
+from scarf_lightning.options.axes import parts
 from tests.composing import cells_of, goes_together, names
 from tests.short_training import check, trained
 
@@ -14,15 +16,32 @@ FITS = {"distill": 2, "deep_knn": 2, "self_train": ITERATIONS + 1, "tri_train": 
 """Of the methods with more than one. So few epochs leave rows without a label, so no iteration is saved."""
 
 
+N_LABELLED = {
+    "wdbc": {"full": 398, "semi25": 100, "noise30": 398, "few": 20},
+    "diabetes": {"full": 310, "semi25": 78, "noise30": 310, "few": 20},
+}
+
+
 @pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
+def tables() -> dict[str, Table]:
+    return {"wdbc": WdbcSource().load(), "diabetes": DiabetesSource().load()}
+
+
+@pytest.fixture(scope="module")
+def wdbc(tables: dict[str, Table]) -> Table:
+    return tables["wdbc"]
+
+
+def dataset_for(method: str) -> str:
+    """A table with a target that the method serves."""
+    return "wdbc" if Classes.is_among(parts("method")[method].targets) else "diabetes"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("regime", names("regime"))
 @pytest.mark.parametrize("method", names("method"))
-def test_legal_ones_run_to_the_end(method: str, regime: str, wdbc: Table) -> None:
+def test_legal_ones_run_to_the_end(method: str, regime: str, tables: dict[str, Table]) -> None:
+    dataset = dataset_for(method)
     legal = [pretrain for pretrain in names("pretrain") if goes_together(method, pretrain, regime)]
     if not legal:
         assert method in ITERATED
@@ -30,15 +49,16 @@ def test_legal_ones_run_to_the_end(method: str, regime: str, wdbc: Table) -> Non
         return
     iterations = [f"method.iterations={ITERATIONS}"] if method in ITERATED else []
 
-    cells = cells_of(f"method={method}", f"pretrain={','.join(legal)}", f"regime={regime}", *iterations)
+    chosen = (f"dataset={dataset}", f"method={method}", f"pretrain={','.join(legal)}", f"regime={regime}")
+    cells = cells_of(*chosen, *iterations)
 
     assert [cell.config.pretrain.name for cell in cells] == legal
     for cell in cells:
-        record = trained(cell.config, wdbc)
-        check(record, cell.config, wdbc)
+        record = trained(cell.config, tables[dataset])
+        check(record, cell.config, tables[dataset])
         for row in record.rows:
             assert row["fits"] == FITS.get(method, 1), cell.label
-            assert row["n_labelled"] == {"semi25": 100, "few": 20}.get(regime, 398)
+            assert row["n_labelled"] == N_LABELLED[dataset][regime]
 
 
 @pytest.mark.slow
@@ -50,13 +70,16 @@ def test_illegal_ones_are_refused_together_and_by_name(method: str, regime: str)
         return
 
     with pytest.raises(UsageError) as caught:
-        cells_of(f"method={method}", f"pretrain={','.join(illegal)}", f"regime={regime}")
+        cells_of(
+            f"dataset={dataset_for(method)}", f"method={method}", f"pretrain={','.join(illegal)}", f"regime={regime}"
+        )
 
     sentences = str(caught.value).split("\n")
     assert len(sentences) == len(illegal)
     for pretrain, sentence in zip(illegal, sentences, strict=True):
         against = f"regime={regime}" if method in ITERATED else f"pretrain={pretrain}"
-        start = f"method={method} pretrain={pretrain} regime={regime}: method={method} does not go with {against}: "
+        asked = f"dataset={dataset_for(method)} method={method} pretrain={pretrain} regime={regime}"
+        start = f"{asked}: method={method} does not go with {against}: "
         assert sentence.startswith(start)
 
 

@@ -354,8 +354,9 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
-        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain,
-            n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
+        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes, see
+            `ScarfClassifier`.
+        n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.

@@ -81,7 +81,7 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     from ..metrics import metrics
 
     sources = _sources(_find(name))
-    own = {each: module for each, module in sys.modules.items() if _file_of(module) in sources}
+    own = {each: module for each, module in sys.modules.copy().items() if _file_of(module) in sources}
     if set(own) & set(origins):
         return True
     classes = [cls for module in own.values() for cls in vars(module).values() if inspect.isclass(cls)]
