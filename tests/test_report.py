@@ -108,7 +108,7 @@ def test_a_folder_is_narrowed_by_any_axis_and_compared_by_any_metric(tmp_path: P
 
     assert ran.returncode == 0, ran.stderr
     assert "All 4 cells are finished, 12 of 12 trials." in ran.stdout
-    assert "better log-loss" in ran.stdout.splitlines()[0]
+    assert "improvement in log-loss" in ran.stdout.splitlines()[0]
     wrong = report_here("results=mine", "dataset=iris", cwd=tmp_path)
     assert wrong.returncode == 2
     assert wrong.stderr.startswith("No cell has dataset=iris; dataset has: dataset-")

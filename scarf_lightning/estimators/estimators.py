@@ -1,6 +1,7 @@
 """`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -163,7 +164,9 @@ class ScarfPredictor(ScarfEstimator):
         """
         from .fitting import train
 
-        config, table = clone(self)._read(X, y, sample_weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # `fit` says how columns are read
+            config, table = clone(self)._read(X, y, sample_weight)
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
         return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
 
@@ -354,8 +357,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         metric: what early stopping and tuning go by, such as ``"mae"``; None takes the recipe's.
-        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes, see
-            `ScarfClassifier`.
+        recipe, pretrain, method, regime, split, scaling, network, corruption, selection, views, loss, cotrain: axes.
         n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
