@@ -114,7 +114,7 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
 
 
 def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers and null where an override chooses by name, which Hydra answers by a traceback.
+    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
 
     Raises:
         UsageError: which override, and where the names stand.
@@ -124,10 +124,14 @@ def check_choices(arguments: Sequence[str]) -> None:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]
         if "=" in argument and group in axes:
             override = OverridesParser.create().parse_override(argument)
-            if not override.is_sweep_override() and not isinstance(override.value(), (str, list)):
-                raise UsageError(
-                    f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
-                )
+            value = override.value()
+            if override.is_sweep_override() or isinstance(value, str):
+                continue
+            if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+                raise UsageError(f"{argument}: name one option, or try each of them with {group}={','.join(value)}.")
+            raise UsageError(
+                f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
+            )
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:

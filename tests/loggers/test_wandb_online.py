@@ -98,7 +98,7 @@ def test_a_cell_is_one_run_whose_curves_come_while_it_trains(
         assert run.config[section] == cell.config[section]
     for metric in ("accuracy", "auroc", "log_loss"):
         assert run.summary[metric] == pytest.approx(rows[metric].mean(), rel=1e-15)
-        assert run.summary[f"{metric}_low"] < run.summary[metric] < run.summary[f"{metric}_high"]
+        assert f"{metric}_low" not in run.summary, "two trials have no interval"
 
 
 def test_more_trials_of_a_cell_go_on_in_its_run(
