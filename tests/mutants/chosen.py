@@ -26,7 +26,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/splits.py": ("data/test_splits", "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
-    "data/targets/numbers.py": ("data/targets/test_numbers", "data/sources/test_file"),
+    "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_numbers", "data/sources/test_file"),
     "data/columns.py": ("data/test_table", "data/reading/test_inference"),
     "data/reading/reader.py": ("data/reading/test_reader",),

@@ -5,7 +5,7 @@ h puts out and what its loss is, what a prediction is, and which metric leads. E
 """
 
 from .classes import UNLABELLED, Classes
-from .numbers import Number
+from .number import Number
 from .reading import (
     AUTO,
     FEWEST_ROWS,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import UsageError
 from .classes import Classes
-from .numbers import Number
+from .number import Number
 from .target import Labels, Target
 
 if TYPE_CHECKING:
