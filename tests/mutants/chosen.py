@@ -27,7 +27,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
-    "data/targets/": ("data/targets/test_numbers", "data/sources/test_file"),
+    "data/targets/": ("data/targets/test_number", "data/sources/test_file"),
     "data/columns.py": ("data/test_table", "data/reading/test_inference"),
     "data/reading/reader.py": ("data/reading/test_reader",),
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
