@@ -65,8 +65,8 @@ def _train(arguments: list[str]) -> None:
         from hydra.errors import ConfigCompositionException
 
         from ..options.axes import BASES, parts
-        from ..sweeping.expand import spelled_out
-        from ..sweeping.hydra import check_choices, hydra_started, named_plugins, offer, option_files
+        from ..sweeping.expand import check_choices, spelled_out
+        from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
         from .job import train_job
         from .rounds import goes_in_rounds
 

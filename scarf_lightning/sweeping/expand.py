@@ -13,6 +13,7 @@ from hydra.core.override_parser.types import Override, Quote, QuotedString
 from ..data.sources import is_table_file
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
+from ..options.axes import AXES
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
@@ -186,6 +187,27 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
                 _refuse_several(key, value.strip("[]"))
         choices.append([f"{key}={value}" for value in values])
     return itertools.product(*choices)
+
+
+def check_choices(arguments: Sequence[str]) -> None:
+    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
+
+    Raises:
+        UsageError: which override, and where the names stand.
+    """
+    axes = {axis.name for axis in AXES}
+    for argument in arguments:
+        group = argument.partition("=")[0].lstrip("+").partition("@")[0]
+        if "=" in argument and group in axes:
+            override = OverridesParser.create().parse_override(argument)
+            value = override.value()
+            if override.is_sweep_override() or isinstance(value, str):
+                continue
+            if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+                _refuse_several(group, ",".join(value))
+            raise UsageError(
+                f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
+            )
 
 
 def _refuse_several(axis: str, options: str) -> NoReturn:

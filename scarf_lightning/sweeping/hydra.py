@@ -22,7 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError, did_you_mean
 from ..options import BASES, Config, load_plugins, read
-from ..options.axes import AXES, parts
+from ..options.axes import parts
 from ..options.filling import filled
 from ..options.option import suggestion
 from .folders import CONF
@@ -111,27 +111,6 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
     listed = [option for option in options if option not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
     hint = did_you_mean(name, options)
     return f"{group}={name} is not an option; the options of {group} are: {', '.join(listed)}.{hint}"
-
-
-def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
-
-    Raises:
-        UsageError: which override, and where the names stand.
-    """
-    axes = {axis.name for axis in AXES}
-    for argument in arguments:
-        group = argument.partition("=")[0].lstrip("+").partition("@")[0]
-        if "=" in argument and group in axes:
-            override = OverridesParser.create().parse_override(argument)
-            value = override.value()
-            if override.is_sweep_override() or isinstance(value, str):
-                continue
-            if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
-                raise UsageError(f"{argument}: name one option, or try each of them with {group}={','.join(value)}.")
-            raise UsageError(
-                f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
-            )
 
 
 def named_plugins(arguments: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
-from .source import Source, SplitBy
+from .source import ENDING, KNOWN, Source, SplitBy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from ..columns import ColumnReading, Floats
     from ..table import Table
     from .formats import DataFile
-
-ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
-KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
-"""These endings in words."""
 
 
 def is_table_file(name: str) -> bool:

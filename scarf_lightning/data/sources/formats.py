@@ -27,7 +27,7 @@ from pyarrow import feather
 from ...errors import UsageError
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
-from .file import ENDING, KNOWN
+from .source import ENDING, KNOWN
 
 ARROW = (".parquet", ".pq", ".feather")
 """Endings of files whose columns have types."""

@@ -1,6 +1,7 @@
 """What every source of tables offers, and the bundled ones."""
 
 import importlib.util
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from ..table import Table
+
+ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
+KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
+"""These endings in words."""
 
 
 @dataclass(frozen=True)
