@@ -14,6 +14,12 @@ from scarf_lightning.sweeping.plan import FINETUNE, OVERHEAD, Plan, Size, about,
 from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell, some_pretrained
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the working folder's results hold takes no time."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def cells(tmp_path: Path) -> list[Cell]:
     """Two methods with and without pre-training, three trials each."""
