@@ -119,7 +119,7 @@ python train.py dataset=cc18-balance-scale split=stratified regime=few regime.la
   pretrain=none,scarf recipe=practical
 ```
 
-Everything: `python train.py sweeps=study/study.yaml`, likewise `all_labels.yaml` and `more.yaml`, then
+Everything: `python train.py sweeps=study/study.yaml`, likewise `all_labels.yaml` and `more.yaml`; then
 `python -m study.results results=results` and `python -m study.page`."""
 
 
