@@ -40,6 +40,8 @@ RIVALS = ("logistic regression", "random forest", "XGBoost", "CatBoost", "TabM")
 PAPER = f"{SCARF}, paper's recipe"
 PRETRAININGS = (SCARF, PAPER, "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR with SCARF")
 OTHER_METRICS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC"}
+RIVALS_FROM = 4
+"""The rivals' first colour, so that they share none with the first pre-trainings."""
 FEWEST_TABLES = 6
 LEVEL = 0.05
 
@@ -301,8 +303,9 @@ def _look(competitor: str) -> dict[str, Any]:
     if competitor == NONE:
         return {"color": GREY, "marker": "o", "ls": "-"}
     place, _ = _place(competitor)
-    place, line = (place - 1 - len(PRETRAININGS), "--") if place > len(PRETRAININGS) else (place - 1, "-")
-    return {"color": colour(place), "marker": marker(place), "ls": line}
+    is_rival = competitor in RIVALS
+    place = place - 1 - len(PRETRAININGS) + RIVALS_FROM if is_rival else place - 1
+    return {"color": colour(place), "marker": marker(place), "ls": "--" if is_rival else "-"}
 
 
 def _levels(whole: pd.DataFrame) -> pd.DataFrame:
