@@ -81,8 +81,9 @@ benchmark: $(INSTALLED)
 calibration: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.calibration
 
+# What a GPU proves, part by part, then how fast it is.
 gpu: $(INSTALLED)
-	$(BIN)/pytest -q -m gpu
+	$(BIN)/pytest -v --no-header -m gpu
 	$(BIN)/python -m tests.benchmarks.gpu_time
 
 $(INSTALLED): pyproject.toml constraints.txt

@@ -5,13 +5,20 @@ initial weights and the same batches whether it trains alone or among thirty, af
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
+
+AHEAD = 2**21
+"""Bytes of numbers that each trial draws at once on an accelerator, which takes one launch a trial."""
+SORTED = 2**62
+"""Integers below this one that are sorted for a permutation; two of them are never equal."""
 
 
 class Roster:
@@ -90,6 +97,10 @@ class Streams:
         return StackedGenerator([self.seed_of(trial, purpose, fit) for trial in trials], device, roster)
 
 
+Fill = Callable[[Tensor, torch.Generator], Tensor]
+"""Fills a tensor with numbers from a generator."""
+
+
 class StackedGenerator:
     """One torch generator for each trial.
 
@@ -104,6 +115,8 @@ class StackedGenerator:
         roster: the trials still here, the only ones that draw; None for all.
         leading: the leading axes of a draw if they are not one axis of trials. ``()``, with one seed, draws for a
             single trial without a trial axis.
+        ahead: bytes of numbers that each trial draws at once for several draws of one shape. It decides which numbers
+            are drawn, so it depends on nothing but the device: 0, draw by draw, on a processor and `AHEAD` elsewhere.
     """
 
     def __init__(
@@ -113,40 +126,70 @@ class StackedGenerator:
         roster: Roster | None = None,
         *,
         leading: tuple[int, ...] | None = None,
+        ahead: int | None = None,
     ) -> None:
         self.device = torch.device(device)
         self._seeds, self._roster, self._leading = list(seeds), roster or Roster(len(seeds)), leading
+        self._ahead = ahead if ahead is not None else 0 if self.device.type == "cpu" else AHEAD
+        self._drawn: dict[Hashable, Iterator[Tensor]] = {}
         self._all = [torch.Generator(self.device) for _ in seeds]
         self.reset()
 
     def __len__(self) -> int:
         return len(self._roster)
 
+    @cached_property
+    def on_host(self) -> "StackedGenerator":
+        """These streams on the processor, for what only a library there computes of them."""
+        if self.device.type == "cpu":
+            return self
+        return StackedGenerator(self._seeds, roster=self._roster, leading=self._leading)
+
     def reset(self) -> None:
         """Restart every stream from its beginning."""
         for generator, seed in zip(self._all, self._seeds, strict=True):
             generator.manual_seed(seed)
+        self._drawn.clear()
+        self.__dict__.pop("on_host", None)
 
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
-        return self._draw(shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
+        return self._draw("uniform", shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal, ``(..., *shape)``."""
-        return self._draw(shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
+        return self._draw("normal", shape, torch.float32, lambda out, generator: out.normal_(generator=generator))
 
     def integers(self, high: int, *shape: int) -> Tensor:
         """Uniform on 0, ..., high - 1; int64 ``(..., *shape)``."""
-        return self._draw(shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
+        return self._draw(high, shape, torch.int64, lambda out, generator: out.random_(high, generator=generator))
 
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
-        return self._draw((n,), torch.int64, lambda out, generator: torch.randperm(n, generator=generator, out=out))
+        if self._ahead:
+            return self.integers(SORTED, n).argsort(dim=-1)
+        fill: Fill = lambda out, generator: torch.randperm(n, generator=generator, out=out)  # noqa: E731
+        return self._draw("permutation", (n,), torch.int64, fill)
 
-    def _draw(
-        self, shape: tuple[int, ...], dtype: torch.dtype, fill: Callable[[Tensor, torch.Generator], Tensor]
-    ) -> Tensor:
+    def _draw(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+        out = self._next(kind, shape, dtype, fill) if self._ahead else self._filled(shape, dtype, fill)
+        return out if self._leading is None else out.view(*self._leading, *shape)
+
+    def _filled(self, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+        """A draw of the trials still here, ``(A, *shape)``."""
         out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
         for position, row in zip(self._roster.positions, out, strict=True):
             fill(row, self._all[position])
-        return out if self._leading is None else out.view(*self._leading, *shape)
+        return out
+
+    def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
+        """The next draw of a kind and shape, of those that each trial has drawn at once: ``(A, *shape)``."""
+        of_all = next(self._drawn.get((kind, shape), iter(())), None)
+        if of_all is None:
+            n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))
+            drawn = torch.empty(len(self._all), n_draws, *shape, dtype=dtype, device=self.device)
+            for position in self._roster.positions:
+                fill(drawn[position], self._all[position])
+            self._drawn[kind, shape] = draws = iter(drawn.unbind(1))
+            of_all = next(draws)
+        return self._roster.of(of_all)

@@ -37,7 +37,11 @@ from scarf_lightning.report.tables import number, table, to_markdown
 from .results import ALL, FACTS, FILE, NONE, SCARF, read
 
 RIVALS = ("logistic regression", "random forest", "XGBoost", "CatBoost", "TabM")
-PRETRAININGS = (SCARF, "SCARF, paper's recipe", "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR with SCARF")
+PAPER = f"{SCARF}, paper's recipe"
+PRETRAININGS = (SCARF, PAPER, "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR with SCARF")
+OTHER_METRICS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC"}
+RIVALS_FROM = 4
+"""The rivals' first colour, so that they share none with the first pre-trainings."""
 FEWEST_TABLES = 6
 LEVEL = 0.05
 
@@ -68,12 +72,16 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         trials: as `study.results.read` returns them.
     """
     budgets = budgets_of(trials)
-    pretrained = [name for name in dict.fromkeys(trials["competitor"]) if name not in (NONE, *RIVALS)]
-    pretrained.sort(key=_place)
+    names = sorted(trials["competitor"].unique(), key=_place)
+    pretrained = [name for name in names if name not in (NONE, *RIVALS) and not is_part(name)]
+    others = [name for name in pretrained if name != SCARF and not name.startswith("MLP-PLR")]
     counts = trials.groupby(["dataset", "labels", "competitor"])["trial"].nunique()
     gains = gains_over(trials, budgets, [(name, NONE) for name in pretrained])
-    against = gains_over(trials, budgets, [(SCARF, rival) for rival in RIVALS if rival in set(trials["competitor"])])
-    figures = {"learning-curves": learning_curves(trials, budgets)}
+    against = gains_over(trials, budgets, [(SCARF, rival) for rival in RIVALS if rival in names])
+    beside = gains_over(trials, budgets, [(name, SCARF) for name in others])
+    parts_of_scarf = gains_over(trials, budgets, [(name, SCARF) for name in names if is_part(name)])
+    whole = complete(trials[~trials["competitor"].map(is_part)])
+    figures = {} if whole.empty else {"learning-curves": learning_curves(whole)}
     if gains:
         figures["gains"] = gains_figure(gains, budgets)
     tables = by_table(trials, budgets)
@@ -82,17 +90,23 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
     parts = [
         "# When does pre-training help?",
         f"{counted(trials['dataset'].nunique(), 'table')}, {counted(len(budgets), 'label budget')}, "
-        f"{counted(trials['competitor'].nunique(), 'competitor')}, {counts.min()} to {counts.max()} trials: "
-        f"{len(trials):,} in all. The [protocol](README.md) was written first. Made by",
+        f"{counted(len(names), 'competitor')}, {_trials_each(counts)}: {len(trials):,} trials in all. The "
+        "[protocol](README.md) was written first. Made by",
         "```console\npython -m study.page\n```",
         "## The answer",
-        *answer(gains, against),
-        "## Accuracy by number of labels",
-        "![Mean accuracy of each competitor by number of labels](learning-curves.png)",
-        _levels_table(trials, budgets),
+        *answer(gains, against, beside),
     ]
+    if "learning-curves" in figures:
+        parts += [
+            "## Accuracy by number of labels",
+            "![Mean accuracy of each competitor by number of labels](learning-curves.png)",
+            _levels_table(whole),
+        ]
     if "gains" in figures:
         parts += ["## What each pre-training gains", "![Gain of each pre-training](gains.png)", _gains_table(gains)]
+        parts += [other_metrics(trials, budgets)]
+    if parts_of_scarf:
+        parts += ["## Which part of SCARF matters", _parts_table(parts_of_scarf)]
     if "tables" in figures:
         parts += [
             "## Which tables gain",
@@ -119,8 +133,8 @@ python train.py dataset=cc18-balance-scale split=stratified regime=few regime.la
   pretrain=none,scarf recipe=practical
 ```
 
-Everything: `python train.py sweeps=study/study.yaml`, likewise `all_labels.yaml` and `more.yaml`, then `python -m study.results results=results` and
-`python -m study.page`."""
+Everything: `python train.py sweeps=study/study.yaml`, likewise `all_labels.yaml` and `more.yaml`; then
+`python -m study.results results=results` and `python -m study.page`."""
 
 
 def budgets_of(trials: pd.DataFrame) -> list[str]:
@@ -169,8 +183,8 @@ def gains_over(trials: pd.DataFrame, budgets: Sequence[str], pairs: Sequence[tup
     return gains
 
 
-def answer(gains: Sequence[Gain], against: Sequence[Gain]) -> list[str]:
-    """Sentences that answer the protocol's questions 1 and 3."""
+def answer(gains: Sequence[Gain], against: Sequence[Gain], beside: Sequence[Gain]) -> list[str]:
+    """Sentences that answer the protocol's questions 1, 3 and 4."""
     if not gains:
         return [f"Fewer than {FEWEST_TABLES} tables have trials of a pre-training and of its reference: no answer yet."]
     lines = ["**Does SCARF help a network?**\n"]
@@ -180,20 +194,43 @@ def answer(gains: Sequence[Gain], against: Sequence[Gain]) -> list[str]:
         if gain.competitor == SCARF
     ]
     if against:
-        lines += ["\n**Is a network with SCARF ahead of the rivals?**\n"]
-        for rival in dict.fromkeys(gain.reference for gain in against):
-            said = [
-                f"{_labels(gain.labels)} {_brief(gain.claimed, gain.verdict)}"
-                for gain in against
-                if gain.reference == rival
-            ]
-            lines.append(f"- {rival}: {'; '.join(said)}.")
+        lines += ["\n**Is a network with SCARF ahead of the rivals?**\n", *_by_pair(against, "reference")]
+    if beside:
+        lines += ["\n**Is another pre-training ahead of SCARF?**\n", *_by_pair(beside, "competitor")]
     lines.append(
         "\nThe answers over the label budgets hold together at 5 % (Holm 1979). *Mean* is the mean gain over tables, "
-        "*typical* that of the typical table (Hodges and Lehmann 1963), both in points of accuracy with 95 % "
-        "intervals. One point makes no practical difference."
+        "also in brackets; *typical* is that of the typical table (Hodges and Lehmann 1963). Both are in points of "
+        "accuracy, with 95 % intervals. One point makes no practical difference."
     )
     return ["\n".join(lines)]
+
+
+def _by_pair(gains: Sequence[Gain], of: str) -> list[str]:
+    """A line a pair of competitors, which is called by one of them, with its answer at each budget."""
+    lines = []
+    for name in dict.fromkeys(getattr(gain, of) for gain in gains):
+        said = [
+            f"{_labels(gain.labels)} {_brief(gain.claimed, gain.verdict)}"
+            for gain in gains
+            if getattr(gain, of) == name
+        ]
+        lines.append(f"- {name}: {'; '.join(said)}.")
+    return lines
+
+
+def other_metrics(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
+    """SCARF's mean gain by other metrics, which see what accuracy hides where one class is rare."""
+    rows = []
+    for metric, label in OTHER_METRICS.items():
+        if trials[metric].notna().all():
+            gains = gains_over(trials.assign(accuracy=trials[metric]), budgets, [(SCARF, NONE)])
+            row = {gain.labels: f"{points(gain.verdict.average)}, {gain.claimed}" for gain in gains}
+            rows.append({"metric": label} | row)
+    if not rows:
+        return ""
+    caption = "SCARF's mean gain in points of other metrics, which the protocol does not ask for."
+    headings = {labels: _labels(labels) for labels in budgets}
+    return to_markdown(table("metrics", caption, pd.DataFrame(rows), headings=headings))
 
 
 def _labels(labels: str) -> str:
@@ -227,12 +264,33 @@ def points(interval: Interval) -> str:
     return mean if np.isnan(interval.low) else f"{mean} ({low} to {high})"
 
 
-def complete(trials: pd.DataFrame, budgets: Sequence[str]) -> pd.DataFrame:
-    """The trials on tables that have every competitor at every budget that any table has it at."""
-    cells = trials[["dataset", "labels", "competitor"]].drop_duplicates()
-    wanted = cells[["labels", "competitor"]].drop_duplicates()
-    sizes = cells.merge(wanted).groupby("dataset").size()
-    return trials[trials["dataset"].isin(sizes.index[sizes == len(wanted)]) & trials["labels"].isin(budgets)]
+def is_part(competitor: str) -> bool:
+    """Whether a competitor is SCARF with one part exchanged."""
+    return competitor.startswith(f"{SCARF}, ") and competitor != PAPER
+
+
+def complete(trials: pd.DataFrame) -> pd.DataFrame:
+    """The trials that can be averaged over tables: every table has every competitor at every budget.
+
+    A budget, or one of the study's competitors, that fewer than half of the tables have is left out, so that it does
+    not leave few tables. A competitor that is not of the study always counts.
+    """
+    half = trials["dataset"].nunique() / 2
+
+    def on_half(column: str) -> pd.Series:
+        return trials.groupby(column)["dataset"].nunique() >= half
+
+    own = ~trials["competitor"].isin([NONE, *PRETRAININGS, *RIVALS])
+    kept = trials["labels"].map(on_half("labels")) & (own | trials["competitor"].map(on_half("competitor")))
+    known = trials[kept]
+    cells = known[["dataset", "labels", "competitor"]].drop_duplicates()
+    n_each = cells.groupby("dataset").size()
+    return known[known["dataset"].isin(n_each.index[n_each == len(cells[["labels", "competitor"]].drop_duplicates())])]
+
+
+def _trials_each(counts: pd.Series) -> str:
+    least, most = counts.min(), counts.max()
+    return f"{counted(most, 'trial')} of each" if least == most else f"{least} to {most} trials of each"
 
 
 def _place(competitor: str) -> tuple[int, str]:
@@ -240,25 +298,45 @@ def _place(competitor: str) -> tuple[int, str]:
     return (known.index(competitor) if competitor in known else len(known), competitor)
 
 
-def _levels(trials: pd.DataFrame, budgets: Sequence[str]) -> tuple[pd.DataFrame, int]:
-    """Mean accuracy in percent over complete tables: a row a competitor, a column a budget; and how many tables."""
-    whole = complete(trials, budgets)
-    whole = whole if len(whole) else trials
+def _look(competitor: str) -> dict[str, Any]:
+    """The colour, marker and line of a competitor, the same in all figures."""
+    if competitor == NONE:
+        return {"color": GREY, "marker": "o", "ls": "-"}
+    place, _ = _place(competitor)
+    is_rival = competitor in RIVALS
+    place = place - 1 - len(PRETRAININGS) + RIVALS_FROM if is_rival else place - 1
+    return {"color": colour(place), "marker": marker(place), "ls": "--" if is_rival else "-"}
+
+
+def _levels(whole: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy in percent over complete tables: a row a competitor, a column a budget."""
     means = whole.groupby(["dataset", "labels", "competitor"])["accuracy"].mean().reset_index()
     levels = 100 * means.pivot_table(index="competitor", columns="labels", values="accuracy")
-    order = sorted(levels.index, key=_place)
-    return levels.loc[order, [labels for labels in budgets if labels in levels]], int(whole["dataset"].nunique())
+    return levels.loc[sorted(levels.index, key=_place), budgets_of(whole)]
 
 
-def _levels_table(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
-    levels, n = _levels(trials, budgets)
-    caption = f"Mean accuracy in percent over the {n} tables that have every competitor at every budget."
+def _levels_table(whole: pd.DataFrame) -> str:
+    levels = _levels(whole)
+    n = whole["dataset"].nunique()
+    caption = f"Mean accuracy in percent over the {n} tables that have every competitor at each of these budgets."
     formats = dict.fromkeys(map(str, levels.columns), ".1f")
     return to_markdown(table("levels", caption, levels.reset_index(), formats))
 
 
+def _parts_table(gains: Sequence[Gain]) -> str:
+    caption = (
+        "Gain over SCARF of SCARF with one part exchanged, in points of accuracy, with 95 % intervals over tables."
+    )
+    return to_markdown(table("parts", caption, _shown(gains)))
+
+
 def _gains_table(gains: Sequence[Gain]) -> str:
-    shown = pd.DataFrame(
+    caption = "Gain over no pre-training in points of accuracy, with 95 % intervals over tables."
+    return to_markdown(table("gains", caption, _shown(gains)))
+
+
+def _shown(gains: Sequence[Gain]) -> pd.DataFrame:
+    return pd.DataFrame(
         {
             "competitor": gain.competitor,
             "labels": gain.labels,
@@ -271,8 +349,6 @@ def _gains_table(gains: Sequence[Gain]) -> str:
         }
         for gain in gains
     )
-    caption = "Gain over no pre-training in points of accuracy, with 95 % intervals over tables."
-    return to_markdown(table("gains", caption, shown))
 
 
 def by_table(trials: pd.DataFrame, budgets: Sequence[str]) -> pd.DataFrame:
@@ -355,17 +431,14 @@ def _ranks(trials: pd.DataFrame, budgets: Sequence[str]) -> str:
 
 
 @styled()
-def learning_curves(trials: pd.DataFrame, budgets: Sequence[str]) -> Figure:
+def learning_curves(whole: pd.DataFrame) -> Figure:
     """Mean accuracy over complete tables by number of labels, and the difference from no pre-training beside it."""
-    levels, n = _levels(trials, budgets)
+    levels, n = _levels(whole), whole["dataset"].nunique()
     figure, (left, right) = new_figure(PAGE, 3.4, 1, 2)
     places = range(len(levels.columns))
     over = levels - levels.loc[NONE] if NONE in levels.index else levels - levels.mean()
-    for i, name in enumerate(levels.index):
-        is_network = name not in RIVALS
-        look: Any = {
-            "color": colour(i), "marker": marker(i), "ms": 3.5, "lw": 1.2, "ls": "-" if is_network else "--",
-        }  # fmt: skip
+    for name in levels.index:
+        look = {"ms": 3.5, "lw": 1.2} | _look(name)
         left.plot(places, levels.loc[name], label=name, **look)
         right.plot(places, over.loc[name], **look)
     for axes, title in ((left, f"accuracy, %, mean of {n} tables"), (right, "points above no pre-training")):
@@ -388,7 +461,8 @@ def gains_figure(gains: Sequence[Gain], budgets: Sequence[str]) -> Figure:
         at = np.array([budgets.index(gain.labels) for gain in part]) + (i - (len(names) - 1) / 2) * shift
         averages = 100 * np.array([gain.verdict.average for gain in part])
         error = [averages[:, 0] - averages[:, 1], averages[:, 2] - averages[:, 0]]
-        axes.errorbar(at, averages[:, 0], yerr=error, fmt=marker(i), color=colour(i), ms=4, lw=1, label=name)
+        look = _look(name) | {"ls": "", "ms": 4, "elinewidth": 1}
+        axes.errorbar(at, averages[:, 0], yerr=error, label=name, **look)
     axes.axhline(0, color=GREY, lw=0.6, zorder=0)
     axes.axhspan(-1, 1, color=GREY, alpha=0.12, lw=0, zorder=0)
     axes.set_xticks(range(len(budgets)), [_labels(labels) for labels in budgets])

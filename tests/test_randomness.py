@@ -1,6 +1,7 @@
 """Random streams, and the roster of the trials that are still training."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,10 +9,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams
 
 STREAMS = Streams(seed=5, data_hash="a1b2")
+on_any_device = pytest.mark.parametrize("ahead", [0, 512], ids=["as on a processor", "as on an accelerator"])
 SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 
 
@@ -88,10 +91,11 @@ def test_draws_of_a_trial_are_those_of_its_generator_alone() -> None:
             assert torch.equal(together[position], single)
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True), st.integers(0, 3))
-def test_draws_of_a_trial_are_the_same_after_others_have_left(kept: list[int], drawn_before: int) -> None:
+@on_any_device
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=10, unique=True).map(sorted), st.integers(0, 3))
+def test_draws_of_a_trial_are_the_same_after_others_have_left(ahead: int, kept: list[int], drawn_before: int) -> None:
     roster = Roster(len(SEEDS))
-    full, left = StackedGenerator(SEEDS), StackedGenerator(SEEDS, roster=roster)
+    full, left = StackedGenerator(SEEDS, ahead=ahead), StackedGenerator(SEEDS, roster=roster, ahead=ahead)
     for _ in range(drawn_before):
         full.uniform(4)
         left.uniform(4)
@@ -101,9 +105,10 @@ def test_draws_of_a_trial_are_the_same_after_others_have_left(kept: list[int], d
         assert torch.equal(got, expected[kept])
 
 
-def test_reset_starts_again_also_after_trials_have_left() -> None:
+@on_any_device
+def test_reset_starts_again_also_after_trials_have_left(ahead: int) -> None:
     roster = Roster(len(SEEDS))
-    generator = StackedGenerator(SEEDS, roster=roster)
+    generator = StackedGenerator(SEEDS, roster=roster, ahead=ahead)
     first = draws(generator)
     assert not torch.equal(draws(generator)[0], first[0])
     roster.keep([7, 2])
@@ -121,8 +126,9 @@ def test_draws_are_float32_whatever_the_default_dtype() -> None:
     assert StackedGenerator([4]).permutations(3).dtype == torch.int64
 
 
-def test_uniform_draws_are_uniform() -> None:
-    drawn = StackedGenerator([1, 2]).uniform(20_000)
+@on_any_device
+def test_uniform_draws_are_uniform(ahead: int) -> None:
+    drawn = StackedGenerator([1, 2], ahead=ahead).uniform(20_000)
     assert drawn.min() >= 0
     assert drawn.max() < 1
     for row in drawn.numpy():
@@ -130,21 +136,52 @@ def test_uniform_draws_are_uniform() -> None:
     assert abs(np.corrcoef(drawn.numpy())[0, 1]) < 0.03
 
 
-def test_integers_are_uniform() -> None:
-    drawn = StackedGenerator([1]).integers(7, 21_000)[0]
+@on_any_device
+def test_integers_are_uniform(ahead: int) -> None:
+    drawn = StackedGenerator([1], ahead=ahead).integers(7, 21_000)[0]
     counts = np.bincount(drawn.numpy(), minlength=7)
     assert len(counts) == 7
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
-def test_permutations_are_permutations_in_every_order() -> None:
-    generator = StackedGenerator([1, 2])
+@on_any_device
+def test_permutations_are_permutations_in_every_order(ahead: int) -> None:
+    generator = StackedGenerator([1, 2], ahead=ahead)
     drawn = [generator.permutations(4) for _ in range(600)]
     assert all(torch.equal(p.sort(dim=1).values, torch.arange(4).expand(2, 4)) for p in drawn)
     orders, counts = np.unique(torch.stack(drawn)[:, 0].numpy(), axis=0, return_counts=True)
     assert len(orders) == 24
     assert stats.chisquare(counts).pvalue > 1e-3
     assert any(not torch.equal(*p) for p in drawn)
+
+
+def test_an_accelerator_launches_a_draw_for_many_steps() -> None:
+    """One launch a trial and 2 MiB, not one a trial and step."""
+    launches = 0
+    generator = StackedGenerator([1, 2, 3], ahead=2**21)
+
+    class Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            nonlocal launches
+            launches += func.overloadpacket.__name__ == "uniform_"
+            return func(*args, **(kwargs or {}))
+
+    with Counting():  # type: ignore[no-untyped-call]
+        for _ in range(60):
+            generator.uniform(128, 60)
+    assert launches == 3
+
+
+def test_draws_on_the_host_start_again_with_the_others() -> None:
+    generator = StackedGenerator([1, 2])
+    assert generator.on_host is generator
+    elsewhere = StackedGenerator([1, 2])
+    elsewhere.device = torch.device("meta")
+    first = elsewhere.on_host.uniform(3)
+    assert torch.equal(first, generator.uniform(3))
+    assert not torch.equal(elsewhere.on_host.uniform(3), first)
+    elsewhere.reset()
+    assert torch.equal(elsewhere.on_host.uniform(3), first)
 
 
 def test_everyone_is_there_at_first() -> None:

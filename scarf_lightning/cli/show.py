@@ -12,7 +12,17 @@ from ..screen import doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
-from .tables import Row, cell_table, describe, full_table, shared_axes, shared_trials, summary_table, sweep_table
+from .tables import (
+    Row,
+    cell_table,
+    describe,
+    full_table,
+    shared_axes,
+    shared_trials,
+    summary_table,
+    sweep_table,
+    why_no_interval,
+)
 from .watch import SweepProgress
 
 if TYPE_CHECKING:
@@ -90,7 +100,7 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings())}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, each.rows, metric))
-        for sentence in on_few_steps([each.rows for each in surveyed]):
+        for sentence in (*why_no_interval(axes), *on_few_steps([each.rows for each in surveyed])):
             console.say(sentence)
         results = surveyed[0].cell.results
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):

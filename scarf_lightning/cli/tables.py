@@ -11,7 +11,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import Interval, level_interval
+from ..intervals import FIXED_SPLITS, Interval, level_interval
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..screen import Screen, spreadsheet
@@ -119,6 +119,16 @@ def shared_trials(cells: Sequence[tuple[Row, Sequence[Row]]]) -> int | None:
     numbers = {len(rows) for _, rows in cells}
     diverged = any(n_diverged(rows) for _, rows in cells)
     return None if diverged or len(numbers) > 1 or not any(numbers) else numbers.pop()
+
+
+def why_no_interval(cells: Sequence[Row]) -> list[str]:
+    """A sentence for each fixed split of these cells, whose table has no interval."""
+    fixed = sorted({str(cell["split"]) for cell in cells if cell.get("split") in FIXED_SPLITS})
+    return [
+        f"With split={split} all trials share their test rows, so their spread gives no interval; report.py computes "
+        "one from the predictions on these rows."
+        for split in fixed
+    ]
 
 
 def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:

@@ -122,7 +122,7 @@ class StackDataModule(pl.LightningDataModule):
 
     def training_examples(self) -> Iterator[Examples]:
         """The mini-batches of an epoch, in their order for it."""
-        permutation = self._order.permutations(len(self._train)).to(self.table.device)
+        permutation = self._order.permutations(len(self._train)).to(self.table.device, non_blocking=True)
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
             positions = permutation[:, start:end]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -120,6 +120,10 @@ class Table:
         matrix = np.stack(values, axis=1)
         features, notes = tuple(described), read.notes
         return cls(name, dataset_id, source, features, matrix, read.labels, read.target, split_by, notes=notes)
+
+    def weighted(self, weights: Floats | None) -> "Table":
+        """The table with weights of its rows ``(n,)``; equal ones change nothing."""
+        return self if weights is None or (weights == weights[0]).all() else replace(self, weights=weights)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """How the table was read, for a record: the rows with and without a label, the ``columns`` and ``notes`` of a

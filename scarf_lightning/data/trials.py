@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from ..errors import UsageError
 from ..randomness import Purpose, Streams
 from .columns import Ints
 from .preprocessing import Preprocessing
@@ -68,7 +69,8 @@ def prepare_trials(
         splitting: None splits as the paper does.
 
     Raises:
-        UsageError: the table cannot be split in this way, or has fewer labels than the regime shows.
+        UsageError: the table cannot be split in this way, has fewer labels than the regime shows, or these rows all
+            weigh nothing.
     """
     rule = splitting or Random()
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
@@ -76,6 +78,11 @@ def prepare_trials(
     for trial, split in zip(trials, splits, strict=True):
         known = split.train[table.is_labelled[split.train]]
         positions, seen = regime.apply(table.labels[known], table.target, streams, trial)
+        if table.weights is not None and not table.weights[known[positions]].any():
+            raise UsageError(
+                f"the {len(positions)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
+                "weight above 0, or leave those without one out of the table."
+            )
         labelled.append(known[positions])
         labels.append(seen)
     validation, test = (np.stack([getattr(split, part) for split in splits]) for part in ("validation", "test"))

@@ -26,6 +26,7 @@ PARAMETERS = {
     "trainer.accelerator": "device",
     "finetune.class_weight": "class_weight",
     "metric": "metric",
+    "dataset.weight": "sample_weight in fit",
 }
 """Options that are parameters of their own."""
 

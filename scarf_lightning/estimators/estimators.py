@@ -195,7 +195,6 @@ class ScarfPredictor(ScarfEstimator):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
-            weights = None if (weights == weights[0]).all() else weights
         target = target_of(y, is_known, config, self._kind)
         return config, table_of(frame, target, config, is_plain=is_plain, weights=weights)
 

@@ -60,7 +60,7 @@ def table_of(
         table = read_table(frame, target, options, **named, split_by=split_by, looks_for_leaks=False)
     for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=3)
-    return replace(table, weights=weights)
+    return table.weighted(weights)
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:

@@ -34,7 +34,8 @@ def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
 def _weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
     if weights is None:
         return rows.mean(dim=-1)
-    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1)
+    # A batch of rows that all weigh nothing has no loss and no gradient.
+    return (weights * rows).sum(dim=-1) / weights.sum(dim=-1).clamp_min(torch.finfo(weights.dtype).tiny)
 
 
 def bitempered(

@@ -95,12 +95,11 @@ class Mixup(SingleFitMethod):
         return _mix(x, share, partner), _mix(targets, share, partner), weights
 
     def _share(self, random: StackedGenerator, dtype: torch.dtype) -> Tensor:
-        """l, ``(..., 1, 1)``, by the inverse of the Beta distribution."""
+        """l, ``(..., 1, 1)``, by the inverse of the Beta distribution. The host computes it and waits for no device."""
         from scipy.special import betaincinv
 
-        uniform = random.uniform(1, 1)
-        shares = betaincinv(self.alpha, self.alpha, uniform.double().cpu().numpy())
-        return torch.from_numpy(shares).to(uniform.device, dtype)
+        shares = betaincinv(self.alpha, self.alpha, random.on_host.uniform(1, 1).double().numpy())
+        return torch.from_numpy(shares).to(dtype).to(random.device, non_blocking=True)
 
 
 def _mix(x: Tensor, share: Tensor, partner: Tensor) -> Tensor:

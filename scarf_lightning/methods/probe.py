@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..data.targets import Labels, Target
+from ..errors import UsageError
 from ..options.option import option
 from .method import Method, MethodResult, SupervisedPhase
 from .rivals import Floats, trial_by_trial
@@ -34,12 +35,14 @@ class Probe(Method):
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         train, predicted = (stack.embed(r, phase.pretrained) for r in (stack.data.labelled, stack.data.predicted))
         target, weights = stack.table.target, stack.given_weights
+        if weights is not None and self.classifier == "knn":
+            raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
 
         def predictions(position: int) -> Floats:
             def learn(labels: Labels) -> Floats:
                 model = self._model(target, len(labels))
                 own = {}
-                if weights is not None and self.classifier == "logistic":
+                if weights is not None:
                     own = {f"{model.steps[-1][0]}__sample_weight": weights[position]}
                 return target.predicted_by(model.fit(train[position], labels, **own), predicted[position])
 

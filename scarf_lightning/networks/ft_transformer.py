@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import Dropout
+from .layers import Dropout, SomeColumns
 from .network import Columns, Network
 
 
@@ -21,7 +21,7 @@ class FeatureTokenizer(nn.Module):
 
     def __init__(self, columns: Columns, width: int) -> None:
         super().__init__()
-        self.numeric, self.categorical = columns.numeric, columns.categorical
+        self.numeric, self.categorical = SomeColumns(columns.numeric), columns.categorical
         n_one_hot = columns.n_encoded - len(self.numeric)
         bound = 1 / math.sqrt(width)
         self.cls, self.numeric_weight, self.numeric_bias, self.category_weight, self.category_bias = (
@@ -32,7 +32,7 @@ class FeatureTokenizer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         parts = [self.cls.expand(*x.shape[:-1], 1, -1)]
         if self.numeric:
-            numbers = x[..., self.numeric] if self.categorical else x
+            numbers = self.numeric(x) if self.categorical else x
             parts.append(torch.addcmul(self.numeric_bias, numbers.unsqueeze(-1), self.numeric_weight))
         if self.categorical:
             weights = torch.split(self.category_weight, [part.stop - part.start for part in self.categorical])

@@ -47,6 +47,29 @@ class OneHot(nn.Module):
         return torch.where(self.is_categorical, (spread == self.code).to(x.dtype), spread)
 
 
+class SomeColumns:
+    """Picks columns of the last axis: ``(..., D)`` to ``(..., n)``.
+
+    The index stays on the device where it was used. A list in its place would be copied there at every step, and the
+    host would wait for each copy.
+
+    Args:
+        columns: the n columns, in order.
+    """
+
+    def __init__(self, columns: Sequence[int]) -> None:
+        self.columns = list(columns)
+        self._index = torch.tensor(self.columns, dtype=torch.int64, device="cpu")
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self._index.device != x.device:
+            self._index = self._index.to(x.device, non_blocking=True)
+        return x.index_select(-1, self._index)
+
+
 class Dropout(nn.Module):
     """Zeroes a share ``rate`` of the units in training and scales up the others (Srivastava et al. 2014).
 

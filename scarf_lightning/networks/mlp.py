@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import ReLUNetwork
+from .layers import ReLUNetwork, SomeColumns
 from .network import Columns, Network
 
 
@@ -63,16 +63,16 @@ class WithNumericEmbeddings(nn.Module):
     def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
         super().__init__()
         numeric = set(columns.numeric)
-        self.numeric = columns.numeric
-        self.others = [column for column in range(columns.n_encoded) if column not in numeric]
+        self.numeric = SomeColumns(columns.numeric)
+        self.others = SomeColumns([column for column in range(columns.n_encoded) if column not in numeric])
         self.embedding, self.network = embedding, network
 
     def forward(self, x: Tensor) -> Tensor:
         parts = []
         if self.numeric:
-            parts.append(self.embedding(x[..., self.numeric]).flatten(-2))
+            parts.append(self.embedding(self.numeric(x)).flatten(-2))
         if self.others:
-            parts.append(x[..., self.others])
+            parts.append(self.others(x))
         out: Tensor = self.network(torch.cat(parts, dim=-1))
         return out
 
@@ -201,4 +201,4 @@ class MLPPLE(MLPOnEmbeddings):
         assert isinstance(module, WithNumericEmbeddings)
         for part in module.embedding.children():
             if isinstance(part, PiecewiseLinear):
-                part.fit(rows[:, module.numeric])
+                part.fit(module.numeric(rows))

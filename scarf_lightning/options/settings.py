@@ -147,6 +147,7 @@ class DatasetSettings(Options):
     target_kind: str | None = option(
         None, "classes or number; null and auto take a numeric column of many values as a number"
     )
+    weight: str | None = option(None, "column that says how much each row counts in supervised training; no feature")
     unlabelled: str | None = option(None, "file of more rows without a target, which pre-training uses")
     task: int | None = option(None, "number of a task on OpenML, with its own splits", "[1, inf)")
 

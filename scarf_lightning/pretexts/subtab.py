@@ -51,7 +51,7 @@ class SubTab(Pretext):
         for subset in subsets(rows.columns, self.n_subsets, self.overlap):
             view, _ = rows.corrupted(self.corruption, self.selection)
             inside = torch.zeros(view.shape[-1], dtype=torch.bool, device=view.device)
-            inside[subset] = True
+            inside[subset[0] : subset[-1] + 1] = True  # a list would be an index, and the host wait for its copy
             views.append(torch.where(inside, view, 0.0))
         return Views(tuple(views), (rows.encoded,))
 

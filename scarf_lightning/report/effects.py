@@ -26,10 +26,13 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
     """The best comparisons with their intervals, best first."""
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
     words = "; ".join(f"{each.label}: {effect(each, metric)}, {each.verdict.answer}" for each in comparisons)
-    one = comparisons[0].verdict.datasets == 1
-    kind = (
-        "of the corrected resampled t-test" if one else "of the signed-rank test over datasets, for the typical dataset"
-    )
+    verdict = comparisons[0].verdict
+    if verdict.datasets > 1:
+        kind = "of the signed-rank test over datasets, for the typical dataset"
+    elif verdict.shares_rows:
+        kind = "from the test rows that all trials share and from the trials' seeds"
+    else:
+        kind = "of the corrected resampled t-test"
     drawn = any(not math.isnan(each.verdict.low) for each in comparisons)
     return Picture(
         "effects",

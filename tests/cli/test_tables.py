@@ -15,6 +15,7 @@ from scarf_lightning.cli.tables import (
     shared_trials,
     summary_table,
     sweep_table,
+    why_no_interval,
 )
 from scarf_lightning.intervals import mean_interval
 from scarf_lightning.metrics import METRICS
@@ -305,3 +306,12 @@ def test_the_full_table_holds_every_metric_and_what_cells_share() -> None:
     assert {name for name in rows[1] if name in {metric.name for metric in METRICS}} == {m.name for m in METRICS}
     assert (rows[1]["pretrain_epochs"], float(rows[1]["finetune_seconds"])) == ("12.0", 0.75)
     assert rows[0]["accuracy"] == ""
+
+
+@pytest.mark.parametrize("splits", [[], ["random"], ["time"], ["time", "random", "time", "files"]])
+def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_interval(splits: list[str]) -> None:
+    said = why_no_interval([{"split": split} for split in splits])
+
+    assert [sentence.split(" all ")[0] for sentence in said] == [
+        f"With split={split}" for split in ("files", "time") if split in splits
+    ]

@@ -1,6 +1,7 @@
-"""The same stack on a CUDA device. Run with `pytest -m gpu` on a machine that has one."""
+"""The same stack on a CUDA device: its numbers and precisions. Run with `pytest -m gpu` on a machine that has one.
 
-from typing import Any
+That each part trains there, and that no step waits, is in `test_one_device.py`.
+"""
 
 import numpy as np
 import pytest
@@ -8,9 +9,7 @@ import torch
 
 from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.strategies import Marginal, Mean
-from scarf_lightning.data.datamodule import Batch
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.modules import PretrainModule, StackModule
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -43,24 +42,16 @@ def test_pre_training_runs_and_trials_leave(
     np.testing.assert_allclose(outcome.predictions.sum(axis=2), 1, atol=1e-6)
 
 
-def test_the_steps_of_an_epoch_wait_for_nothing(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("fit_on", ["all", "train"])
+def test_a_trial_is_the_same_in_stacks_of_any_size_but_for_rounding(
+    patients: Table, make_stack: MakeStack, fit_on: str
 ) -> None:
-    """From the first loss of an epoch to its last step nothing is asked of the device that the host must wait for."""
-    losses, training_step, watched = PretrainModule.losses, StackModule.training_step, []
-
-    def strict_losses(module: PretrainModule, batch: Batch) -> torch.Tensor:
-        torch.cuda.set_sync_debug_mode("error")
-        watched.append(batch.x.shape)
-        return losses(module, batch)
-
-    def relaxed_afterwards(*args: Any) -> None:
-        try:
-            training_step(*args)
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
-
-    monkeypatch.setattr(PretrainModule, "losses", strict_losses)
-    monkeypatch.setattr(StackModule, "training_step", relaxed_afterwards)
-    make_stack(patients, range(5), device="cuda").pretrain(PretrainSettings(batch_size=46, max_epochs=2), task())
-    assert len(watched) > 4
+    """Its views are drawn from its own stream, whoever trains beside it."""
+    alone, among = (
+        make_stack(patients, trials, fit_on=fit_on, precision="64-true", device="cuda").pretrain(
+            PretrainSettings(batch_size=46, max_epochs=5), task()
+        )
+        for trials in ([2], range(4))
+    )
+    for name, weight in alone.weights.items():
+        torch.testing.assert_close(weight[0], among.weights[name][2], rtol=1e-6, atol=1e-9)

@@ -46,6 +46,16 @@ def test_one_hot_targets_are_hard_targets() -> None:
     torch.testing.assert_close(cross_entropy(logits, one_hot), cross_entropy(logits, targets), atol=0, rtol=1e-12)
 
 
+def test_a_batch_that_weighs_nothing_changes_no_network() -> None:
+    logits, targets = logits_and_targets()
+    logits.requires_grad_()
+    loss = cross_entropy(logits, targets, torch.zeros(13, dtype=torch.float64))
+    loss.backward()
+    assert loss.item() == 0
+    assert logits.grad is not None
+    assert not logits.grad.any()
+
+
 @pytest.mark.parametrize("soft", [False, True])
 def test_weights(soft: bool) -> None:
     logits, targets = logits_and_targets()

@@ -1,5 +1,6 @@
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from scarf_lightning.report.advice import by_cells, by_sweep
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture
 from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
-from scarf_lightning.report.effects import effects_figure
+from scarf_lightning.report.effects import effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import in_one_line
@@ -252,6 +253,23 @@ def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> N
     assert ' id="axes_1"' not in inline
     (picture,) = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
     assert "+29.75" in picture.alt
+
+
+@pytest.mark.parametrize(
+    ("datasets", "shares_rows", "said_so"),
+    [
+        (1, False, "interval of the corrected resampled t-test"),
+        (1, True, "interval from the test rows that all trials share and from the trials' seeds"),
+        (6, False, "interval of the signed-rank test over datasets"),
+    ],
+)
+def test_the_caption_says_how_its_interval_was_made(datasets: int, shares_rows: bool, said_so: str) -> None:
+    (comparison,) = compare_all(
+        compared({f"table {n}": {"none": LOW, "scarf": HIGH} for n in range(datasets)}), ReportOptions()
+    )
+    verdict = replace(comparison.verdict, shares_rows=shares_rows)
+
+    assert said_so in effects_picture([replace(comparison, verdict=verdict)], ReportOptions()).caption
 
 
 def test_on_a_phone_names_and_answers_stand_above_the_lines() -> None:

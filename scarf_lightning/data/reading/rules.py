@@ -10,7 +10,7 @@ import pandas as pd
 from ...errors import UsageError
 from ..columns import Coded, Floats, declared_order, is_numeric, spell
 from .dates import CATEGORICAL_PARTS, as_dates, date_parts, hours_of, times_of
-from .numbers import Notation, is_missing
+from .numbers import Notation, as_numbers, is_missing
 
 N_HASHES = 16
 """How many numbers stand for a string of which there are too many for categories."""
@@ -225,3 +225,18 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
     if not n_merged:
         return text, []
     return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
+
+
+def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
+    """A column of numbers, or of numbers that are text, as float64 ``(n,)`` with NaN where a value is missing; and the
+    texts that are no numbers, which are NaN too.
+
+    Args:
+        column: values of any type.
+        decimal: see `as_numbers`.
+    """
+    if is_numeric(column) or pd.api.types.is_bool_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan), []
+    text, _ = text_of(Coded.of(column), column.name)
+    numbers = as_numbers(text.distinct, decimal)
+    return text.spread([numbers.values.get(each, np.nan) for each in text.distinct]), list(numbers.others)

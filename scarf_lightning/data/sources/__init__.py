@@ -23,7 +23,7 @@ __all__ = [
 
 OF_FILES = (
     "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
-    "unlabelled",
+    "weight", "unlabelled",
 )  # fmt: skip
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
@@ -92,7 +92,7 @@ def open_source(
     lists: dict[str, Any] = {
         option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates")
     }
-    texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding")}
+    texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding", "weight")}
     return FileSource(
         Path(path).expanduser(),
         target,

@@ -65,6 +65,8 @@ class FileSource(Source):
         dates: columns to read as dates or times of day.
         separator, decimal, encoding: of a text file; None takes what the file shows.
         target_kind: of the target, see `read_target`.
+        weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
+            feature.
         unlabelled: a file with more rows, without labels.
         split: what a split goes by, which is not a feature.
     """
@@ -83,6 +85,7 @@ class FileSource(Source):
     decimal: str | None = None
     encoding: str | None = None
     target_kind: str | None = None
+    weight: str | None = None
     unlabelled: Path | None = None
     split: SplitBy | None = None
 
@@ -117,6 +120,7 @@ class FileSource(Source):
                 what the options say.
         """
         from ..reading import ReadingOptions
+        from ..row_weights import read_weights
         from ..splits import split_values
         from ..targets import read_target
         from ..untyped import read_table
@@ -130,7 +134,13 @@ class FileSource(Source):
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
-            left_out = [_not_looked_at(column, self.split.kind)]
+            left_out.append(_not_looked_at(column, f"split={self.split.kind} goes by it"))
+        weights = None
+        if self.weight:
+            column = frame.pop(self.weight)
+            is_labelled = target.target.is_labelled(target.labels)
+            weights = read_weights(column, is_labelled, path, self.decimal)
+            left_out.append(_not_looked_at(column, "it weighs the rows"))
         table = read_table(
             frame,
             target,
@@ -140,7 +150,7 @@ class FileSource(Source):
             split_by=split_by,
         )
         notes = (*self._on_files(files["dataset.path"], labels), *on_rows, *table.notes)
-        return replace(table, reading=(*table.reading, *left_out), notes=notes)
+        return replace(table, reading=(*table.reading, *left_out), notes=notes).weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
         """All files by the option that names them."""
@@ -161,8 +171,8 @@ class FileSource(Source):
         self._check_options(names)
         split_column = self.split.column if self.split else None
         for option, file in files.items():
-            may_lack = {self.target, split_column} if option == "dataset.unlabelled" else {split_column}
-            known = {*file.names, *may_lack, *self.drop, ""}
+            may_lack = {self.target, self.weight} if option == "dataset.unlabelled" else set()
+            known = {*file.names, *may_lack, split_column, *self.drop, ""}
             lacking = [name for name in names if name not in known]
             if lacking:
                 raise UsageError(
@@ -227,7 +237,16 @@ class FileSource(Source):
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
         features = {"categorical": self.categorical, "numeric": self.numeric, "dates": self.dates, "drop": self.drop}
         given = {f"dataset.{option}": columns for option, columns in features.items()}
-        needed = {"dataset.target": (self.target,), "split.column": (self.split.column if self.split else None,)}
+        split_column = self.split.column if self.split else None
+        needed = {
+            "dataset.target": (self.target,),
+            "split.column": (split_column,),
+            "dataset.weight": (self.weight,),
+        }
+        if self.weight and self.weight == split_column:
+            raise UsageError(
+                f"dataset.weight and split.column both name {self.weight!r}; choose another column for one."
+            )
         known = set(names)
         for option, columns in (needed | given).items():
             for column in columns:
@@ -238,6 +257,8 @@ class FileSource(Source):
                     )
                 if option != "dataset.target" and column == self.target:
                     raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
+                if option in given and column == self.weight:
+                    raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
         seen: dict[str, str] = {}
         for option, columns in given.items():
             for column in columns:
@@ -248,7 +269,7 @@ class FileSource(Source):
         """Leave out columns without a name, and note it: they count the rows, or hold nothing, as after a comma too
         many."""
         asked_for = {self.target, *self.categorical, *self.numeric, *self.dates, *self.drop}
-        asked_for |= {self.split.column} if self.split and self.split.column else set()
+        asked_for |= {column for column in (self.weight, self.split and self.split.column) if column}
         nameless = [m for m, name in enumerate(frame) if UNNAMED.fullmatch(str(name)) and name not in asked_for]
         for position in nameless:
             column = frame.iloc[:, position]
@@ -279,11 +300,12 @@ def _similar(name: str, names: list[str]) -> str:
     return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
-def _not_looked_at(column: "pd.Series[Any]", kind: str) -> "ColumnReading":
+def _not_looked_at(column: "pd.Series[Any]", why: str) -> "ColumnReading":
     from ..columns import ColumnReading
 
-    done = f"left out: split={kind} goes by it"
-    return ColumnReading(str(column.name), "not looked at", int(column.isna().sum()), column.nunique(), done)
+    return ColumnReading(
+        str(column.name), "not looked at", int(column.isna().sum()), column.nunique(), f"left out: {why}"
+    )
 
 
 def _counts(column: "pd.Series[Any]") -> bool:

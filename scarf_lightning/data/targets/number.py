@@ -169,19 +169,12 @@ def _as_floats(column: "pd.Series[Any]", source: str, decimal: str | None) -> Fl
     Raises:
         UsageError: a text is no number.
     """
-    import pandas as pd
+    from ..reading.rules import floats_of
 
-    from ..columns import Coded, is_numeric
-    from ..reading.numbers import as_numbers
-    from ..reading.rules import text_of
-
-    if is_numeric(column) or pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    text, _ = text_of(Coded.of(column), column.name)
-    numbers = as_numbers(text.distinct, decimal)
-    if numbers.others:
+    values, others = floats_of(column, decimal)
+    if others:
         raise UsageError(
-            f"target {column.name!r} of {source} is to be a number and holds {str(numbers.others[0])[:40]!r}; mend it, "
+            f"target {column.name!r} of {source} is to be a number and holds {str(others[0])[:40]!r}; mend it, "
             "mark it as missing, or set dataset.target_kind=classes."
         )
-    return text.spread([numbers.values[each] for each in text.distinct])
+    return values

@@ -66,6 +66,7 @@ class Verdict:
         p: the level at which the answer would just be given; 1 without an answer.
         average: over datasets, the mean difference with its interval; ``difference`` is the typical one.
         reason: why there is no answer, if it is another than too few trials or datasets.
+        shares_rows: whether all trials share their test rows, so that the interval has the error of these rows.
     """
 
     answer: Answer
@@ -85,6 +86,7 @@ class Verdict:
     p: float = 1.0
     average: Interval = Interval(math.nan, math.nan, math.nan)
     reason: str = ""
+    shares_rows: bool = False
 
     @property
     def p_of_zero(self) -> float:
@@ -170,7 +172,7 @@ def judge_fixed(
     answer = ANSWERS[_answers(low, high, probable_low, probable_high, n, rope)[0]]
     least, most = max(mean - halves[0], -width), min(mean + halves[0], width)
     p = _level(answer, above, rope)
-    return Verdict(answer, mean, least, most, *_parts(above, rope), won, lost, n, 1, p=p)
+    return Verdict(answer, mean, least, most, *_parts(above, rope), won, lost, n, 1, p=p, shares_rows=True)
 
 
 def no_verdict(differences: Floats, reason: str) -> Verdict:

@@ -855,7 +855,7 @@ class TestConfiguration:
                 "csv",
                 {"id": 3},
                 "name, path, target, categorical, numeric, drop, dates, separator, decimal, encoding, target_kind, "
-                "unlabelled",
+                "weight, unlabelled",
             ),
         ],
     )

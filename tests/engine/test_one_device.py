@@ -1,0 +1,152 @@
+"""Every part trains on one device, and no step makes the host wait.
+
+The device ``meta``, which computes nothing, shows it everywhere; `pytest -m gpu` repeats it on a GPU with whole fits.
+"""
+
+from contextlib import nullcontext
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from scarf_lightning.corruption.selection import Exact
+from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.data.datamodule import StackDataModule
+from scarf_lightning.data.regimes import Semi25
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import stack as engine_stack
+from scarf_lightning.engine.fitting import OF_EACH_TRIAL, Fit
+from scarf_lightning.engine.lifting import state
+from scarf_lightning.engine.modules import StackModule
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.methods import SupervisedPhase
+from scarf_lightning.networks import Network
+from scarf_lightning.options.axes import parts
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from scarf_lightning.pretexts import Pretext
+from tests.engine.one_device import DEVICE, one_device
+from tests.methods.test_every_method import made
+from tests.short_training import SMALL
+from tests.stacks import MakeStack, task
+
+SETTINGS: dict[str, Any] = {"batch_size": 46, "max_epochs": 1, "gradient_clip": 1.0}
+OF_NETWORKS = [name for name, method in parts("method").items() if "finetune" in method.uses]
+"""Methods that train f; rivals are other libraries' models."""
+PAIRS = [
+    (pretext, loss)
+    for pretext, cls in parts("pretrain").items()
+    for kind in [get_type_hints(cls).get("loss")]
+    for loss in ([None] if kind is None else [name for name, cls in parts("loss").items() if issubclass(cls, kind)])
+]
+"""Each pretext with each loss that serves it."""
+
+
+def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: Any, **given: Any) -> Fit:
+    """In place of Lightning's loop: the steps of an epoch and a validation, and zeros for all that is measured."""
+    module.to(DEVICE)
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.Adam(parameters, foreach=False)  # the fused one refuses the device
+    module.optimizers = lambda **_: optimizer  # type: ignore[assignment]
+    module.on_train_epoch_start()
+    (epoch,), (validation,) = datamodule.train_dataloader(), datamodule.val_dataloader()
+    with one_device():
+        module.training_step(datamodule.on_after_batch_transfer(epoch, 0), 0)
+        with torch.no_grad():
+            module.on_validation_epoch_start()
+            module.validation_step(datamodule.on_after_batch_transfer(validation, 0), 0)
+    assert all(parameter.grad is not None and parameter.grad.device.type == DEVICE for parameter in parameters)
+    zeros: dict[str, Any] = dict.fromkeys(OF_EACH_TRIAL, np.zeros(len(given["trials"]), dtype=np.int64))
+    weights = {name: torch.zeros_like(weight, device="cpu") for name, weight in state(module).items()}
+    return Fit(weights, curves=[], **zeros)
+
+
+def outputs(stack: Stack, classifier: Any, rows: Any) -> Tensor:
+    """In place of the outputs on the device: zeros on the host."""
+    with torch.no_grad():
+        return torch.zeros_like(stack._in_chunks(classifier.eval(), rows), dtype=torch.float64, device="cpu")
+
+
+def training_rows(stack: Stack, position: int) -> Tensor:
+    """In place of the training rows that a network looks at."""
+    width = stack.networks.columns.n_encoded
+    return torch.arange(7.0 * width).view(7, width)
+
+
+def strict_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let CUDA refuse all that the host would wait for in the steps of an epoch."""
+    training_step = StackModule.training_step
+
+    def strict(*given: Any) -> None:
+        torch.cuda.set_sync_debug_mode("error")
+        try:
+            training_step(*given)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+
+    monkeypatch.setattr(StackModule, "training_step", strict)
+
+
+def computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits of one epoch on ``meta``. It has no generators, so the processor's are used, and no autocast."""
+    generator = torch.Generator
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(torch, "Generator", lambda *_: generator())
+    monkeypatch.setattr(engine_stack, "fit", one_epoch)
+    monkeypatch.setattr(Stack, "outputs", outputs)
+    monkeypatch.setattr(Stack, "_training_rows", training_rows)
+    monkeypatch.setattr(Stack, "_fitted", torch.zeros(2, 2, dtype=torch.float64))
+
+
+@pytest.fixture(params=[DEVICE, pytest.param("cuda", marks=pytest.mark.gpu)])
+def on_device(
+    request: pytest.FixtureRequest, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """Makes stacks of two trials with a small network on the device."""
+    (computes_nothing if request.param == DEVICE else strict_steps)(monkeypatch)
+
+    def make(network: str = "mlp", **given: Any) -> Stack:
+        cls: type[Network] = parts("network")[network]
+        small = {name: value for name, value in SMALL.items() if name in cls.__dataclass_fields__}
+        return make_stack(patients, range(2), network=cls(**small), device=request.param, **given)
+
+    return make
+
+
+def pretrain(stack: Stack, chosen: Pretext) -> Fit:
+    settings = PretrainSettings(monitor="error" if chosen.has_error else "loss", validation_passes=2, **SETTINGS)
+    fit = stack.pretrain(settings, chosen)
+    assert all(torch.isfinite(weight).all() for weight in fit.weights.values())
+    return fit
+
+
+@pytest.mark.parametrize(("name", "loss"), PAIRS)
+def test_pretexts_and_losses(on_device: Any, name: str, loss: str | None) -> None:
+    given = {} if loss is None else {"loss": parts("loss")[loss]()}
+    pretrain(on_device(fit_on="train"), parts("pretrain")[name](Marginal(), Exact(), **given))
+
+
+@pytest.mark.parametrize("corruption", parts("corruption"))
+def test_corruptions(on_device: Any, corruption: str) -> None:
+    pretrain(on_device(), task(parts("corruption")[corruption](), InfoNCE(), views="both"))
+
+
+@pytest.mark.parametrize("selection", parts("selection"))
+def test_selections(on_device: Any, selection: str) -> None:
+    pretrain(on_device(), task(Marginal(), InfoNCE(), parts("selection")[selection]()))
+
+
+@pytest.mark.parametrize("network", parts("network"))
+def test_networks(on_device: Any, network: str) -> None:
+    stack = on_device(network)
+    encoder = pretrain(stack, task()).part("encoder")
+    made("dropout").run(stack, SupervisedPhase(FinetuneSettings(**SETTINGS), encoder))
+
+
+@pytest.mark.parametrize("method", OF_NETWORKS)
+def test_methods(on_device: Any, method: str) -> None:
+    settings = FinetuneSettings(class_weight="balanced", **SETTINGS)
+    outcome = made(method).run(on_device(regime=Semi25()), SupervisedPhase(settings))
+    np.testing.assert_allclose(outcome.predictions.sum(axis=2), 1, atol=1e-6)
