@@ -103,7 +103,11 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
             _levels_table(whole),
         ]
     if "gains" in figures:
-        parts += ["## What each pre-training gains", "![Gain of each pre-training](gains.png)", _gains_table(gains)]
+        parts += [
+            "## What pre-training and embeddings gain",
+            "![Gain of each pre-training, and of numerical embeddings](gains.png)",
+            _gains_table(gains),
+        ]
         parts += [other_metrics(trials, budgets)]
     if parts_of_scarf:
         parts += ["## Which part of SCARF matters", _parts_table(parts_of_scarf)]
