@@ -43,9 +43,7 @@ class TabM(Rival):
     weight_decay: float = option(3e-4, "weight decay of AdamW", "[0, inf)")
     batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
     max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
-    patience: int = option(
-        16, "epochs without a better validation accuracy or RMSE that training may have", "[0, 1000000]"
-    )
+    patience: int = option(16, "epochs without a better validation score that training may have", "[0, 1000000]")
 
     def __post_init__(self) -> None:
         super().__post_init__()
