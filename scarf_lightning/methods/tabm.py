@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..metrics import metric_named
 from ..options.option import option
 from .rivals import Floats, Lesson, Rival, need
 
@@ -85,7 +84,7 @@ class TabM(Rival):
         weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
         validation, truth = stack.raw(data.validation)[0], data.validation_labels[0]
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        metric = metric_named(lesson.target.usual_metric)
+        metric = next(each for each in lesson.target.metrics() if each.name == lesson.target.usual_metric)
         best, waited, kept = -math.inf, 0, network.state_dict()
         for _ in range(self.max_epochs):
             network.train()
