@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scarf_lightning
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
@@ -123,6 +124,29 @@ def test_the_methods_page_is_up_to_date() -> None:
     for _, axis, _ in generate["SECTIONS"]:
         without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
         assert without == [], f"{axis}: a part of ours names its paper"
+
+
+def test_the_methods_page_has_every_part_of_every_registry() -> None:
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, flags=re.M))
+
+    for axis in ("pretrain", "corruption", "selection", "loss", "network", "method"):
+        assert f"`{axis}=`" in page
+        assert set(parts(axis)) <= listed
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r":: scarf_lightning\.(\w+)$", page, flags=re.M)) == set(scarf_lightning.__all__)
+
+
+def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> None:
+    version = scarf_lightning.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^## (.*)$", changelog, flags=re.M)[1].startswith(version)  # type: ignore[index]
 
 
 @pytest.mark.slow
