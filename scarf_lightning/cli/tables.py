@@ -171,7 +171,7 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = C
     outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {chosen.label}": []}
     for of_datasets in settings.values():
         means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, chosen))]
-        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):{chosen.decimals}}" if means else "")
+        line = (str(len(means)), str(len(of_datasets)), chosen.plain(float(np.mean(means))) if means else "")
         for entries, value in zip(outcomes.values(), line, strict=True):
             entries.append(value)
     return _laid_out(varying, outcomes)
@@ -217,5 +217,4 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
 
 def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:
     mean, low, high = interval
-    digits = metric.decimals
-    return f"{mean:{digits}}", UNKNOWN if math.isnan(low) else f"{low:{digits}} to {high:{digits}}"
+    return metric.plain(mean), UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"
