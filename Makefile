@@ -8,7 +8,7 @@ ALL_MARKS := not gpu
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs lowest dist benchmark calibration gpu mutants fuzzing clean
+.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration gpu mutants fuzzing clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -35,6 +35,10 @@ docs: $(INSTALLED)
 	$(BIN)/python -W ignore -m sphinx -n -W --keep-going -q -b html docs build/site
 	@echo "The site is build/site/index.html"
 
+# Executes the notebooks and keeps their outputs, for the gallery of the site.
+notebooks: $(INSTALLED)
+	$(BIN)/python docs/notebooks.py
+
 # The fast tests, in an environment of its own with the oldest versions that pyproject.toml allows.
 lowest: build/lowest/.installed
 	MKL_CBWR=AUTO build/lowest/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
@@ -52,9 +56,20 @@ build/lowest/.installed: pyproject.toml
 dist:
 	rm -rf dist
 	$(PYTHON) -m venv build/tools
-	build/tools/bin/pip install --quiet build twine
+	build/tools/bin/pip install --quiet build twine uv
 	build/tools/bin/python -m build --outdir dist
 	build/tools/bin/twine check --strict dist/*
+
+# The wheel in an empty environment, where the README's first command runs in an empty folder. RESOLUTION=lowest-direct
+# takes the oldest versions that pyproject.toml allows. pip's own setting names a folder of wheels, where there is one.
+RESOLUTION := highest
+installed: dist
+	rm -rf build/installed
+	$(PYTHON) -m venv build/installed
+	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip install --quiet --resolution $(RESOLUTION) \
+		--compile-bytecode --python build/installed/bin/python dist/*.whl
+	mkdir build/installed/empty
+	cd build/installed/empty && ../bin/scarf-train pretrain=none,scarf && ../bin/scarf-report results=results
 
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.table
@@ -85,4 +100,4 @@ fuzzing: $(INSTALLED)
 	$(BIN)/python -m tests.fuzzing
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

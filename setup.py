@@ -11,6 +11,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).parent
 FOLDERS = ("conf", "sweeps")
 LINK = re.compile(r"""(?P<before>\]\(|(?:src|href)=")(?!https?:|#)(?P<target>[^)"]+)""")
+TEXT_OF_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|#)[^)]+\)")
+PICTURE = re.compile(r'<img src="(?!https?:)[^>]*>')
 
 
 class BuildWithConfiguration(build_py):
@@ -25,12 +27,13 @@ class BuildWithConfiguration(build_py):
                 shutil.copytree(folder, inside)
 
 
-def index_page() -> str:
-    """The README for the package index, where a relative link leads nowhere."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    home = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"].get("Homepage")
+def index_page(readme: str, home: str | None) -> str:
+    """The README for the package index, where a relative link leads nowhere.
+
+    Links are made absolute with the address of the repository. As long as it has none, they are left out.
+    """
     if home is None:
-        return readme
+        return TEXT_OF_LINK.sub(r"\1", PICTURE.sub("", readme))
 
     def absolute(link: re.Match[str]) -> str:
         kind = "raw" if link["target"].endswith((".png", ".svg")) else "blob"
@@ -41,6 +44,9 @@ def index_page() -> str:
 
 setup(
     cmdclass={"build_py": BuildWithConfiguration},
-    long_description=index_page(),
+    long_description=index_page(
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"].get("Homepage"),
+    ),
     long_description_content_type="text/markdown",
 )

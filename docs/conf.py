@@ -1,5 +1,7 @@
 """The documentation site: ``make docs`` builds it, without a network, and any warning is an error."""
 
+import base64
+import json
 import re
 import shutil
 from contextlib import suppress
@@ -29,7 +31,7 @@ nitpicky = True
 default_role = "autolink"  # a name in single backticks becomes a link
 
 # Pages and notebooks
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "html_image"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are committed with their outputs; a test runs them
 nb_merge_streams = True
@@ -51,6 +53,10 @@ html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 
 
+SHOWN = (".md", ".png", ".svg", ".yaml", ".csv")
+"""What the site shows of a study, or offers to load down."""
+
+
 def copy_in(folder: str, files: list[Path]) -> None:
     """Put pages that are kept elsewhere in the repository into a folder of the site."""
     target = HERE / folder
@@ -63,9 +69,54 @@ def copy_in(folder: str, files: list[Path]) -> None:
             shutil.copyfile(file, target / file.name)
 
 
+def write_gallery(folder: Path) -> None:
+    """Write the page of the executed notebooks: a card for each, with its title, its first words and a picture."""
+    cards = []
+    for file in sorted(folder.glob("*.ipynb")):
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        title, words = "".join(cells[0]["source"]).removeprefix("# ").split("\n\n")[:2]
+        pictures = [
+            output["data"]["image/png"]
+            for cell in cells
+            for output in cell.get("outputs", [])
+            if "image/png" in output.get("data", {})
+        ]
+        (folder / f"{file.stem}.png").write_bytes(base64.b64decode(max(pictures, key=len)))
+        cards.append(CARD.format(title=title, name=file.stem, words=words))
+    (folder / "index.md").write_text(GALLERY.format(cards="\n".join(cards)), encoding="utf-8")
+
+
+CARD = """\
+:::{{grid-item-card}} {title}
+:link: {name}
+:link-type: doc
+:img-bottom: {name}.png
+{words}
+:::
+"""
+GALLERY = """\
+# Gallery
+
+Notebooks with their outputs, as they were executed. A test executes them again and compares.
+
+::::{{grid}} 1 1 2 2
+:gutter: 3
+
+{cards}
+::::
+
+```{{toctree}}
+:hidden:
+:glob:
+
+*
+```
+"""
+
 copy_in("gallery", sorted((ROOT / "notebooks").glob("*.ipynb")))
 copy_in("paper", sorted(file for file in (ROOT / "paper" / "pages").glob("*") if file.is_file()))
-copy_in("study", sorted(file for file in (ROOT / "study").glob("*") if file.suffix in (".md", ".png", ".svg")))
+copy_in("study", sorted(file for file in (ROOT / "study").glob("*") if file.suffix in SHOWN))
+write_gallery(HERE / "gallery")
 
 
 def skip_properties(app, what, name, obj, skip, options):

@@ -48,8 +48,11 @@ def methods_page() -> str:
             for name, cls in sorted(parts(axis).items())
             if axis != "method" or _is_rival(cls) == (title == RIVALS)
         }
-        text += [f"## {title}\n", f"{meaning}\n", f"| `{axis}=` | | paper | needs |", "|---|---|---|---|"]
-        text += [_row(name, cls) for name, cls in found.items()]
+        rows = [_row(name, cls) for name, cls in found.items()]
+        n_columns = 4 if any(needs for *_, needs in rows) else 3
+        text += [f"## {title}\n", f"{meaning}\n"]
+        for row in ([f"`{axis}=`", "what it does", "paper", "needs"], ["---"] * 4, *rows):
+            text.append(f"| {' | '.join(row[:n_columns])} |")
         differences = [(_label(name, cls), _difference(cls)) for name, cls in found.items() if _difference(cls)]
         if differences:
             text += ["\nWhere ours differs:\n", *(f"- **{label}**: {difference}" for label, difference in differences)]
@@ -57,10 +60,10 @@ def methods_page() -> str:
     return "\n".join(text)
 
 
-def _row(name: str, cls: type[Any]) -> str:
+def _row(name: str, cls: type[Any]) -> list[str]:
     meaning = _paragraphs(cls)[0].replace("|", "\\|")
     what = f"**{_label(name, cls)}**. {meaning}"
-    return f"| `{name}` | {what} | {_linked(getattr(cls, 'paper', ''))} | {', '.join(_needs(name, cls))} |"
+    return [f"`{name}`", what, _linked(getattr(cls, "paper", "")), ", ".join(_needs(name, cls))]
 
 
 def _needs(name: str, cls: type[Any]) -> list[str]:

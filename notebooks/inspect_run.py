@@ -49,7 +49,7 @@ TRIAL = 0
 
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
 
-# %%
+# %% tags=["trains"]
 if FINGERPRINT is None:
     trials = scarf_lightning.run(["trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"])
     FINGERPRINT = trials["fingerprint"].iloc[0]
@@ -148,6 +148,7 @@ for space, (known, asked) in spaces.items():
 asked = test.iloc[[0], :5].assign(**{"class": rows.target[is_test].iloc[0]})
 display(pd.concat([asked.set_axis(pd.MultiIndex.from_product([["test row"], asked.index])), *tables]))
 
+# %% tags=["compared"]
 spaces = {"columns": spaces["columns"]} if "columns" in spaces else {}
 spaces |= {phase: (embedded[~is_test], embedded[is_test]) for phase, embedded in embeddings.items()}
 agreement = {

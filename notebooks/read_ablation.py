@@ -50,7 +50,7 @@ plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False
 #
 # A sweep is a file of blocks, each a product of axes. `sweeps/` has the sweeps of the paper.
 
-# %%
+# %% tags=["trains"]
 if TRAIN_A_SMALL_ONE:
     blocks = []
     compared = {"pretrain": ["none", "scarf", "scarf_ae"], "method": ["control", "mixup"]}
@@ -84,7 +84,7 @@ rows[["dataset", "regime", "pretrain", "method", "corruption.rate", "trial", "ac
 # row against the column, over the datasets on which Welch's t-test finds a difference at p < 0.05. The last column is
 # the smallest ratio of the row. With few datasets and trials most comparisons are ties: 0/0.
 
-# %%
+# %% tags=["compared"]
 OPTIONS = {"corruption.rate": 0.6, "loss.temperature": 1, "pretrain.batch_size": 128}
 usual = rows[rows["regime"] == "full"]
 for option, value in OPTIONS.items():

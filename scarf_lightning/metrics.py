@@ -60,15 +60,13 @@ class Metric:
         """Its label, with its unit."""
         return f"{self.label}, %" if self.scale == 100 else self.label
 
-    @property
-    def digits(self) -> str:
-        """The format of its shown values."""
-        return ".2f" if self.scale == 100 else self.decimals
+    def shown(self, value: float) -> str:
+        """A value for people: a fraction in percent."""
+        return f"{100 * value:.2f}" if self.scale == 100 else self.plain(value)
 
-    @property
-    def decimals(self) -> str:
-        """The format of its values as they are."""
-        return ".6g" if self.has_unit else ".4f"
+    def plain(self, value: float) -> str:
+        """A value as it is: four decimals, or four digits where it has a unit."""
+        return _four_digits(value) if self.has_unit else f"{value:.4f}"
 
     @property
     def is_relative(self) -> bool:
@@ -88,7 +86,12 @@ class Metric:
     @property
     def difference_digits(self) -> str:
         """The format of its shown differences."""
-        return ".2f" if self.unit else self.decimals
+        return ".2f" if self.unit else ".4f"
+
+
+def _four_digits(value: float) -> str:
+    """Four significant digits, and all of the whole part: 53.95, 0.001235, 123457."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:#.4g}"
 
 
 FRACTION = (0.0, 1.0)

@@ -40,6 +40,8 @@ RIVALS = ("logistic regression", "random forest", "XGBoost", "CatBoost", "TabM")
 PAPER = f"{SCARF}, paper's recipe"
 PRETRAININGS = (SCARF, PAPER, "SCARF AE", "VIME", "SubTab", "MLP-PLR", "MLP-PLR with SCARF")
 OTHER_METRICS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC"}
+RIVALS_FROM = 4
+"""The rivals' first colour, so that they share none with the first pre-trainings."""
 FEWEST_TABLES = 6
 LEVEL = 0.05
 
@@ -101,7 +103,11 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
             _levels_table(whole),
         ]
     if "gains" in figures:
-        parts += ["## What each pre-training gains", "![Gain of each pre-training](gains.png)", _gains_table(gains)]
+        parts += [
+            "## What pre-training and embeddings gain",
+            "![Gain of each pre-training, and of numerical embeddings](gains.png)",
+            _gains_table(gains),
+        ]
         parts += [other_metrics(trials, budgets)]
     if parts_of_scarf:
         parts += ["## Which part of SCARF matters", _parts_table(parts_of_scarf)]
@@ -301,8 +307,9 @@ def _look(competitor: str) -> dict[str, Any]:
     if competitor == NONE:
         return {"color": GREY, "marker": "o", "ls": "-"}
     place, _ = _place(competitor)
-    place, line = (place - 1 - len(PRETRAININGS), "--") if place > len(PRETRAININGS) else (place - 1, "-")
-    return {"color": colour(place), "marker": marker(place), "ls": line}
+    is_rival = competitor in RIVALS
+    place = place - 1 - len(PRETRAININGS) + RIVALS_FROM if is_rival else place - 1
+    return {"color": colour(place), "marker": marker(place), "ls": "--" if is_rival else "-"}
 
 
 def _levels(whole: pd.DataFrame) -> pd.DataFrame:

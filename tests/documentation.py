@@ -46,8 +46,9 @@ class Block:
 
     @property
     def commands(self) -> list[list[str]]:
-        """Each line of a ``console`` block in words."""
-        return [words for line in self.code.splitlines() if (words := shlex.split(line, comments=True))]
+        """Each command of a ``console`` block in words; a line may go on after a backslash."""
+        lines = self.code.replace("\\\n", " ").splitlines()
+        return [words for line in lines if (words := shlex.split(line, comments=True))]
 
 
 def blocks_of(page: Path) -> Iterator[Block]:

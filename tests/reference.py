@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Number
 from scarf_lightning.randomness import Purpose, Streams
 
 
@@ -88,6 +89,8 @@ class ReferenceTrial:
 
     def finetune(self, max_epochs: int, patience: int = 3, max_steps: int | None = None) -> dict[str, list[float]]:
         """Train f and h on the true labels of the training rows; both end with the weights of the first best epoch."""
+        if isinstance(self.table.target, Number):
+            return self._finetune_numbers(max_epochs, patience, max_steps)
         labels = torch.from_numpy(self.table.labels)
         widths = [self.width, self.width, self.table.target.n_outputs]
         self.h = self._network(widths, Purpose.HEAD, final_relu=False)
@@ -107,9 +110,36 @@ class ReferenceTrial:
             model, Purpose.FINETUNE_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps
         )
 
+    def _finetune_numbers(self, max_epochs: int, patience: int, max_steps: int | None) -> dict[str, list[float]]:
+        """Squared error, weighted by rows, on labels that are standardised by the training rows."""
+        known = self.table.labels[self.train]
+        self.mean, self.deviation = known.mean(), known.std()
+        y = torch.tensor((self.table.labels - self.mean) / self.deviation, dtype=self.dtype)
+        weights = None if self.table.weights is None else torch.tensor(self.table.weights, dtype=self.dtype)
+        self.h = self._network([self.width, self.width, 1], Purpose.HEAD, final_relu=False)
+
+        def errors(rows: Tensor) -> Tensor:
+            return self.h(self.f(self.encode(self.x[rows])))[:, 0] - y[rows]
+
+        def step_loss(rows: Tensor) -> Tensor:
+            if weights is None:
+                return (errors(rows) ** 2).mean()
+            return (weights[rows] * errors(rows) ** 2).sum() / weights[rows].sum()
+
+        def validate() -> float:
+            return errors(torch.from_numpy(self.validation)).abs().mean().item()
+
+        model = nn.ModuleList([self.f, self.h])
+        return self._train(
+            model, Purpose.FINETUNE_ORDER, self.train, step_loss, validate, max_epochs, patience, max_steps
+        )
+
     def predict(self, rows: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            return self.h(self.f(self.encode(self.x[torch.from_numpy(rows)]))).double().softmax(1).numpy()
+            outputs = self.h(self.f(self.encode(self.x[torch.from_numpy(rows)]))).double()
+        if isinstance(self.table.target, Number):
+            return (outputs[:, 0] * self.deviation + self.mean).numpy()
+        return outputs.softmax(1).numpy()
 
     def corrupt(self, x: Tensor, random: torch.Generator) -> Tensor:
         """Algorithm 1, line 5."""

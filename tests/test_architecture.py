@@ -269,3 +269,13 @@ def test_parts_and_methods_import_torch_and_nothing_heavier() -> None:
 
     assert "scarf_lightning.methods.rivals" in ran.stdout
     assert set(ran.stdout.split()) & HEAVY == {"torch"}
+
+
+def test_an_estimator_is_imported_without_what_only_runs_and_reports_need() -> None:
+    code = (
+        "import sys; from scarf_lightning import ScarfClassifier, ScarfRegressor, ScarfTransformer; print(*sys.modules)"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=True)
+
+    assert not set(ran.stdout.split()) & {"lightning", "matplotlib", "openml", "pytorch_lightning", "wandb"}

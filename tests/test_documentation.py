@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scarf_lightning
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
 from tests.documentation import LANGUAGES, PAGES, QUICK, ROOT, blocks_of
+from tests.programs import program
 from tests.test_own_table import own_table
 
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 OWN = ("--", "plugins=")
 """What begins an argument of a command that trains no cell of ours."""
+
+
+PARTS = {"pretrain": "pre-trainings", "corruption": "corruptions", "network": "networks"}
+"""What the README counts, beside methods."""
 
 
 def commands() -> list[list[str]]:
@@ -125,11 +131,67 @@ def test_the_methods_page_is_up_to_date() -> None:
         assert without == [], f"{axis}: a part of ours names its paper"
 
 
-@pytest.mark.slow
-def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+def test_the_methods_page_has_every_part_of_every_registry() -> None:
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(\w+)` \|", page, flags=re.M))
+
+    for axis in ("pretrain", "corruption", "selection", "loss", "network", "method"):
+        assert f"`{axis}=`" in page
+        assert set(parts(axis)) <= listed
+
+
+def test_the_readme_counts_the_parts_that_there_are() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    methods = parts("method").values()
+    n_rivals = sum(any(base.__name__ == "Rival" for base in cls.__mro__) for cls in methods)
+
+    counts = [f"{len(parts(axis))} {name}" for axis, name in PARTS.items()]
+    assert f"{', '.join(counts)}, {len(methods) - n_rivals} methods and {n_rivals} rivals" in readme
+
+
+def test_the_reference_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r":: scarf_lightning\.(\w+)$", page, flags=re.M)) == set(scarf_lightning.__all__)
+
+
+def test_the_version_stands_in_one_place_and_the_changelog_begins_with_it() -> None:
+    version = scarf_lightning.__version__
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^## (.*)$", changelog, flags=re.M)[1].startswith(version)  # type: ignore[index]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the site, built as `make docs` builds it: any warning fails."""
+    folder = tmp_path_factory.mktemp("site")
     build = [sys.executable, "-W", "ignore", "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html"]
-
-    ran = subprocess.run([*build, str(ROOT / "docs"), str(tmp_path)], capture_output=True, text=True)
-
+    ran = subprocess.run([*build, str(ROOT / "docs"), str(folder)], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "few label" in (tmp_path / "few-labels.html").read_text(encoding="utf-8").lower()
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_has_every_page_and_every_picture(site: Path) -> None:
+    pages = [page.stem for page in (ROOT / "docs").glob("*.md")]
+    pages += [f"gallery/{notebook.stem}" for notebook in (ROOT / "notebooks").glob("*.ipynb")]
+    pages += [f"study/{page.stem}" for page in (ROOT / "study").glob("*.md")]
+
+    assert [name for name in pages if not (site / f"{name}.html").is_file()] == []
+    for page in site.rglob("*.html"):
+        pictures = re.findall(r'<img[^>]* src="([^":]+)"', page.read_text(encoding="utf-8"))
+        assert [picture for picture in pictures if not (page.parent / picture).is_file()] == [], page
+    assert "Bring your own table" in (site / "gallery" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.browser
+def test_a_search_finds_few_labels(site: Path) -> None:
+    chromium = program("chromium", "chromium-browser", "google-chrome")
+    look = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+
+    seen = subprocess.run([*look, f"file://{site}/search.html?q=few+labels"], capture_output=True, text=True).stdout
+
+    found = re.findall(r'<ul[^>]*class="search"[^>]*>(.*?)</ul>', seen, flags=re.DOTALL)
+    assert "few-labels.html" in "".join(found)

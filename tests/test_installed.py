@@ -1,45 +1,131 @@
-"""The wheel, as a user installs it: in an environment of its own, used in an empty folder."""
+"""What the package index gets: the source distribution, and the wheel that is built from it.
+
+The wheel is installed in an environment of its own, and used in an empty folder.
+"""
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
+import zipfile
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 
 import pytest
 
+import scarf_lightning
 from scarf_lightning.results import load
 from tests.composing import ROOT
 from tests.processes import FIRST_LINE
 
 pytestmark = pytest.mark.slow
 
-SOURCES = ("conf", "hydra_plugins", "scarf_lightning", "sweeps", "LICENSE", "README.md", "pyproject.toml", "setup.py")
+OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
+OUTSIDE = ("docs", "notebooks", "paper", "study", "tests")
+"""Folders of the repository that no user's installation has."""
 ASKED = ["corruption=mean,marginal", "trials=2"]
 
 
+PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source distribution of a copy of the repository, and the wheel that pip builds from it."""
+    source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    for file in ROOT.iterdir():
+        if file.is_file():
+            shutil.copy(file, source)
+        elif file.name in (*OURS, *OUTSIDE):
+            shutil.copytree(file, source / file.name, ignore=shutil.ignore_patterns("__pycache__"))
+    build = f"from setuptools.build_meta import build_sdist; build_sdist({str(dist)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=source, check=True, capture_output=True)
+    (sdist,) = dist.iterdir()
+    wheels = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(dist), str(sdist)]
+    subprocess.run([*PIP, *wheels], check=True)
+    (wheel,) = dist.glob("*.whl")
+    return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Path, Path]) -> Path:
     """The commands of an environment with our wheel; what we depend on it has from this one."""
-    source, environment = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("environment")
-    for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, source / name)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    wheels = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(source / "dist"), str(source)]
-    subprocess.run([*pip, *wheels], check=True)
-    (wheel,) = (source / "dist").iterdir()
-    shutil.rmtree(source / "scarf_lightning")
+    environment = tmp_path_factory.mktemp("environment")
     venv.create(environment)
     commands = environment / "bin"
-    subprocess.run([*pip, "--python", str(commands / "python"), "install", "--no-deps", str(wheel)], check=True)
+    wheel = str(distributions[1])
+    subprocess.run([*PIP, "--python", str(commands / "python"), "install", "--no-deps", wheel], check=True)
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(
         sysconfig.get_path("purelib") + "\n"
     )  # whose own .pth files do not count
     return commands
+
+
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (file,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(file))
+
+
+def test_they_hold_the_package_and_nothing_else(distributions: tuple[Path, Path]) -> None:
+    sdist, wheel = distributions
+    with tarfile.open(sdist) as archive:
+        in_sdist = {name.split("/")[1] for name in archive.getnames() if "/" in name}
+    with zipfile.ZipFile(wheel) as archive:
+        in_wheel = archive.namelist()
+
+    assert not in_sdist & set(OUTSIDE)
+    assert {*OURS, "LICENSE", "README.md", "pyproject.toml", "setup.py"} <= in_sdist
+    version = scarf_lightning.__version__
+    assert {name.split("/")[0] for name in in_wheel} == {
+        "hydra_plugins",
+        "scarf_lightning",
+        f"scarf_lightning-{version}.dist-info",
+    }
+    for folder in ("conf", "sweeps"):
+        here = {str(file.relative_to(ROOT)) for file in (ROOT / folder).rglob("*.yaml")}
+        assert {f"scarf_lightning/{name}" for name in here} <= set(in_wheel)
+
+
+def test_the_page_of_the_index_has_no_link_into_the_repository(distributions: tuple[Path, Path]) -> None:
+    page = str(metadata(distributions[1]).get_payload())
+    links = re.findall(r"\]\(([^)]+)\)", page) + re.findall(r'(?:src|href)="([^"]+)"', page)
+
+    assert page.startswith("# SCARF-Lightning")
+    assert links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_links_are_absolute_as_soon_as_the_repository_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("setuptools.setup", lambda **_: None)
+    index_page = runpy.run_path(str(ROOT / "setup.py"))["index_page"]
+    text = (
+        '[Few](docs/few-labels.md), [paper](https://arxiv.org/x), [here](#start)\n\n<img src="docs/a.png" width="9">\n'
+    )
+
+    assert index_page(text, "https://example.org/us") == (
+        "[Few](https://example.org/us/blob/main/docs/few-labels.md), [paper](https://arxiv.org/x), [here](#start)\n\n"
+        '<img src="https://example.org/us/raw/main/docs/a.png" width="9">\n'
+    )
+    assert index_page(text, None) == "Few, [paper](https://arxiv.org/x), [here](#start)\n\n\n"
+
+
+def test_what_the_index_is_told(distributions: tuple[Path, Path]) -> None:
+    told = metadata(distributions[1])
+
+    assert told["Version"] == scarf_lightning.__version__
+    assert told["Description-Content-Type"] == "text/markdown"
+    assert told["License-Expression"] == "MIT"
+    assert "tabular data" in told["Keywords"]
+    assert "Programming Language :: Python :: 3.13" in told.get_all("Classifier")
+    assert told.get_all("Project-URL")
 
 
 @pytest.fixture(scope="module")

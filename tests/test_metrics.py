@@ -248,3 +248,16 @@ def test_metrics_of_numbers_by_hand() -> None:
 def test_differences_without_a_largest_value_are_in_percent_of_the_reference() -> None:
     assert {each.name for each in METRICS if each.is_relative} == {"log_loss", "rmse", "mae"}
     assert {each.name: each.unit for each in OF_NUMBERS} == {"rmse": "%", "mae": "%", "r2": "", "spearman": ""}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(53.9491, "53.95"), (42.97, "42.97"), (48.2, "48.20"), (1239.14, "1239"), (45e6, "45000000"),
+                         (0.00123456, "0.001235"), (-2.5, "-2.500")]
+)  # fmt: skip
+def test_values_with_a_unit_have_four_digits(value: float, shown: str) -> None:
+    assert metric_named("rmse").shown(value) == metric_named("rmse").plain(value) == shown
+
+
+def test_fractions_are_shown_in_percent() -> None:
+    assert (metric_named("accuracy").shown(0.97123), metric_named("accuracy").plain(0.97123)) == ("97.12", "0.9712")
+    assert metric_named("log_loss").shown(0.12345) == metric_named("log_loss").plain(0.12345) == "0.1235"

@@ -80,7 +80,13 @@ class ScarfSweeper(Sweeper):
         check_hydra(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
         request = expand(arguments, composer, _sweeps_folder(self.config))
-        surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
+        try:
+            surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
+        except Exception:
+            raise  # the logs may tell more
+        except BaseException:  # Ctrl-C or SIGTERM
+            _remove_logs(self.config.hydra.launcher)
+            raise
         _remove_logs(self.config.hydra.launcher)
         return surveyed
 
@@ -92,7 +98,7 @@ def _sweeps_folder(config: DictConfig) -> Path:
 
 
 def _remove_logs(launcher: DictConfig) -> None:
-    """Remove the logs of jobs that all went well, if they are in the folder that our presets set."""
+    """Remove the logs of jobs that went well or were interrupted, if they are in the folder that our presets set."""
     options = OmegaConf.to_container(launcher, resolve=False)
     assert isinstance(options, dict)
     if "/${now:" in str(options.get("submitit_folder")):

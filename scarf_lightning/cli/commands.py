@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
-from .signals import ended_by_signals
+from .signals import Terminated, ended_by_signals
 
 USAGE = """\
 python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
@@ -237,6 +237,9 @@ def answered(command: Callable[[list[str]], None]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
         return 128 + signal.SIGINT
+    except Terminated:
+        sys.stderr.write("Ended by SIGTERM; the same command goes on where it ended.\n")
+        return 128 + signal.SIGTERM
     except Exception as error:
         from hydra.errors import HydraException
 

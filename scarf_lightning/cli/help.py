@@ -98,7 +98,6 @@ def _settings(axis: str, file: Path) -> Iterator[str]:
 def _options(group: Path, plugins: Sequence[str]) -> list[str]:
     """The options of a group; the paper's datasets count as one."""
     files = {path.stem for path in group.glob("*.yaml")}
-    # The files name all of our parts; looking up the classes of plugins imports torch.
-    names = sorted(files | set(parts(group.name, plugins) if plugins and group.name in BASES else ()))
+    names = sorted(files | set(parts(group.name, plugins) if group.name in BASES else ()))
     suite = [name for name in names if name.startswith(SUITE)]
     return [name for name in names if name not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])

@@ -17,6 +17,7 @@ from .tables import (
     cell_table,
     describe,
     full_table,
+    label_table,
     shared_axes,
     shared_trials,
     summary_table,
@@ -86,8 +87,12 @@ class Terminal:
             each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
             settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
             console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings)}{each_has}")
-            is_long = len(shown) > LONGEST_TABLE
-            console.print(summary_table(shown, metric) if is_long else sweep_table(shown, console.width, metric))
+            if request.sweep is not None and request.sweep.rounds:
+                console.print(label_table(shown, metric))
+            elif len(shown) > LONGEST_TABLE:
+                console.print(summary_table(shown, metric))
+            else:
+                console.print(sweep_table(shown, console.width, metric))
             for sentence in _conclusion(request, surveyed):
                 console.say(sentence)
             if n_skipped:

@@ -22,6 +22,8 @@ CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
 LEAST_NEEDED = ("seconds", "finetune epochs", "pretrain epochs", "trials", "95 % interval")
 """The columns that a narrow screen drops, the first one first."""
+OF_LABELS = ("regime", "regime.labels")
+"""The columns that `label_table` lays out as columns of its own."""
 UNBOUNDED = 10_000
 UNKNOWN = "–"
 NOT_SHOWN = ("fingerprint", "data", "dataset_id")
@@ -95,6 +97,39 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
             kept.remove(heading)
             table = _laid_out(varying, {heading: columns[heading] for heading in kept})
     return table
+
+
+def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
+    """A line for each competitor and a column for each number of labels, with the metric and its interval.
+
+    Args:
+        cells, chosen: as for `sweep_table`; their options differ in the number of labels.
+    """
+    budgets = sorted({_n_labels(axes) for axes, _ in cells})
+    shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
+    lines: dict[tuple[str, ...], dict[float, str]] = {}
+    for axes, rows in cells:
+        setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+        lines.setdefault(setting, {})[_n_labels(axes)] = _with_interval(axes, rows, chosen)
+    varying = {column: [setting[place] for setting in lines] for place, column in enumerate(shown)}
+    headings = [f"{labels:g} labels" if math.isfinite(labels) else "all labels" for labels in budgets]
+    by_budget = [[of_line.get(labels, "") for of_line in lines.values()] for labels in budgets]
+    table = _laid_out(varying, dict(zip(headings, by_budget, strict=True)))
+    table.title, table.title_justify = f"{chosen.label} ± half of its 95 % interval", "left"
+    return table
+
+
+def _n_labels(axes: Row) -> float:
+    return math.inf if axes.get("regime.labels") is None else float(axes["regime.labels"])
+
+
+def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
+    if not _defined(rows, chosen):
+        return "diverged" if rows else "not finished"
+    mean, low, high = _interval(axes, rows, chosen)
+    # An interval that is cut at a bound of the metric is shorter on that side.
+    half = "" if math.isnan(low) else f" ± {max(high - mean, mean - low):{chosen.decimals}}"
+    return f"{mean:{chosen.decimals}}{half}"
 
 
 def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
@@ -171,7 +206,7 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = C
     outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {chosen.label}": []}
     for of_datasets in settings.values():
         means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, chosen))]
-        line = (str(len(means)), str(len(of_datasets)), f"{np.mean(means):{chosen.decimals}}" if means else "")
+        line = (str(len(means)), str(len(of_datasets)), chosen.plain(float(np.mean(means))) if means else "")
         for entries, value in zip(outcomes.values(), line, strict=True):
             entries.append(value)
     return _laid_out(varying, outcomes)
@@ -217,5 +252,4 @@ def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
 
 def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:
     mean, low, high = interval
-    digits = metric.decimals
-    return f"{mean:{digits}}", UNKNOWN if math.isnan(low) else f"{low:{digits}} to {high:{digits}}"
+    return metric.plain(mean), UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"

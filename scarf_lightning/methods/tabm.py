@@ -1,5 +1,6 @@
 """Plain TabM: one network that imitates an ensemble."""
 
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -8,15 +9,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..losses.supervised import cross_entropy
 from ..options.option import option
-from .rivals import Floats, Ints, Lesson, Rival, need
+from .rivals import Floats, Lesson, Rival, need
 
 
 @dataclass
 class TabM(Rival):
-    """The authors' package without embeddings of numbers. It is trained by AdamW on the mean cross-entropy of the ``k``
-    predictions, whose probabilities are averaged; early stopping on the validation accuracy keeps the first best epoch.
+    """The authors' package without embeddings of numbers. It is trained by AdamW on the mean loss of the ``k``
+    predictions: cross-entropy, or the squared error of standardised numbers. Their probabilities or numbers are
+    averaged. Early stopping keeps the first epoch with the best validation accuracy, of numbers the lowest RMSE.
 
     Differs from the paper: its strongest variants embed each number (piecewise-linear or periodic); here the numbers
     enter as they are. Inputs are scaled as for every other part, by the cell's ``scaling``; the authors map numbers to
@@ -27,8 +28,6 @@ class TabM(Rival):
     name: ClassVar[str] = "tabm"
     label: ClassVar[str] = "plain TabM"
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
-    targets: ClassVar[tuple[str, ...]] = ("classes",)
-    why_not: ClassVar[str] = "it trains on cross-entropy here"
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),
         "n_blocks": ("int", 1, 4),
@@ -43,7 +42,7 @@ class TabM(Rival):
     weight_decay: float = option(3e-4, "weight decay of AdamW", "[0, inf)")
     batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
     max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
-    patience: int = option(16, "epochs without a better validation accuracy that training may have", "[0, 1000000]")
+    patience: int = option(16, "epochs without a better validation score that training may have", "[0, 1000000]")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,7 +56,7 @@ class TabM(Rival):
             torch.manual_seed(lesson.seed)
             network = self._network(lesson)
             self._train(network, lesson)
-        return self._probabilities(network, lesson, stack.raw(stack.data.predicted)[0])
+        return self._predictions(network, lesson, stack.raw(stack.data.predicted)[0])
 
     def _network(self, lesson: Lesson) -> nn.Module:
         import tabm
@@ -66,7 +65,7 @@ class TabM(Rival):
         network: nn.Module = tabm.TabM.make(
             n_num_features=int((~is_categorical).sum()),
             cat_cardinalities=[n for n in lesson.stack.table.n_categories if n],
-            d_out=len(_present(lesson)),
+            d_out=lesson.target.choose(classifier=len(np.unique(lesson.labels)), regressor=1),
             k=self.k,
             n_blocks=self.n_blocks,
             d_block=self.d_block,
@@ -80,52 +79,52 @@ class TabM(Rival):
 
         stack, data = lesson.stack, lesson.stack.data
         x, device = stack.raw(data.labelled)[0], stack.hardware.device
-        labels = torch.from_numpy(lesson.labels).to(device)
+        encoded = torch.from_numpy(lesson.target.encode(lesson.labels[None], data.preprocessing.target)[0])
+        targets = encoded.to(device, stack.hardware.dtype if encoded.is_floating_point() else None)
         weights = None if lesson.weights is None else torch.from_numpy(lesson.weights).to(device, stack.hardware.dtype)
         validation, truth = stack.raw(data.validation)[0], data.validation_labels[0]
         optimizer = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-        best, waited, kept = -1.0, 0, network.state_dict()
+        metric = next(each for each in lesson.target.metrics() if each.name == lesson.target.usual_metric)
+        best, waited, kept = -math.inf, 0, network.state_dict()
         for _ in range(self.max_epochs):
             network.train()
             order = torch.randperm(len(x)).to(device)
             for start, end in batch_bounds(len(x), self.batch_size):
                 rows = order[start:end]
-                loss = self._loss(network, lesson, x[rows], labels[rows], None if weights is None else weights[rows])
+                loss = self._loss(network, lesson, x[rows], targets[rows], None if weights is None else weights[rows])
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-            predicted = _present(lesson)[self._probabilities(network, lesson, validation).argmax(axis=1)]
-            accuracy = float(np.mean(predicted == truth))
+            found = self._predictions(network, lesson, validation)
+            # Its classes are those that occur among the labels.
+            predicted = lesson.target.taught(data.labels[0], len(truth), lambda _, found=found: found)  # type: ignore[misc]
+            score = metric.sign * metric.function(predicted, truth)
             waited += 1
-            if accuracy > best:
-                best, waited, kept = accuracy, 0, deepcopy(network.state_dict())
+            if score > best:
+                best, waited, kept = score, 0, deepcopy(network.state_dict())
             if waited > self.patience:
                 break
         network.load_state_dict(kept)
 
-    def _loss(self, network: nn.Module, lesson: Lesson, x: Tensor, labels: Tensor, weights: Tensor | None) -> Tensor:
-        logits = _forward(network, lesson, x)
+    def _loss(self, network: nn.Module, lesson: Lesson, x: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
+        outputs = _forward(network, lesson, x)
         repeated = None if weights is None else weights.repeat_interleave(self.k)
-        return cross_entropy(logits.flatten(0, 1), labels.repeat_interleave(self.k), repeated)
+        return lesson.target.loss(outputs.flatten(0, 1), targets.repeat_interleave(self.k, dim=0), repeated)
 
     @torch.no_grad()
-    def _probabilities(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
+    def _predictions(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:
         from ..data.datamodule import EVALUATION_ROWS
 
         network.eval()
         chunks = [_forward(network, lesson, chunk) for chunk in torch.split(x, EVALUATION_ROWS)]
-        probabilities: Floats = torch.cat(chunks).double().softmax(dim=-1).mean(dim=1).cpu().numpy()
-        return probabilities
-
-
-def _present(lesson: Lesson) -> Ints:
-    """The classes that the labels name, ``(n_present,)``."""
-    return np.unique(lesson.stack.data.labels[0])
+        fitted = torch.from_numpy(lesson.stack.data.preprocessing.target).to(x.device)
+        predictions: Floats = lesson.target.predictions(torch.cat(chunks).double(), fitted).mean(dim=1).cpu().numpy()
+        return predictions
 
 
 def _forward(network: nn.Module, lesson: Lesson, x: Tensor) -> Tensor:
-    """Logits ``(N, k, n_present)`` of raw rows ``(N, M)``."""
+    """Outputs ``(N, k, n_outputs)`` for raw rows ``(N, M)``; of classes those that occur among the labels."""
     is_categorical = torch.from_numpy(lesson.stack.table.is_categorical).to(x.device)
     numbers, codes = x[:, ~is_categorical], x[:, is_categorical].long()
-    logits: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
-    return logits
+    outputs: Tensor = network(numbers if numbers.shape[1] else None, codes if codes.shape[1] else None)
+    return outputs

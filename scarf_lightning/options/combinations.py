@@ -110,10 +110,7 @@ def check_target(config: Config, kind: "type[Target]") -> None:
     Raises:
         UsageError: which one, and why.
     """
-    method = method_of(config)
-    if not kind.is_among(method.targets):
-        why = method.why_not or f"it serves {' and '.join(method.targets)}"
-        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
+    check_method(config, kind)
     if config.finetune.class_weight != "none" and not kind.can_balance:
         raise UsageError(
             f"finetune.class_weight={config.finetune.class_weight} does not go with dataset.target_kind={kind.name}, "
@@ -123,6 +120,18 @@ def check_target(config: Config, kind: "type[Target]") -> None:
     for option, name in (("metric", config.metric), ("finetune.metric", config.finetune.metric)):
         if name is not None and name not in known:
             raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(known)}.")
+
+
+def check_method(config: Config, kind: "type[Target]") -> None:
+    """Refuse a method that does not serve a kind of target.
+
+    Raises:
+        UsageError: why.
+    """
+    method = method_of(config)
+    if not kind.is_among(method.targets):
+        why = method.why_not or f"it serves {' and '.join(method.targets)}"
+        raise UsageError(f"method={method.name} does not go with dataset.target_kind={kind.name}: {why}.")
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:

@@ -3,6 +3,7 @@
 python -m scarf_lightning.options.reference > docs/options.md
 """
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -26,6 +27,7 @@ SUITE = (
 )
 SECTIONS = ("pretrain", "finetune", "network", "paths", "cache", "chunk")
 """Groups of options that every cell has, whatever it chooses."""
+LONG_NUMBER = re.compile(r"\d{5,}")
 DESCRIBED = (*BASES, *SETTINGS, "cotrain")
 """The axes whose options stand in classes."""
 
@@ -102,9 +104,12 @@ def _of_settings(place: str, settings: type[Any]) -> Iterator[tuple[str, Option]
 
 
 def _table(options: Sequence[tuple[str, Option]]) -> str:
-    lines = ["| option | default | type | allowed | meaning |", "|---|---|---|---|---|"]
+    lines = ["| option | default | meaning |", "|---|---|---|"]
     for name, option in options:
-        entries = (f"`{name}`", f"`{shown(option.default)}`", option.type_name, option.allowed, option.meaning)
+        values = LONG_NUMBER.sub(
+            lambda n: f"{int(n[0]):,}", "; ".join(filter(None, (option.type_name, option.allowed)))
+        )
+        entries = (f"`{name}`", f"`{shown(option.default)}`", f"{option.meaning} *({values})*")
         lines.append(f"| {' | '.join(_escaped(entry) for entry in entries)} |")
     return "\n".join(lines) + "\n"
 

@@ -94,11 +94,10 @@ def _line(
     mean, low, high = float(np.mean(values)), math.nan, math.nan
     if len(cells) == 1:
         mean, low, high = level_of(results, int(cells[0]), values, metric)
-    digits, scale = metric.digits, metric.scale
-    interval = NOTHING if math.isnan(low) else f"{scale * low:{digits}} to {scale * high:{digits}}"
+    interval = NOTHING if math.isnan(low) else f"{metric.shown(low)} to {metric.shown(high)}"
     entries = [
         Entry(label, label),
-        Entry(f"{scale * mean:{digits}}", mean),
+        Entry(metric.shown(mean), mean),
         Entry(interval, None if math.isnan(low) else low),
         Entry(str(len(values)), float(len(values))),
     ]
@@ -140,12 +139,12 @@ def _without_comparison(results: CellResults, options: ReportOptions) -> str:
     values = results.trials.loc[results.trials["cell"] == label, metric.name].dropna().tolist()
     if len(finished) > 1 or not values:
         return f"These cells have nothing to be compared with; {REFERENCE_IS_MISSING}."
-    mean, low, high = (metric.scale * each for each in level_of(results, label, values, metric))
+    mean, low, high = level_of(results, label, values, metric)
     name = str(named_by(finished, ["pretrain", "method"], results.words)[label])
     unit = " %" if metric.scale == 100 else ""
-    interval = "" if math.isnan(low) else f" ({low:{metric.digits}} to {high:{metric.digits}})"
+    interval = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
     return (
-        f"{name} on {finished['dataset'].iloc[0]}: {metric.label} {mean:{metric.digits}}{unit}{interval} in "
+        f"{name} on {finished['dataset'].iloc[0]}: {metric.label} {metric.shown(mean)}{unit}{interval} in "
         f"{counted(len(values), 'trial')}. There is nothing to compare it with; {REFERENCE_IS_MISSING}."
     )
 
@@ -162,7 +161,7 @@ def _cells(results: CellResults) -> Table:
             if values:
                 mean, low, high = level_of(results, int(str(label)), values, metric)
                 data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
-                shown = [f"{metric.scale * each:{metric.digits}}" for each in (mean, low, high)]
+                shown = [metric.shown(each) for each in (mean, low, high)]
                 ends = NOTHING if math.isnan(low) else f"{shown[1]} to {shown[2]}"
                 lines.append((name, metric.heading, shown[0], ends, len(values)))
     frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])

@@ -25,7 +25,7 @@ def label_curve(comparisons: Sequence[Comparison], results: CellResults, options
         cells.setdefault(each.name, {})[each.labels] = [cell for cell, _ in each.pairs]
     lines = {name: [_point(its, results, options) for its in by_labels.values()] for name, by_labels in cells.items()}
     words = "; ".join(
-        f"{name}: " + ", ".join(f"{metric.scale * level.mean:{metric.digits}} with {n:g}" for n, level in points)
+        f"{name}: " + ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in points)
         for name, points in lines.items()
     )
     return Picture(

@@ -31,16 +31,17 @@ class HasFiles(Protocol):
 @dataclass(frozen=True)
 class KnownData:
     """Data that were loaded once: the hash of their content and their size; ``n_encoded`` columns after one-hot
-    encoding, if that is known."""
+    encoding and the ``kind`` of their target, if these are known."""
 
     hash: str
     n_rows: int
     n_columns: int
     n_encoded: int | None = None
+    kind: str | None = None
 
 
 OF_DATA: Fields = {
-    "hash": str, "n_rows": int, "n_columns": int, "n_encoded": int | None,
+    "hash": str, "n_rows": int, "n_columns": int, "n_encoded": int | None, "kind": str | None,
 }  # fmt: skip
 
 
@@ -58,13 +59,14 @@ def known_data(results: Path, source: HasFiles) -> KnownData | None:
         check_fields(note, {"data": dict, "files": list})
         if note["files"] != described:
             return None
-        check_fields(note["data"], OF_DATA)
+        data = {"kind": None} | note["data"]  # a note without it is as good
+        check_fields(data, OF_DATA)
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
         warnings.warn(f"{path} is left out: {error}; it is written again when the data are loaded.", stacklevel=2)
         return None
-    return KnownData(**{name: note["data"][name] for name in OF_DATA})
+    return KnownData(**{name: data[name] for name in OF_DATA})
 
 
 def note_data(results: Path, source: HasFiles, data: KnownData) -> None:

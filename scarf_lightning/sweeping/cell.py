@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.sources import Source, open_source
-from ..data.targets import Target, leading_metric
+from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.combinations import is_pretrained, method_of, on_data
@@ -86,6 +86,16 @@ class Cell:
     def data(self) -> KnownData | None:
         """What the results folder knows of the data, which are not loaded."""
         return known_data(self.results, self.source)
+
+    def target_kind(self) -> type[Target]:
+        """The kind of its target. The data are loaded if it is not known without them.
+
+        Raises:
+            UsageError: they cannot be loaded.
+        """
+        data = self.data()
+        known = self.source.known_kind or (data.kind if data is not None else None)
+        return type(self.source.load().target) if known is None else kind_named(known)
 
     def store(self) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished."""

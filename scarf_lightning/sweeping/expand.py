@@ -11,9 +11,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 
 from ..data.sources import is_table_file
+from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
 from ..options.axes import AXES
+from ..options.combinations import check_method, method_of
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
@@ -52,7 +54,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     that axis in every block, so ``regime=full`` narrows a sweep of three regimes.
 
     Combinations that do not go together, such as ``pretrain=scarf method=xgboost``, are left out with a sentence. They
-    are refused if there is no other, or if a file alone names them.
+    are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
+    target, such as ``logistic`` and ``ridge``: those that do not serve the target of a cell's data are left out.
 
     Args:
         arguments: overrides.
@@ -68,9 +71,8 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
             raise UsageError(f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value.")
     names = [override.value() for override in given if _axis(override) == "sweeps"]
     sweep = read_sweep(str(names[-1]), sweeps) if names and names[-1] is not None else None
-    blocks = [given]
+    blocks, replaced = [given], {_axis(override) for override in given}
     if sweep is not None:
-        replaced = {_axis(override) for override in given}
         parsed = [composer.parse(block) for block in sweep.blocks()]
         blocks = [[*(o for o in block if _axis(o) not in replaced), *given] for block in parsed]
 
@@ -90,9 +92,12 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         else:
             cells.append(Cell(overrides, config))
 
+    cells, unserved = _served(cells) if not problems else (cells, [])
     is_file_alone = sweep is not None and len(given) == 1
     if not cells or is_file_alone:
         problems += [prefix + reason for prefix, reason in illegal]
+    if not cells:
+        problems += unserved
     axes = dict.fromkeys(_axis(override) for block in blocks for override in block)
     problems = problems or _refuse_unused(axes, [cell.config for cell in cells])
     if "objective" in axes:
@@ -103,9 +108,39 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS:,} more combinations are wrong."]
     if problems:
         raise UsageError("\n".join(problems))
-    left_out = tuple(dict.fromkeys(reason for _, reason in illegal))
+    reasons = [reason for _, reason in illegal]
+    if sweep is None or "method" in replaced:
+        reasons += unserved
+    left_out = tuple(dict.fromkeys(reasons))
     usual = columns(composer(())) if len(cells) > 1 else {}
     return ExpandedSweep(cells, sweep, left_out, tuple(arguments), usual)
+
+
+def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
+    """The cells whose methods serve the target of their data, and why those of the others do not.
+
+    Data are looked at only if no kind of target is served by all methods. Else what does not serve a target is refused
+    later, with all else that is wrong with a cell.
+
+    Raises:
+        UsageError: the data cannot be loaded.
+    """
+    served = [set(method_of(cell.config).targets) for cell in cells]
+    some = [kinds for kinds in served if kinds]
+    if not some or set.intersection(*some):
+        return list(cells), []
+    found, reasons, kinds_of = [], [], dict[str, type[Target]]()
+    for cell, kinds in zip(cells, served, strict=True):
+        if kinds:
+            key = cell.source.key
+            kind = kinds_of[key] if key in kinds_of else kinds_of.setdefault(key, cell.target_kind())
+            try:
+                check_method(cell.config, kind)
+            except UsageError as error:
+                reasons.append(str(error))
+                continue
+        found.append(cell)
+    return found, reasons
 
 
 def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:

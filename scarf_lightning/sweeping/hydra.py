@@ -12,6 +12,7 @@ from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
@@ -34,6 +35,8 @@ NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 class FileConfigSource(file_config_source.FileConfigSource):
     """Files of a configuration folder, each with the defaults of the options that its class has and it leaves out.
 
+    A part of the package is an option of its axis without a file too: a file says what else the part is used with.
+
     Processes of a launcher inherit Hydra's registry and register Hydra's own class again. Hydra leaves a class that is
     registered already alone if it has the same name, so this class has it.
     """
@@ -44,6 +47,12 @@ class FileConfigSource(file_config_source.FileConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         name = self._normalize_file_name(config_path)
         file = Path(self.path, name)
+        if not file.exists() and (part := self._without_file(config_path)):
+            node = OmegaConf.create(filled(name.removesuffix(".yaml"), {"name": part}))
+            header = self._get_header_dict("")
+            return ConfigResult(
+                config=node, path=f"{self.scheme()}://{self.path}", provider=self.provider, header=header
+            )
         key = file, file.stat().st_mtime_ns
         if key not in self._read:
             result = super().load_config(config_path)
@@ -53,6 +62,26 @@ class FileConfigSource(file_config_source.FileConfigSource):
             self._read[key] = result, filled(name.removesuffix(".yaml"), named)
         result, of_file = self._read[key]
         return replace(result, config=OmegaConf.create(of_file))
+
+    def is_config(self, config_path: str) -> bool:
+        return super().is_config(config_path) or self._without_file(config_path) is not None
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        found = set(super().list(config_path, results_filter))
+        if results_filter is not ObjectType.GROUP and Path(self.path) == CONF:
+            found |= set(_own_parts(config_path.strip("/")))
+        return sorted(found)
+
+    def _without_file(self, config_path: str) -> str | None:
+        """The name of the part of the package that a path such as ``corruption/mean`` stands for, if there is one."""
+        axis, _, name = config_path.strip("/").removesuffix(".yaml").partition("/")
+        return name if Path(self.path) == CONF and name in _own_parts(axis) else None
+
+
+def _own_parts(axis: str) -> list[str]:
+    """The parts of the package on an axis; none if it has no parts."""
+    known = parts(axis) if axis in BASES else {}
+    return [name for name, cls in known.items() if cls.__module__.startswith(f"{__package__.partition('.')[0]}.")]
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class CellLoop:
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._screen.say(sentence)
-        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded)
+        known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
         note_data(cell.results, cell.source, known)
         store = training.store
         assert store is not None

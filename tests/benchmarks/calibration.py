@@ -31,6 +31,8 @@ from scarf_lightning.report.statistics import (
     overlap_ratio,
 )
 from scarf_lightning.report.statistics.intervals import share_of_test
+from scarf_lightning.sweeping.folders import SWEEPS
+from scarf_lightning.sweeping.sweep_file import read_sweep
 
 Floats = NDArray[np.float64]
 ROWS, LABELLED = 600, 40
@@ -40,8 +42,11 @@ BY_ROWS, BY_SEED = 0.005, 0.009
 """Standard deviations of a trial that come from which training rows it has, with all labels, and from its seed."""
 AS_BEFORE = 0.5
 """Chance in *time* that a row has the luck of the row before."""
+ROUNDS, BUDGETS = read_sweep("answer", SWEEPS).rounds, 4
+"""Trials of the rounds of `sweeps=answer`, and label budgets."""
+UNDECIDED = "cannot tell yet"
 HARSHER = (0.01, 0.02)
-"""The same from training rows in worlds where they matter more. Overlap then hides more of the variance."""
+"""As `BY_ROWS`, in worlds where they matter more. Overlap then hides more of the variance."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +57,25 @@ class Drawn:
         values: of both, ``(2, T)``.
         by_row: differences on the test rows, ``(T, n)``; of fixed splits only these share rows.
         first_by_row: values of the first on the test rows, ``(T, n)``.
-        ratios: of the corrected interval, for the difference and for the level of the first.
+        n_train, n_labelled: training rows of a trial, and those with a label.
         of_table: what the rows of this table add to the true difference.
     """
 
     values: Floats
     by_row: Floats
     first_by_row: Floats
-    ratios: tuple[float, float]
+    n_train: int
+    n_labelled: int
     of_table: float
+
+    def ratio(self, by_row: Floats) -> float:
+        """That of the corrected interval, of a difference or of a level on the test rows."""
+        return overlap_ratio(by_row.shape[1], self.n_train, self.n_labelled, share_of_test(by_row))
+
+    def first(self, trials: int) -> "Drawn":
+        """The first trials alone."""
+        parts = (self.values[:, :trials], self.by_row[:trials], self.first_by_row[:trials])
+        return Drawn(*parts, self.n_train, self.n_labelled, self.of_table)
 
 
 def draw(
@@ -96,10 +111,8 @@ def draw(
         luck = np.where(random.random(n_test) < LASTING, lasting[:, test], lucks(random)[:, test])
         both[:, trial] = luck < rows if target == "classes" else rows + (luck - 0.5)
     values = both.mean(axis=2)
-    parts = (both[0] - both[1], both[0])
-    ratios = [overlap_ratio(n_test, n_train, n_labelled, share_of_test(part)) for part in parts]
     of_table = moves.mean(axis=1)
-    return Drawn(values, both[0] - both[1], both[0], (ratios[0], ratios[1]), float(of_table[0] - of_table[1]))
+    return Drawn(values, both[0] - both[1], both[0], n_train, n_labelled, float(of_table[0] - of_table[1]))
 
 
 def lucks(random: np.random.Generator) -> Floats:
@@ -113,7 +126,7 @@ def verdict_of(drawn: Drawn, *, fixed: bool = False, time: bool = False) -> Verd
     differences = drawn.values[0] - drawn.values[1]
     if fixed or time:
         return judge_fixed(differences, *fixed_error(drawn.by_row, in_time=time))
-    return judge(differences[None], test_to_train=drawn.ratios[0], predicts=False)
+    return judge(differences[None], test_to_train=drawn.ratio(drawn.by_row), predicts=False)
 
 
 def first_verdict_of(drawn: Drawn) -> Verdict:
@@ -184,7 +197,7 @@ def level(random: np.random.Generator, draws: int, trials: int, **world: bool | 
             half = float(stdtrit(freedom, 0.975)) * error
             low, high = values.mean() - half, values.mean() + half
         else:
-            _, low, high = mean_interval(values, drawn.ratios[1])
+            _, low, high = mean_interval(values, drawn.ratio(drawn.first_by_row))
         line.intervals += 1
         line.covered += low <= truth <= high
     return line
@@ -203,7 +216,7 @@ def over_datasets(random: np.random.Generator, draws: int, datasets: int, mean: 
         found = judge(values, predicts=False)
         line.draws += 1
         line.found += found.answer == "helps"
-        line.false += is_false(found, mean)
+        line.false += is_false(found.answer, mean)
         line.intervals += not math.isnan(found.average.low)
         line.covered += found.average.low <= mean <= found.average.high
     return line
@@ -219,18 +232,38 @@ def pages(random: np.random.Generator, draws: int, comparisons: int, trials: int
     return line
 
 
-def is_false(verdict: Verdict, truth: float, rope: float = 0.01) -> bool:
+def answers(random: np.random.Generator, draws: int, truth: float) -> Line:
+    """What `sweeps=answer` claims of one competitor with three numbers of labels and with all: a comparison gets more
+    trials until it is decided, and the claims of the competitor hold together. False if any of the four is."""
+    line = Line(f"answer over {BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials", truth)
+    for _ in range(draws):
+        drawn = [draw(random, truth, ROUNDS[-1], few=budget > 0) for budget in range(BUDGETS)]
+        trials, claims = [0] * BUDGETS, [UNDECIDED] * BUDGETS
+        for n in ROUNDS:
+            trials = [n if claim == UNDECIDED else of_it for claim, of_it in zip(claims, trials, strict=True)]
+            found = [verdict_of(each.first(of_it)) for each, of_it in zip(drawn, trials, strict=True)]
+            claims = [str(claim) for claim in answers_together(found)]
+        line.draws += 1
+        line.false += any(is_false(claim, truth) for claim in claims)
+        line.found += "helps" in claims
+        for verdict in found:
+            line.intervals += 1
+            line.covered += verdict.low <= truth <= verdict.high
+    return line
+
+
+def is_false(answer: str, truth: float, rope: float = 0.01) -> bool:
     """Whether an answer contradicts the truth."""
     return (
-        (verdict.answer == "helps" and truth <= 0)
-        or (verdict.answer == "hurts" and truth >= 0)
-        or (verdict.answer == "no practical difference" and abs(truth) > rope)
+        (answer == "helps" and truth <= 0)
+        or (answer == "hurts" and truth >= 0)
+        or (answer == "no practical difference" and abs(truth) > rope)
     )
 
 
 def count(line: Line, verdict: Verdict, truth: float) -> None:
     line.draws += 1
-    line.false += is_false(verdict, truth)
+    line.false += is_false(verdict.answer, truth)
     line.found += verdict.answer == "helps"
     line.intervals += not math.isnan(verdict.low)
     line.covered += verdict.low <= truth <= verdict.high
@@ -260,11 +293,13 @@ def lines(draws: int) -> Iterator[Line]:
                     yield one_dataset(random, draws, truth, trials, this_table=this_table, by_rows=by_rows)
     for comparisons in (1, 5, 20):
         yield pages(random, draws // 2, comparisons, 10)
+    for truth in (0.0, 0.02, 0.05):
+        yield answers(np.random.default_rng(1), draws // 2, truth)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000, help="of each line; of pages half as many")
+    parser.add_argument("--draws", type=int, default=1000, help="of each line; of pages and answers half as many")
     draws = parser.parse_args().draws
     print(f"{draws} draws a line; percent ± standard error.\n")
     print("| what | true difference, points | false claims | intervals that hold the truth | found | release 0.1 |")

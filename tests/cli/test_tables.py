@@ -11,6 +11,7 @@ from scarf_lightning.cli.tables import (
     cell_table,
     describe,
     full_table,
+    label_table,
     shared_axes,
     shared_trials,
     summary_table,
@@ -314,4 +315,20 @@ def test_each_split_in_which_trials_share_their_test_rows_says_why_it_has_no_int
 
     assert [sentence.split(" all ")[0] for sentence in said] == [
         f"With split={split}" for split in ("files", "time") if split in splits
+    ]
+
+
+def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
+    rows = list(some_record(range(3), pretrained=False).rows)  # accuracies of 0.5, 0.51 and 0.52
+    few = [{"dataset": "wdbc", "pretrain": p, "regime": "few", "regime.labels": 20} for p in ("none", "scarf")]
+    full = [{"dataset": "wdbc", "pretrain": p, "regime": "full"} for p in ("none", "scarf")]
+    cells = [(full[0], rows), (full[1], rows[:2]), (few[1], []), (few[0], rows)]
+
+    headings, *lines = grid(label_table(cells))
+
+    mean, low, _ = mean_interval([0.5, 0.51, 0.52])
+    assert headings == ["pretrain", "20 labels", "all labels"]
+    assert lines == [
+        ["none", f"{mean:.4f} ± {mean - low:.4f}", f"{mean:.4f} ± {mean - low:.4f}"],
+        ["scarf", "not finished", "0.5050"],
     ]

@@ -15,6 +15,7 @@ from scarf_lightning.corruption.strategies import Marginal, Mean
 from scarf_lightning.data.regimes import Noise30, Regime, Semi25
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Number
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
@@ -178,6 +179,24 @@ class TestAgainstAPlainLoop:
             np.testing.assert_allclose(
                 trained.probabilities[position], alone.predict(stack.data.test[position]), rtol=0, atol=1e-9
             )
+
+    @pytest.mark.parametrize("is_weighted", [False, True])
+    def test_numbers_to_the_end_of_training(self, patients: Table, make_stack: MakeStack, is_weighted: bool) -> None:
+        random = np.random.default_rng(0)
+        labels = 300 + 40 * np.nan_to_num(patients.values[:, 0]) + random.normal(size=patients.n_rows)
+        weights = random.exponential(size=patients.n_rows) if is_weighted else None
+        table = replace(patients, labels=labels, target=Number("size"), weights=weights)
+        stack = make_stack(table, [3, 8], precision="64-true")
+        trained = train(stack, Marginal(), max_epochs=40)
+        for position, trial in enumerate(stack.data.trials):
+            alone = self.reference(stack, position, torch.float64, width=16)
+            alone.pretrain(max_epochs=40)
+            history = alone.finetune(max_epochs=40)
+            curve = [each["validation_error"] for each in trained.finetuning.curves if each["trial"] == trial]
+            np.testing.assert_allclose(curve, history["validation"], rtol=0, atol=1e-9)
+            expected = alone.predict(stack.data.test[position])
+            np.testing.assert_allclose(trained.probabilities[position], expected, rtol=1e-9)
+            assert 100 < expected.min() < expected.max() < 500
 
     def test_float32_over_twenty_steps(self, patients: Table, make_stack: MakeStack) -> None:
         stack = make_stack(patients, [3, 8])

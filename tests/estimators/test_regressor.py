@@ -1,13 +1,17 @@
 """`ScarfRegressor`: numbers in, numbers out, saved and exported; and weights of rows for both estimators."""
 
+import io
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 
 from scarf_lightning import ScarfClassifier, ScarfRegressor, load_model
+from scarf_lightning.cli.predict import main
 from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators.onnx import inputs
 
 FAST = {"pretrain": "none", "n_trials": 2, "options": {"finetune.max_epochs": 3, "finetune.min_steps": 0}}
 
@@ -66,3 +70,26 @@ def test_weights_of_rows(estimator: type, X: pd.DataFrame, y: np.ndarray) -> Non
     assert not np.array_equal(plain, unequal)
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         estimator(**FAST).fit(X, labels, sample_weight=-np.ones(60))
+
+
+def test_the_command_line_predicts_numbers(
+    fitted: ScarfRegressor, X: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fitted.save(tmp_path / "model")
+    X.head(7).to_csv(tmp_path / "new.csv", index=False)
+
+    assert main([str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
+
+    written = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert list(written.columns) == ["number"]
+    np.testing.assert_allclose(written["number"], fitted.predict(X.head(7)), rtol=1e-9)
+
+
+def test_onnx_gives_the_numbers(fitted: ScarfRegressor, X: pd.DataFrame, tmp_path: Path) -> None:
+    rows = X.head(9).copy()
+    rows.loc[0, "size"], rows.loc[1, "colour"] = np.nan, None
+    fitted.model_.to_onnx(tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    (found, *_) = session.run(None, inputs(fitted.model_, rows))
+
+    np.testing.assert_allclose(np.ravel(found), fitted.predict(rows), rtol=1e-5)

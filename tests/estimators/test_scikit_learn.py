@@ -48,7 +48,6 @@ def test_scikit_learns_own_checks_of_a_transformer(estimator: Any, check: Any) -
 @parametrize_with_checks(
     [ScarfClassifier(device="cpu", n_trials=1, options=OF_A_TARGET)],
     expected_failed_checks=lambda _: EXPECTED,
-    xfail_strict=True,
 )
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.slow
@@ -64,7 +63,6 @@ def test_scikit_learns_own_checks_of_a_classifier(estimator: Any, check: Any) ->
             "check_regressor_data_not_an_array": "a frame is another table than an array, with other random streams",
         }
     ),
-    xfail_strict=True,
 )
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.slow

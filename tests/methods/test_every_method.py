@@ -166,6 +166,6 @@ def test_methods_that_serve_one_kind_say_why() -> None:
     one_kind = {name: cls for name, cls in options("method").items() if cls.targets}
 
     assert sorted(set(one_kind) - set(OF_NUMBERS)) == [
-        "bitempered", "deep_knn", "label_smoothing", "logistic", "self_train", "tabm", "tri_train",
+        "bitempered", "deep_knn", "label_smoothing", "logistic", "self_train", "tri_train",
     ]  # fmt: skip
     assert all(cls.why_not for cls in one_kind.values())

@@ -156,6 +156,52 @@ def test_tabm_is_the_authors_network_trained_as_they_train_it(
     np.testing.assert_allclose(outcome.predictions[0], expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_tabm_of_numbers_is_the_authors_network_trained_on_squared_error(
+    make_stack: MakeStack, is_weighted: bool
+) -> None:
+    import tabm
+
+    table = DiabetesSource().load()
+    if is_weighted:
+        table = replace(table, weights=np.random.default_rng(0).exponential(size=442))
+    stack = make_stack(table, [1])
+    outcome = SMALL_TABM.run(stack, PLAIN)
+
+    def inputs(rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        values = torch.from_numpy(stack.data.preprocessing.apply(table.values[rows], 0)).float()
+        return values[:, ~table.is_categorical], values[:, table.is_categorical].long()
+
+    rows = stack.data.labelled[0]
+    numbers, codes = inputs(rows)
+    mean, deviation = table.labels[rows].mean(), table.labels[rows].std()
+    y = torch.from_numpy((table.labels[rows] - mean) / deviation).float()
+    w = torch.ones(len(rows)) if table.weights is None else torch.from_numpy(table.weights[rows]).float()
+    validation, truth = inputs(stack.data.validation[0]), table.labels[stack.data.validation[0]]
+    torch.manual_seed(seed_of(stack, 1))
+    network = tabm.TabM.make(n_num_features=9, cat_cardinalities=[2], d_out=1, k=3, n_blocks=1, d_block=8, dropout=0.1)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=2e-3, weight_decay=3e-4)
+
+    def predicted(*inputs: torch.Tensor) -> np.ndarray:
+        network.eval()
+        with torch.no_grad():
+            return network(*inputs)[..., 0].double().mean(1).numpy() * deviation + mean
+
+    best, kept = np.inf, {}
+    for _ in range(5):
+        network.train()
+        for batch in torch.randperm(len(rows)).split(46):
+            errors = (network(numbers[batch], codes[batch])[..., 0] - y[batch, None]) ** 2
+            optimizer.zero_grad()
+            ((errors.mean(1) * w[batch]).sum() / w[batch].sum()).backward()
+            optimizer.step()
+        error = np.sqrt(np.mean((predicted(*validation) - truth) ** 2))
+        if error < best:
+            best, kept = error, {name: value.clone() for name, value in network.state_dict().items()}
+    network.load_state_dict(kept)
+    np.testing.assert_allclose(outcome.predictions[0], predicted(*inputs(stack.data.test[0])), rtol=1e-4)
+
+
 @pytest.mark.parametrize("patience", [0, 3])
 def test_tabm_stops_when_no_epoch_of_its_patience_and_one_more_was_better(
     patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, patience: int

@@ -226,7 +226,7 @@ def test_every_metric_is_answered_in_its_own_direction(metric: Metric) -> None:
     assert said(results, options)[0].startswith("SCARF helps on iris: +")
     first, second = entries(table_of(results, options))
     assert (first[0], second[0]) == ("SCARF", "no pre-training")
-    assert first[1:3] == ["helps", f"{metric.scale * np.mean(better):{metric.digits}}"]
+    assert first[1:3] == ["helps", metric.shown(float(np.mean(better)))]
     (only,) = compare_all(results, options)
     width = metric.bounds[1] - metric.bounds[0]
     assert -width <= only.verdict.low < only.verdict.difference < only.verdict.high <= width

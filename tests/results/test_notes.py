@@ -95,7 +95,7 @@ def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Pat
     note = json.loads((results / "datasets" / "some-1.json").read_text())
     assert len(note.pop("sha256")) == 64
     assert note == {
-        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_encoded": None},
+        "data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_encoded": None, "kind": None},
         "files": [
             {"name": p.name, "size": 10, "modified_ns": str(WHEN), "changed_ns": str(p.stat().st_ctime_ns)}
             for p in source.paths
@@ -108,6 +108,16 @@ def test_the_embedded_dataset_is_known_from_its_file(results: Path) -> None:
     note_data(results, wdbc, DATA)
 
     assert known_data(results, wdbc) == DATA
+
+
+def test_a_note_without_the_kind_of_target_is_as_good(results: Path, source: SomeSource) -> None:
+    note_data(results, source, DATA)
+    reseal(
+        results / "datasets" / "some-1.json",
+        {"data": {"hash": "abc", "n_rows": 569, "n_columns": 30, "n_encoded": None}},
+    )
+
+    assert known_data(results, source) == DATA
 
 
 @pytest.mark.parametrize("text", ["", '{"data": {"hash": "ab', "[]", "{}", '{"hash": "abc", "files": []}', "\0\udcff"])

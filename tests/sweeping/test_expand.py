@@ -517,3 +517,37 @@ def test_the_answer_for_a_file_is_asked_with_any_name(target: str) -> None:
     assert answer_of_file("a.csv", "plan") == [
         "sweeps=answer", "dataset.path=a.csv", "dataset.target=plan", "dataset=csv"
     ]  # fmt: skip
+
+
+class TestMethodsForOtherTargets:
+    """A sweep may name methods for different kinds of target; each dataset gets those that serve its own."""
+
+    @pytest.mark.parametrize(("dataset", "linear"), [("wdbc", "logistic"), ("diabetes", "ridge")])
+    def test_the_answers_linear_model_is_that_of_the_target(self, dataset: str, linear: str) -> None:
+        request = request_of("sweeps=answer", f"dataset={dataset}")
+        methods = [cell.config.method["name"] for cell in request.cells]
+
+        assert set(methods) == {"control", linear, "xgboost"}
+        assert methods.count(linear) == 5
+        assert not request.left_out
+
+    def test_the_kind_of_a_file_is_found_out(self, tmp_path: Path) -> None:
+        file = tmp_path / "t.csv"
+        file.write_text("x,name,price\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i}.5\n" for i in range(60)))
+        for target, linear in (("price", "ridge"), ("name", "logistic")):
+            request = request_of(*answer_of_file(str(file), target))
+            assert {cell.config.method["name"] for cell in request.cells} == {"control", linear, "xgboost"}
+
+    def test_the_command_line_hears_of_what_it_named(self) -> None:
+        request = request_of("dataset=wdbc,diabetes", "method=logistic,ridge")
+
+        assert [cell.config.method["name"] for cell in request.cells] == ["logistic", "ridge"]
+        assert request.left_out == (
+            "method=ridge does not go with dataset.target_kind=classes: it fits numbers; logistic is its counterpart.",
+            "method=logistic does not go with dataset.target_kind=number: it fits probabilities of classes; ridge is "
+            "its counterpart.",
+        )
+
+    def test_nothing_is_loaded_where_one_kind_is_served_by_all(self) -> None:
+        cells = cells_of("dataset=csv", "dataset.path=gone.csv", "dataset.target=y", "method=control,ridge")
+        assert len(cells) == 2

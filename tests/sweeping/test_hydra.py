@@ -1,5 +1,6 @@
 """The door to Hydra: files with the defaults of classes, options of both phases, and what depends on the data."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
+from scarf_lightning.sweeping.folders import CONF
 from scarf_lightning.sweeping.hydra import explain, hydra_started, master_of, named_plugins, read_config
 from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
@@ -194,3 +196,19 @@ def test_a_number_is_the_cell_that_its_name_is(number: int, file: str) -> None:
 )
 def test_a_task_brings_its_split_unless_the_user_says_otherwise(asked: list[str], split: str) -> None:
     assert config_of(*asked).split["name"] == split
+
+
+def test_a_part_of_the_package_needs_no_file_in_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its class is enough: its name, its defaults, a sweep over all names, and the sentence on a wrong one."""
+    conf = tmp_path / "conf"
+    shutil.copytree(CONF, conf)
+    (conf / "corruption" / "zero.yaml").unlink()
+    monkeypatch.setattr("scarf_lightning.sweeping.hydra.CONF", conf)
+
+    assert cell_of("corruption=zero").corruption == cell_of("corruption=zero", "corruption.rate=0.6").corruption
+    with hydra_started() as hydra:
+        composer = Composer(hydra.config_loader, master_of(hydra))
+        cells = expand(["corruption=glob(*)"], composer, SWEEPS).cells
+        assert {cell.config.corruption["name"] for cell in cells} >= {"zero", "mean", "marginal"}
+    with pytest.raises(UsageError, match=r"^corruption=zer is not an option; .*, zero\. Did you mean zero\?$"):
+        cell_of("corruption=zer")

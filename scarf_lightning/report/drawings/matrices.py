@@ -80,8 +80,9 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     cell = 0.52 if n_columns <= 8 else 0.42
     rows, columns = ([short(name) for name in names] for names in (matrix.wins.index, matrix.wins.columns))
     longest, below = max(map(len, rows)), max(map(len, columns))
-    width = (n_columns + 1 + GAP) * cell + 0.062 * longest + 0.5
-    height = n_rows * cell + (0.062 * below * 0.7 if below > 6 else 0.12) + 0.5
+    # Titles of the axes are longer than a small matrix.
+    width = max((n_columns + 1 + GAP) * cell, 0.075 * len(column_title)) + 0.062 * longest + 0.5
+    height = max(n_rows * cell, 0.075 * len(row_title)) + (0.062 * below * 0.7 if below > 6 else 0.12) + 0.5
     figure, (axes,) = new_figure(width, height)
     ratio, wins, decided = (frame.to_numpy() for frame in (matrix.ratio, matrix.wins, matrix.decided))
     compared = decided + (matrix.ties + matrix.undecided).to_numpy() > 0

@@ -1,5 +1,6 @@
 """Tables of absolute values: a row a dataset."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ from .drawing import Drawing
 EPOCHS = Metric("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
 """Shown like a metric, though it is none."""
 
+Show = Callable[[float], str]
+
 
 @dataclass(frozen=True, kw_only=True)
 class MetricTable(Drawing):
@@ -30,13 +33,12 @@ class MetricTable(Drawing):
     columns: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        return self.table(results, options.measure, name, options.measure.digits, best=True)
+        return self.table(results, options.measure, name, options.measure.shown, best=True)
 
-    def table(self, results: CellResults, metric: Metric, name: str, digits: str, *, best: bool) -> list[Block]:
+    def table(self, results: CellResults, metric: Metric, name: str, show: Show, *, best: bool) -> list[Block]:
         found = competing(results, self.cells(results), self.columns, metric)
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
-        means["mean"] *= metric.sign * metric.scale
-        means["standard_error"] *= metric.scale
+        means["mean"] *= metric.sign
         most = int(means["trials"].max())
         places: dict[Any, dict[Any, Any]] = means.set_index(["dataset", "competitor"]).to_dict("index")
         competitors = [*found.names, *found.empty]
@@ -45,13 +47,15 @@ class MetricTable(Drawing):
         rows = []
         for dataset in datasets:
             cells = [places.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
-            known = [f"{cell['mean']:{digits}}" for cell in cells if cell["trials"]]
+            known = [show(cell["mean"]) for cell in cells if cell["trials"]]
             bold = choose(known, key=float) if known and best else None
-            rows.append((Entry(str(dataset), str(dataset)), *(_entry(cell, most, digits, bold) for cell in cells)))
+            entries = [_entry(cell, most, show, metric.scale, bold) for cell in cells]
+            rows.append((Entry(str(dataset), str(dataset)), *entries))
         caption = (
             f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
             "number in brackets"
         )
+        means[["mean", "standard_error"]] *= metric.scale
         blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
         missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in places.items() if not cell["trials"]]
         if missing:
@@ -67,13 +71,13 @@ class EpochsTable(MetricTable):
     name = "epochs_table"
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        return self.table(results, EPOCHS, name, ".2f", best=False)
+        return self.table(results, EPOCHS, name, "{:.2f}".format, best=False)
 
 
-def _entry(cell: dict[str, Any], most: int, digits: str, bold: str | None) -> Entry:
+def _entry(cell: dict[str, Any], most: int, show: Show, scale: float, bold: str | None) -> Entry:
     if not cell["trials"]:
         return Entry(NOTHING, None)
-    mean = f"{cell['mean']:{digits}}"
-    error = "" if pd.isna(cell["standard_error"]) else f" ± {cell['standard_error']:{digits}}"
+    mean = show(cell["mean"])
+    error = "" if pd.isna(cell["standard_error"]) else f" ± {show(cell['standard_error'])}"
     fewer = "" if cell["trials"] == most else f" ({cell['trials']})"
-    return Entry(f"{mean}{error}{fewer}", float(cell["mean"]), best=mean == bold)
+    return Entry(f"{mean}{error}{fewer}", scale * float(cell["mean"]), best=mean == bold)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...data.targets import Classes, Number, Target
 from ...errors import UsageError
+from ...metrics import metric_named
 from ...results import Predictions, read_cell, read_predictions
 from ..blocks import Block, Paragraph, Picture, counted, named
 from ..loading import CellResults
@@ -206,18 +208,34 @@ def mistakes(cell: PredictedCell) -> str:
 @styled()
 def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, classes from above and from the left in their order."""
-    across = min(2, len(cells))
-    down = -(-len(cells) // across)
-    width = PAGE if across == 2 else COLUMN * 1.3
-    figure, panels = new_figure(width, width / across * 0.95 * down, down, across)
-    for axes, cell in zip(panels, cells, strict=False):
+    figure, panels = _panels(cells, 0.95, "class given", "class")
+    for axes, cell in panels:
         _square(axes, confusion(cell), [short(name, 14) for name in cell.classes])
+    return figure
+
+
+def _panels(
+    cells: Sequence[PredictedCell], height: float, across: str, down: str, **options: Any
+) -> tuple[Figure, list[tuple[Axes, PredictedCell]]]:
+    """A panel with its title for each cell, two in a row.
+
+    Args:
+        cells: what the panels show.
+        height: of a panel, in its widths.
+        across, down: the titles of the axes.
+        options: see `new_figure`.
+    """
+    n_across = min(2, len(cells))
+    n_down = -(-len(cells) // n_across)
+    width = PAGE if n_across == 2 else COLUMN * 1.3
+    figure, panels = new_figure(width, width / n_across * height * n_down, n_down, n_across, **options)
+    for axes, cell in zip(panels, cells, strict=False):
         axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")
     for axes in panels[len(cells) :]:
         axes.set_visible(False)
-    figure.supxlabel("class given", fontsize=8)
-    figure.supylabel("class", fontsize=8)
-    return figure
+    figure.supxlabel(across, fontsize=8)
+    figure.supylabel(down, fontsize=8)
+    return figure, list(zip(panels, cells, strict=False))
 
 
 def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
@@ -270,29 +288,22 @@ def errors_in_words(cell: PredictedCell) -> str:
     errors = np.concatenate([each.values - each.labels for each in cell.trials])
     half, most = np.quantile(np.abs(errors), [0.5, 0.9])
     side = "above" if errors.mean() > 0 else "below"
+    near, far, bias = map(metric_named("mae").plain, (half, most, abs(errors.mean())))
     return (
-        f"{cell.name}: half of the predictions are at most {half:.3g} from the truth, nine tenths at most {most:.3g}; "
-        f"on average they lie {abs(errors.mean()):.3g} {side} it."
+        f"{cell.name}: half of the predictions are at most {near} from the truth, nine tenths at most {far}; on "
+        f"average they lie {bias} {side} it."
     )
 
 
 @styled()
 def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, all of one scale."""
-    across = min(2, len(cells))
-    down = -(-len(cells) // across)
-    width = PAGE if across == 2 else COLUMN * 1.3
-    figure, panels = new_figure(width, width / across * down, down, across, sharex=True, sharey=True)
+    figure, panels = _panels(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
     every = np.concatenate([values for cell in cells for each in cell.trials for values in (each.values, each.labels)])
     ends = [float(every.min()), float(every.max())]
-    for axes, cell in zip(panels, cells, strict=False):
+    for axes, cell in panels:
         truth, given = (np.concatenate([getattr(each, name) for each in cell.trials]) for name in ("labels", "values"))
         step = -(-len(truth) // MOST_POINTS)
         axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)
         axes.scatter(truth[::step], given[::step], s=5, color=COLOURS[0], alpha=0.35, lw=0)
-        axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")
-    for axes in panels[len(cells) :]:
-        axes.set_visible(False)
-    figure.supxlabel("true value", fontsize=8)
-    figure.supylabel("predicted value", fontsize=8)
     return figure

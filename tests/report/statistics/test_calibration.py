@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.benchmarks.calibration import Line, level, one_dataset, over_datasets, pages
+from tests.benchmarks.calibration import Line, answers, level, one_dataset, over_datasets, pages
 
 DRAWS = 150
 
@@ -53,6 +53,13 @@ def test_a_page_of_many_comparisons_rarely_claims_one_that_is_false() -> None:
     line = pages(random(), 40, 20, 5)
 
     assert line.false / line.draws < 0.13
+
+
+def test_an_answer_that_asks_for_trials_until_it_is_decided_is_rarely_false() -> None:
+    line = answers(random(), 60, 0.0)
+
+    assert line.false / line.draws < 0.12
+    assert covers(line) > 0.93
 
 
 def test_the_mean_of_skewed_gains_is_held_and_not_called_nothing() -> None:
