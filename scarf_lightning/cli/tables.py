@@ -128,8 +128,8 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
         return "diverged" if rows else "not finished"
     mean, low, high = _interval(axes, rows, chosen)
     # An interval that is cut at a bound of the metric is shorter on that side.
-    half = "" if math.isnan(low) else f" ± {max(high - mean, mean - low):{chosen.decimals}}"
-    return f"{mean:{chosen.decimals}}{half}"
+    half = "" if math.isnan(low) else f" ± {chosen.plain(max(high - mean, mean - low))}"
+    return f"{chosen.plain(mean)}{half}"
 
 
 def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
