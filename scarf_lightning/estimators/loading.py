@@ -202,6 +202,11 @@ def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     if why := why_no_model(cell.config):
         raise UsageError(f"Cell {name} has no model: {why}.")
     found = [kept for kept in trials if kept.weights]
+    if not found and cell.config.tune:
+        raise UsageError(
+            f"Cell {name} has no model: with tune each trial has a network of its own shape. Train a cell with the "
+            "options that tuning chose, which its trials list, and with keep_weights=true."
+        )
     if not found:
         raise UsageError(
             f"Cell {name} has no model: the fine-tuned weights were not kept; `{cell.again('keep_weights=true')}` "

@@ -132,7 +132,7 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[NDArray[np.float64] 
 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:
-    given = {name: tuple(getattr(asked, name) or ()) for name in ("drop", "dates", "categorical", "numeric")}
+    given = {name: tuple(getattr(asked, name) or ()) for name in ("drop", "dates", "categorical", "numeric", "text")}
     for option, columns in given.items():
         for column in columns:
             if column not in frame.columns:

@@ -141,6 +141,7 @@ class DatasetSettings(Options):
     numeric: list[str] | None = option(None, "columns to read as numbers, as in [c]")
     drop: list[str] | None = option(None, "columns to leave out")
     dates: list[str] | None = option(None, "columns to read as dates or times of day")
+    text: list[str] | None = option(None, "columns to read as text, whatever they hold: hashes of their letters")
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")

@@ -203,7 +203,8 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
         index=cells.index,
     )
-    names = named_by(cells, compared, results.words)
+    recipes = _recipes(cells, compared)
+    names = named_by(cells, compared, results.words) if recipes is None else recipes
     shared = named_by(cells, contexts, results.words) if contexts else pd.Series("", index=cells.index)
     pairs: list[tuple[Any, ...]] = []
     for context in dict.fromkeys(shared):
@@ -211,7 +212,7 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         usual = names.loc[unusual.loc[inside].sort_values(kind="stable").index[0]]
         reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
         called = str(usual)
-        if len(compared) == 1:
+        if len(compared) == 1 and recipes is None:
             called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]], results.labels)
         pairs += [
             (label, reference[cells.loc[label, "dataset"]], context, names[label], called)
@@ -219,6 +220,18 @@ def against_usual(results: CellResults) -> pd.DataFrame:
             if names[label] != usual and cells.loc[label, "dataset"] in reference
         ]
     return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
+
+
+def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None":
+    """What cells are called by their recipes, if these tell them apart as the columns do; the columns are then a few of
+    the options that recipes set."""
+    asked = cells["overrides"].map(lambda overrides: [each for each in overrides if each.startswith("recipe=")])
+    if not asked.map(bool).all():
+        return None
+    recipes = asked.map(lambda each: f"recipe {each[-1].partition('=')[2]}")
+    together = cells[columns].astype(str).assign(recipe=recipes).drop_duplicates()
+    apart = recipes.nunique()
+    return recipes if apart == len(together) == len(together[columns].drop_duplicates()) else None
 
 
 def _names(cells: pd.DataFrame, columns: list[str], words: Words) -> "pd.Series[str]":

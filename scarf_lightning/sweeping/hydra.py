@@ -139,6 +139,8 @@ def _unknown_choice(file: str, options: Sequence[str]) -> str:
     suite = [option for option in options if group == "dataset" and option.startswith("cc18-")]
     listed = [option for option in options if option not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])
     hint = did_you_mean(name, options)
+    if group == "dataset" and not hint:
+        hint = " For a file of yours, name it: dataset=FILE."
     return f"{group}={name} is not an option; the options of {group} are: {', '.join(listed)}.{hint}"
 
 

@@ -137,6 +137,23 @@ class TestTheTraining:
         fitted.save(tmp_path / "m")
         np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
 
+    def test_a_third_of_the_trials_chooses_for_all(
+        self, X: pd.DataFrame, y: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        options = {"pretrain.learning_rate": 5.0, "pretrain.restore_best": False, "finetune.min_steps": 60}
+        trained = list[list[int]]()
+        train = CellTraining.train
+        monkeypatch.setattr(
+            CellTraining, "train", lambda cell, its, *also: trained.append(its) or train(cell, its, *also)
+        )
+
+        fitted = tiny(n_trials=4, options=options).fit(X, y)
+
+        assert trained == [[0, 1], [0, 1], [2, 3]]
+        without = tiny(n_trials=4, pretrain="none", options={"finetune.min_steps": 60}).fit(X, y)
+        assert fitted.trials_["log_loss"].tolist() == without.trials_["log_loss"].tolist()
+        np.testing.assert_array_equal(fitted.predict_proba(X), without.predict_proba(X))
+
     @IGNORED
     def test_what_it_saves_is_opened_as_a_cells_model_is(self, X: pd.DataFrame, y: Any, tmp_path: Path) -> None:
         fitted = tiny().fit(X, y)

@@ -108,6 +108,14 @@ def test_a_trained_encoder_stands_in_a_pipeline(scarf: OfACell) -> None:
 
 
 class TestWhatIsNotThere:
+    def test_a_tuned_cell_has_no_model_and_names_no_command_that_is_refused(self, train_on: TrainOn) -> None:
+        trained = train_on("tune=2", "keep_weights=false")
+
+        with pytest.raises(UsageError, match="with tune each trial has a network of its own shape") as raised:
+            load_model(trained.folder)
+
+        assert "train.py" not in str(raised.value)
+
     def test_weights_that_were_not_kept_are_trained_again_by_the_command_that_is_named(self, train_on: TrainOn) -> None:
         trained = train_on("keep_weights=false")
         with pytest.raises(

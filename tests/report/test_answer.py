@@ -158,6 +158,34 @@ def test_along_one_axis_the_usual_option_is_the_reference() -> None:
     )
 
 
+def test_recipes_that_differ_in_several_options_are_called_by_their_names() -> None:
+    settings = {"paper": ("all", "error", 3), "practical": ("train", "loss", 10)}
+    cells = [
+        (
+            {"dataset": "iris", "fit_on": fit_on, "finetune.monitor": monitor, "finetune.patience": patience}
+            | {"pretrain": "none", "overrides": ("pretrain=none", f"recipe={recipe}")},
+            values,
+        )
+        for (recipe, (fit_on, monitor, patience)), values in zip(settings.items(), (LOW, HIGH), strict=True)
+    ]
+    usual = {"fit_on": "all", "finetune.monitor": "error", "finetune.patience": 3}
+
+    pairs = against_usual(results_of(cells, usual=usual))
+
+    assert pairs[["name", "reference_name"]].to_numpy().tolist() == [["recipe practical", "recipe paper"]]
+
+
+def test_an_option_beside_a_recipe_is_named_by_its_value() -> None:
+    cells = [
+        ({"dataset": "iris", "fit_on": fit_on, "pretrain": "none", "overrides": ("recipe=paper",)}, values)
+        for fit_on, values in (("all", LOW), ("train", HIGH))
+    ]
+
+    pairs = against_usual(results_of(cells, usual={"fit_on": "all"}))
+
+    assert pairs[["name", "reference_name"]].to_numpy().tolist() == [["fitted on training rows", "fitted on all rows"]]
+
+
 def test_two_axes_are_named_by_what_is_unusual() -> None:
     cells = [
         (SHARED | {"pretrain": "scarf", "corruption": c, "corruption.rate": r}, HIGH)

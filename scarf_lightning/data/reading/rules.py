@@ -15,6 +15,9 @@ from .numbers import Notation, as_numbers, is_missing
 N_HASHES = 16
 """How many numbers stand for a string of which there are too many for categories."""
 
+N_TEXT_HASHES, TEXT_NGRAMS = 32, (3, 4)
+"""How many numbers stand for a text, and the lengths of the pieces of its words that they count."""
+
 NUMBERS = (int, float, np.number, np.bool_)
 
 
@@ -164,6 +167,22 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
     return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(hashes.T)]
 
 
+def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+    """Texts as counts of the pieces of their words, each piece added to or taken from a number by its hash, and scaled
+    to length one.
+
+    Nothing is fitted, as for strings. Weinberger et al. (2009), DOI 10.1145/1553374.1553516.
+    """
+    text, _ = text_of(Coded.of(column), column.name)
+    hashes = np.empty((0, N_TEXT_HASHES))
+    if text.distinct:
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        hasher = HashingVectorizer(n_features=N_TEXT_HASHES, analyzer="char_wb", ngram_range=TEXT_NGRAMS)
+        hashes = hasher.transform(text.distinct).toarray()
+    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(hashes.T)]
+
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of column: what its values are, how they are read, and the options of `Rule` that matter for it."""
@@ -182,6 +201,7 @@ KINDS = {
     "categories": Kind("categories", _categories),
     "Booleans": Kind("truth values", _booleans),
     "strings": Kind("strings", _hashes),
+    "text": Kind("texts", _text_hashes),
 }
 
 

@@ -16,8 +16,8 @@ def reading_report(table: "Table") -> list[str | Shown]:
     """What to print of a table before it is trained on: nothing of one that was not found out about."""
     said: list[str | Shown] = []
     if table.reading:
-        made = f"{len(table.columns)} columns for {table.target.in_words}"
-        said.append(f"{table.source}: {table.n_rows:,} rows, {len(table.reading)} columns beside the target, {made}")
+        made = f"{len(table.columns):,} columns for {table.target.in_words}"
+        said.append(f"{table.source}: {table.n_rows:,} rows, {len(table.reading):,} columns beside the target, {made}")
         said.append(_columns(table))
     if table.n_unlabelled:
         known = f"{table.n_rows - table.n_unlabelled:,} of {table.n_rows:,} rows of {table.name} have a label"
@@ -36,5 +36,5 @@ def _columns(table: "Table") -> Shown:
         shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
     left_out = len(table.reading) - len(readings)
     if left_out:
-        shown.add_row(f"{left_out} more", "numbers", "", "", "as they are")
+        shown.add_row(f"{left_out:,} {'more' if readings else 'columns'}", "numbers", "", "", "as they are")
     return shown

@@ -22,8 +22,8 @@ __all__ = [
 ]
 
 OF_FILES = (
-    "path", "target", "categorical", "numeric", "drop", "dates", "separator", "decimal", "encoding", "target_kind",
-    "weight", "unlabelled",
+    "path", "target", "categorical", "numeric", "drop", "dates", "text", "separator", "decimal", "encoding",
+    "target_kind", "weight", "unlabelled",
 )  # fmt: skip
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
@@ -90,7 +90,7 @@ def open_source(
     if not path or not target:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists: dict[str, Any] = {
-        option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates")
+        option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates", "text")
     }
     texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding", "weight")}
     return FileSource(

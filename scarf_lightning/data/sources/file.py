@@ -31,7 +31,7 @@ UNNAMED = re.compile(r"(Unnamed: \d+)?")
 MOST_NAMES = 30
 """The most columns that a message names."""
 
-READING = 2
+READING = 3
 """Raised by a change that reads a file differently: what was noted of its data before is then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
@@ -42,16 +42,16 @@ class FileSource(Source):
     """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
-    or a currency; dates and times, which become numbers and categories; Booleans; categories; strings with many
-    distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how each
-    column was read, and ``Table.notes`` what a user should know of it.
+    or a currency; dates and times, which become numbers and categories; Booleans; categories; texts, and strings with
+    many distinct values, which become hashes. Ids, constants and empty columns are left out. ``Table.reading`` says how
+    each column was read, and ``Table.notes`` what a user should know of it.
 
     **Labels.** Rows without a label are kept, for pre-training and semi-supervised methods.
 
     **Missing values.** In CSV, empty fields and what pandas takes for missing: NA, N/A, NaN, nan, None, null and the
     like. A class or category of that name needs another one. In Parquet, only nulls and NaN.
 
-    **Row numbers.** A column without a name that counts the rows, as ``DataFrame.to_csv`` writes it, is left out: rows
+    **Row numbers.** A column without a name that numbers the rows, as ``DataFrame.to_csv`` writes it, is left out: rows
     are often sorted by class, and their numbers would give it away. The index that pandas keeps in a Parquet file is
     not a column either.
 
@@ -63,6 +63,7 @@ class FileSource(Source):
         dataset_name: shown in tables and charts; None takes the file's name without its ending.
         drop: columns to leave out.
         dates: columns to read as dates or times of day.
+        text: columns to read as text.
         separator, decimal, encoding: of a text file; None takes what the file shows.
         target_kind: of the target, see `read_target`.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
@@ -81,6 +82,7 @@ class FileSource(Source):
     dataset_name: str | None = None
     drop: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
@@ -144,7 +146,7 @@ class FileSource(Source):
         table = read_table(
             frame,
             target,
-            ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.decimal),
+            ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.text, self.decimal),
             name=self.dataset_name or self.label,
             source=path,
             split_by=split_by,
@@ -235,8 +237,8 @@ class FileSource(Source):
 
     def _check_options(self, names: list[str]) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        features = {"categorical": self.categorical, "numeric": self.numeric, "dates": self.dates, "drop": self.drop}
-        given = {f"dataset.{option}": columns for option, columns in features.items()}
+        listed = ("categorical", "numeric", "dates", "text", "drop")
+        given: dict[str, tuple[str, ...]] = {f"dataset.{option}": getattr(self, option) for option in listed}
         split_column = self.split.column if self.split else None
         needed = {
             "dataset.target": (self.target,),
@@ -268,7 +270,7 @@ class FileSource(Source):
     def _without_row_numbers(self, frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
         """Leave out columns without a name, and note it: they count the rows, or hold nothing, as after a comma too
         many."""
-        asked_for = {self.target, *self.categorical, *self.numeric, *self.dates, *self.drop}
+        asked_for = {self.target, *self.categorical, *self.numeric, *self.dates, *self.text, *self.drop}
         asked_for |= {column for column in (self.weight, self.split and self.split.column) if column}
         nameless = [m for m, name in enumerate(frame) if UNNAMED.fullmatch(str(name)) and name not in asked_for]
         for position in nameless:
@@ -280,7 +282,9 @@ class FileSource(Source):
                     f"column {position + 1} of {file} has no name, and more in it than row numbers; name it, or "
                     "drop it."
                 )
-            notes.append(f"Column {position + 1} of {file} has no name and counts the rows; it is left out.")
+            notes.append(
+                f"Column {position + 1} of {file} has no name and numbers the rows: an index, which is left out."
+            )
         return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]] if nameless else frame
 
 
@@ -309,10 +313,10 @@ def _not_looked_at(column: "pd.Series[Any]", why: str) -> "ColumnReading":
 
 
 def _counts(column: "pd.Series[Any]") -> bool:
-    """Whether each value is the whole number after the one before it."""
+    """Whether the values are whole numbers, each one there once: the index of a frame, in order or shuffled."""
     import pandas as pd
 
-    return pd.api.types.is_integer_dtype(column) and bool(column.diff().iloc[1:].eq(1).all())
+    return pd.api.types.is_integer_dtype(column) and bool(column.is_unique)
 
 
 def _plain(value: Any) -> Any:

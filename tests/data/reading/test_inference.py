@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils import murmurhash3_32
 
 from scarf_lightning.data.columns import Coded
 from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column
@@ -156,6 +157,46 @@ def test_strings_of_many_values_do_not_blow_the_width_up() -> None:
     assert read([f"s{i % 21}" for i in range(N)]).kind == "strings"
     gaps = read([*names, None] * 4).features[0]
     assert gaps.is_missing.sum() == 4
+
+
+def by_hand(text: str) -> list[float]:
+    """Pieces of three and four letters of each word between blanks, counted by their hash, and scaled to length one."""
+    counts = np.zeros(32)
+    for word in text.lower().split():
+        padded = f" {word} "
+        for length in (3, 4):
+            for start in range(max(len(padded) - length, 0) + 1):
+                hashed = murmurhash3_32(padded[start : start + length], seed=0)
+                counts[abs(hashed) % 32] += 1 if hashed >= 0 else -1
+            if len(padded) <= length:
+                break  # a short word is counted once
+    return (counts / np.linalg.norm(counts)).tolist()
+
+
+REVIEWS = [f"The parcel of order {i} came late, and broken" for i in range(40)]
+
+
+def test_texts_of_several_words_become_hashes_of_their_letters_row_by_row() -> None:
+    found = read(REVIEWS)
+
+    assert (found.kind, found.done) == ("text", "32 numbers that are hashes of their letters")
+    values = np.stack([values_of(feature) for feature in found.features], axis=1)
+    np.testing.assert_allclose(values, [by_hand(text) for text in REVIEWS], atol=1e-12)
+    later = found.rule.features(pd.Series([None, REVIEWS[3]], name="c", dtype=object)) if found.rule else []
+    assert [values_of(each)[0] for each in later] == [None] * 32
+    assert [values_of(each)[1] for each in later] == values[3].tolist()
+
+
+def test_texts_of_which_some_are_the_same_are_texts_too() -> None:
+    assert read([*REVIEWS, REVIEWS[0]]).kind == "text"
+    assert read(pd.Categorical([*REVIEWS, REVIEWS[0]])).kind == "strings"
+
+
+def test_few_words_are_text_only_where_asked_for() -> None:
+    names = [f"Ada Lovelace the {i}th" for i in range(40)]
+    assert read(names).kind == "id or text"
+    assert read(names, text=("c",)).kind == "text"
+    assert read(range(40), text=("c",)).kind == "text"
 
 
 def test_equal_parts_of_strings_are_seen() -> None:

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -250,19 +250,22 @@ class TestKinds:
 class TestRowNumbers:
     """Rows are often sorted by class."""
 
-    @pytest.mark.parametrize("start", [0, 1, 40])
-    def test_the_index_of_a_frame_is_left_out(self, tmp_path: Path, start: int) -> None:
+    @pytest.mark.parametrize("index", [range(ROWS), range(40, 40 + ROWS), [*range(1, ROWS), 0]])
+    def test_the_index_of_a_frame_is_left_out(self, tmp_path: Path, index: Sequence[int]) -> None:
+        """In order, of a part of a frame, and of rows that were shuffled."""
         path, plain = tmp_path / "t.csv", in_csv(frame(), tmp_path / "plain.csv")
-        counted = frame().set_axis(range(start, start + ROWS))
+        counted = frame().set_axis(index)
         counted.to_csv(path)
         assert loaded(path).hash == loaded(plain).hash
         pd.read_csv(path).to_csv(path)  # with an index, and a column "Unnamed: 0"
         assert loaded(path).hash == loaded(plain).hash
-        assert f"Column 1 of {path} has no name and counts the rows; it is left out." in loaded(path).notes
+        assert (
+            f"Column 1 of {path} has no name and numbers the rows: an index, which is left out." in loaded(path).notes
+        )
         counted.to_parquet(tmp_path / "t.parquet")
         assert loaded(tmp_path / "t.parquet").hash == loaded(plain).hash
 
-    @pytest.mark.parametrize("index", [[*range(1, ROWS), 0], [f"id{i}" for i in range(ROWS)]])
+    @pytest.mark.parametrize("index", [[0, *range(ROWS - 1)], [f"id{i}" for i in range(ROWS)]])
     def test_any_other_column_without_a_name_is_refused(self, tmp_path: Path, index: list[Any]) -> None:
         indexed = frame().set_axis(index)
         indexed.to_csv(tmp_path / "t.csv")
@@ -854,8 +857,8 @@ class TestConfiguration:
             (
                 "csv",
                 {"id": 3},
-                "name, path, target, categorical, numeric, drop, dates, separator, decimal, encoding, target_kind, "
-                "weight, unlabelled",
+                "name, path, target, categorical, numeric, drop, dates, text, separator, decimal, encoding, "
+                "target_kind, weight, unlabelled",
             ),
         ],
     )
