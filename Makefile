@@ -73,6 +73,7 @@ installed: dist
 
 benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.table
+	$(BIN)/python -m tests.benchmarks.growth
 	$(BIN)/python -m tests.benchmarks.network_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time

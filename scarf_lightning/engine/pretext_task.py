@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -18,6 +19,10 @@ MEAN_CHUNK = 1024
 """Training rows that are encoded at once for their mean."""
 MOST_BYTES = 2**28
 """Memory for the validation views of a stack; a wide table of a thousand rows would need several times as much."""
+
+SIMILARITIES = 2**24
+"""Pairs of rows whose similarities are computed at once, by as many trials as have no more: 64 MB of float32. A step's
+temporaries are several times as large."""
 
 
 class CorruptionSource:
@@ -118,7 +123,7 @@ class PretextTask:
         views = self._pretext.make_views(BatchRows.of(raw, self._source, self._random))
         # One pass of all inputs together costs less than a pass for each.
         outputs = self._embed(torch.cat(views.inputs, dim=1), len(views.inputs))
-        return self._pretext.compute_loss(outputs, views.targets)
+        return _by_groups_of_trials(self._pretext.compute_loss, outputs, views.targets)
 
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
@@ -133,7 +138,9 @@ class PretextTask:
         measures = {"loss": self._pretext.compute_loss} | ({"error": self._pretext.compute_error} if error else {})
         # Passes are stacked last, so that the number of trials does not decide the order of the sum.
         return {
-            name: torch.stack([measure(*each) for each in zip(outputs, views.targets, strict=True)], dim=-1).mean(-1)
+            name: torch.stack(
+                [_by_groups_of_trials(measure, *each) for each in zip(outputs, views.targets, strict=True)], dim=-1
+            ).mean(-1)
             for name, measure in measures.items()
         }
 
@@ -148,6 +155,31 @@ class PretextTask:
         if isinstance(out, tuple):
             return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
         return tuple(out.chunk(n, dim=1))
+
+
+def _by_groups_of_trials(measure: Callable[..., Tensor], *of_all: tuple[Any, ...]) -> Tensor:
+    """A loss ``(T,)`` of tuples of tensors ``(T, N, ...)``, so many trials at once that their pairs of rows fit."""
+    first = next(_tensors(of_all))
+    size = max(1, SIMILARITIES // first.shape[1] ** 2)
+    if len(first) <= size:
+        return measure(*of_all)
+    return torch.cat([measure(*group) for group in _groups(of_all, size)])
+
+
+def _tensors(tree: Any) -> Iterator[Tensor]:
+    """The tensors of a tuple of tensors and tuples."""
+    if isinstance(tree, Tensor):
+        yield tree
+    else:
+        for part in tree:
+            yield from _tensors(part)
+
+
+def _groups(tree: Any, size: int) -> Iterator[Any]:
+    """The parts of a tuple of tensors and tuples that belong to each group of trials; an empty one is in all."""
+    if isinstance(tree, Tensor):
+        return iter(torch.split(tree, size))
+    return zip(*(_groups(part, size) for part in tree), strict=False) if tree else repeat(())
 
 
 @dataclass(frozen=True)

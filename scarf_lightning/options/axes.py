@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import UsageError, did_you_mean
+from .option import Options
 from .plugins import load_plugins
 
 
@@ -105,9 +106,26 @@ def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | Non
 def registered(base: str) -> dict[str, type[Any]]:
     """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first.
 
+    They are looked for again after a class of options was made or a module taken out, because a sweep of thousands of
+    cells asks hundreds of thousands of times.
+
     Raises:
         UsageError: two of them have one name.
     """
+    n_classes, found = _registered.get(base, (-1, {}))
+    is_counted = issubclass(_base_class(base), Options)
+    is_there = all(cls.__module__ in sys.modules for cls in found.values())
+    if not (is_counted and n_classes == Options.n_classes and is_there):
+        found = _found(base)
+        _registered[base] = Options.n_classes, found
+    return dict(found)
+
+
+_registered: dict[str, tuple[int, dict[str, type[Any]]]] = {}
+"""For each base the number of classes when its subclasses were found, and these."""
+
+
+def _found(base: str) -> dict[str, type[Any]]:
     found: dict[str, type[Any]] = {}
     for cls in _named_subclasses(_base_class(base)):
         other = found.setdefault(cls.name, cls)

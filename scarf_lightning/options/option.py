@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from ..errors import did_you_mean
 
@@ -159,8 +159,12 @@ class Options:
         ValueError: names the option, what it takes and the value.
     """
 
+    n_classes: ClassVar[int] = 0
+    """How many classes of options there are, so that what was found among them is looked up again after a new one."""
+
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
+        Options.n_classes += 1
         for name, field in vars(cls).items():
             if isinstance(field, dataclasses.Field):  # @dataclass, which runs later, leaves only the default
                 for alias in field.metadata.get("aliases", ()):

@@ -23,8 +23,9 @@ from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.autoencoders import Autoencoder
+from scarf_lightning.pretexts.subtab import SubTab
 from scarf_lightning.pretexts.vime import Vime
-from tests.promises import assert_same_numbers
+from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
 
 TASKS = {
@@ -60,6 +61,31 @@ def test_a_trial_pretrains_alike_in_any_company(patients: Table, make_stack: Mak
     among = make_stack(patients, range(6)).pretrain(settings, chosen)
     alone = make_stack(patients, [4]).pretrain(settings, chosen)
     assert_trial_is_the_same(alone, among, 4)
+
+
+@pytest.mark.parametrize("chosen", [*TASKS.values(), Vime(Marginal(), Exact()), SubTab(Marginal(), Exact())], ids=repr)
+def test_losses_of_groups_of_trials_are_those_of_the_stack(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, chosen: Pretext
+) -> None:
+    """So that the similarities of large batches need memory for a group alone."""
+    settings = PretrainSettings(max_epochs=2, batch_size=46)
+    whole = make_stack(patients, range(5)).pretrain(settings, chosen)
+    monkeypatch.setattr(pretext_task, "SIMILARITIES", 2 * 47**2)
+    sizes: list[int] = []
+    compute_loss = type(chosen).compute_loss
+
+    def spied(self: Any, outputs: Any, targets: Any) -> Tensor:
+        loss = compute_loss(self, outputs, targets)
+        sizes.append(len(loss))
+        return loss
+
+    monkeypatch.setattr(type(chosen), "compute_loss", spied)
+    grouped = make_stack(patients, range(5)).pretrain(settings, chosen)
+    assert sizes[:3] == [2, 2, 1]
+    for name, weight in whole.weights.items():
+        assert_same_numbers(weight, grouped.weights[name])
+    if is_exact():
+        assert whole.curves == grouped.curves
 
 
 def cotrained(stack: Stack) -> Fit:
