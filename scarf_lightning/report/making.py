@@ -17,7 +17,7 @@ from .answer import answer_section
 from .blocks import Command, Paragraph, Picture, Section, counted
 from .drawings import Drawing, draw_all
 from .loading import CellResults, Row
-from .provenance import completeness, damage, provenance_section
+from .provenance import completeness, damage, of_another_kind, provenance_section
 from .report_options import ReportOptions
 from .sentences import in_one_line
 from .style import as_inline, as_svg, save
@@ -106,6 +106,7 @@ def make_report(
         raise UsageError(f"No trial has the metric {options.measure.name}; these results were made before it existed.")
     about = [f"The paper: {paper}"] if paper else []
     about += [completeness(results), f"Win matrices count a difference by {options.in_words}."]
+    about += [said] if (said := of_another_kind(results, options.measure)) else []
     about += left_out
     about += [damage(results.damaged)] if results.damaged else []
     diverged = int(results.trials["diverged"].sum())

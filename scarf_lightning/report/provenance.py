@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..metrics import Metric
 from ..results import source_commit
 from .blocks import Block, Paragraph, Section, counted, named
 from .loading import CellResults, environments
@@ -34,6 +35,19 @@ def completeness(results: CellResults) -> str:
     ]
     finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
     return f"{finished} are finished, {trials}; missing: {named(missing)}."
+
+
+def of_another_kind(results: CellResults, metric: Metric) -> str:
+    """Which datasets the metric does not measure, since they predict another kind of target; empty if there are none."""
+    other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
+    if not other:
+        return ""
+    datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
+    kinds = dict.fromkeys(results.targets[label].name for label in other)
+    return (
+        f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: {named(list(kinds))}. "
+        "Name another metric=, or report these datasets by themselves."
+    )
 
 
 def damage(damaged: dict[Path, str]) -> str:
