@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,13 +28,26 @@ from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
 from .configuring import config_of
-from .tables import table_of, target_of, without_labels
+from .tables import table_for, table_of, target_of, without_labels
 
 if TYPE_CHECKING:
     from .fitting import Fitted
+    from .model import Model
 
-NO_AXES = ("n_trials", "random_state", "device", "class_weight", "metric", "unlabelled", "options", "verbose")
+NO_AXES = (
+    "encoder",
+    "n_trials",
+    "random_state",
+    "device",
+    "class_weight",
+    "metric",
+    "unlabelled",
+    "options",
+    "verbose",
+)
 """Parameters that are not axes of the configuration."""
+OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
+"""Parameters that an encoder to start from settles."""
 UNLABELLED = -1
 AUTO = "auto"
 """Pre-training by the default, where it does no harm."""
@@ -45,6 +59,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _kind: ClassVar[type[Target] | None] = None
     """What it learns to predict, if anything."""
     options: Mapping[str, Any] | None
+    encoder: Any
     model_: Any
 
     def set_params(self, **params: Any) -> "ScarfEstimator":
@@ -84,11 +99,21 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_.save(folder)
 
     def _config(self) -> Config:
+        axes = inspect.signature(type(self)).parameters
+        if getattr(self, "encoder", None) is not None:
+            for name in OF_AN_ENCODER:
+                if getattr(self, name) != axes[name].default:
+                    raise UsageError(f"{name} is settled by the encoder to start from; leave it out.")
+            for option in self.options or {}:
+                if option == "encoding" or option.startswith(("dataset.", "network.encoder")):
+                    raise UsageError(f"options: {option} is settled by the encoder to start from; leave it out.")
         given = {
             name: getattr(self, name)
-            for name, parameter in inspect.signature(type(self)).parameters.items()
+            for name, parameter in axes.items()
             if name not in NO_AXES and getattr(self, name) not in (parameter.default, AUTO)
         }
+        if getattr(self, "encoder", None) is not None:
+            given["pretrain"] = "none"
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
@@ -166,23 +191,24 @@ class ScarfPredictor(ScarfEstimator):
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # `fit` says how columns are read
-            config, table = clone(self)._read(X, y, sample_weight)
+            config, table, start = clone(self)._read(X, y, sample_weight)
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
-        return pd.DataFrame(train(config, table, chooses=chooses, tests=True, verbose=verbose).rows)
+        return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose).rows)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         """What `fit` does."""
         from .fitting import train  # imports Lightning, which takes seconds
 
-        config, table = self._read(X, y, sample_weight)
+        config, table, start = self._read(X, y, sample_weight)
         self._note(table.target)
         self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        fitted = train(config, table, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
+        fitted = train(config, table, start=start, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
         self.choice_ = fitted.choice
         self._keep(fitted)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table]:
-        """The cell of the parameters, and the table of X and y with the weights of its rows."""
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, "Model | None"]:
+        """The cell of the parameters, the table of X and y with the weights of its rows, and what networks start
+        from."""
         config = self._config()
         frame, is_plain = self._first_rows(X)
         if y is None:
@@ -196,7 +222,13 @@ class ScarfPredictor(ScarfEstimator):
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
         target = target_of(y, is_known, config, self._kind)
-        return config, table_of(frame, target, config, is_plain=is_plain, weights=weights)
+        if self.encoder is None:
+            return config, table_of(frame, target, config, is_plain=is_plain, weights=weights), None
+        model = encoders_of(self.encoder)
+        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
+        # A model says by fit_on whether all trials are preprocessed alike.
+        config = replace(config, network=network, fit_on="all" if model.preprocessing.is_shared else "train")
+        return config, table_for(model, frame, target, config, weights), model
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         """Which rows have a label."""
@@ -242,6 +274,9 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
         class_weight: None, or ``"balanced"`` to give every class the same weight in training.
         metric: what early stopping and tuning go by, such as ``"auroc"``; None takes the recipe's.
+        encoder: a `scarf_lightning.estimators.Model`, such as ``model_`` of a fitted `ScarfTransformer`, or the folder
+            of a saved one. Networks start from its encoders instead of a pre-training of their own, and read rows as
+            it does. X needs the same columns.
         unlabelled: what marks a row without a label in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
@@ -283,6 +318,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         fit_on: str | None = None,
         class_weight: str | None = None,
         metric: str | None = None,
+        encoder: Any = None,
         unlabelled: Any = UNLABELLED,
         device: str = "auto",
         options: Mapping[str, Any] | None = None,
@@ -292,7 +328,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         self.scaling, self.network, self.cotrain = scaling, network, cotrain
         self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
         self.n_trials, self.random_state, self.fit_on, self.class_weight = n_trials, random_state, fit_on, class_weight
-        self.metric, self.unlabelled, self.device = metric, unlabelled, device
+        self.metric, self.encoder, self.unlabelled, self.device = metric, encoder, unlabelled, device
         self.options, self.verbose = options, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfClassifier":
@@ -391,6 +427,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         random_state: Any = 0,
         fit_on: str | None = None,
         metric: str | None = None,
+        encoder: Any = None,
         device: str = "auto",
         options: Mapping[str, Any] | None = None,
         verbose: int = 0,
@@ -399,7 +436,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         self.scaling, self.network, self.cotrain = scaling, network, cotrain
         self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
         self.n_trials, self.random_state, self.fit_on, self.metric = n_trials, random_state, fit_on, metric
-        self.device, self.options, self.verbose = device, options, verbose
+        self.encoder, self.device, self.options, self.verbose = encoder, device, options, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfRegressor":
         """Train on rows X ``(n, M)`` with numbers y ``(n,)``, at least 10; ``sample_weight`` as in `ScarfClassifier`.
@@ -485,3 +522,24 @@ class ScarfTransformer(ScarfEstimator):
 
         self._keep(pretrain(config, table, verbose=bool(self.verbose)))
         return self
+
+
+def encoders_of(given: Any) -> "Model":
+    """The model that ``encoder`` names.
+
+    Raises:
+        UsageError: it is none, or its encoders cannot go on training.
+    """
+    from .loading import load_model
+    from .model import Model
+
+    if isinstance(given, (str, Path)):
+        given = load_model(given)
+    if not isinstance(given, Model):
+        raise UsageError(
+            "encoder must be a model, such as transformer.model_ of a fitted ScarfTransformer, or the folder of a "
+            f"saved one, not {type(given).__name__}."
+        )
+    if any(column.n_indicators != len(column.categories or ()) for column in given.description.columns):
+        raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
+    return given

@@ -12,12 +12,13 @@ import torch
 from ..data.table import Table
 from ..data.targets import Target
 from ..engine.hardware import Hardware, choose_hardware, prepare_process
+from ..engine.lifting import part_of
 from ..errors import UsageError
 from ..options import Config
 from ..options.combinations import is_pretrained
 from ..results import StackRecord, StoredTrial
 from ..screen import screen
-from ..training import CellTraining
+from ..training import CellTraining, Start
 from .loading import model_of
 from .model import Model
 from .tables import WithoutTest
@@ -37,12 +38,21 @@ class Fitted:
     choice: str | None = None
 
 
-def train(config: Config, table: Table, *, chooses: bool = False, tests: bool = False, verbose: bool = False) -> Fitted:
+def train(
+    config: Config,
+    table: Table,
+    *,
+    start: Model | None = None,
+    chooses: bool = False,
+    tests: bool = False,
+    verbose: bool = False,
+) -> Fitted:
     """Train the trials of a cell. Nothing is written to the disk.
 
     Args:
         config: of the cell.
         table: its data.
+        start: the model whose encoders networks start from.
         chooses: train the first trials from scratch too, and all trials if pre-training has the higher validation loss.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
@@ -55,6 +65,8 @@ def train(config: Config, table: Table, *, chooses: bool = False, tests: bool = 
     with _process(config) as hardware:
         splitting, console = None if tests else WithoutTest, screen(stderr=True) if verbose else None
         training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
+        if start is not None:
+            training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
         for sentence in training.notes:
             warnings.warn(sentence, UserWarning, stacklevel=4)
         n_trials = training.config.trials

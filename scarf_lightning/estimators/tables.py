@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from ..data.untyped import read_table
 from ..errors import UsageError
 from ..options import Config
 from ..options.settings import DatasetSettings
+
+if TYPE_CHECKING:
+    from .model import Model
 
 SOURCE = "X"
 BY_NOTHING = ("random", "stratified")
@@ -61,6 +64,25 @@ def table_of(
     for note in table.notes:
         warnings.warn(note, UserWarning, stacklevel=3)
     return table.weighted(weights)
+
+
+def table_for(
+    encoders: "Model", frame: pd.DataFrame, target: ReadTarget, config: Config, weights: NDArray[np.float64] | None
+) -> Table:
+    """The table of rows as trained encoders read them.
+
+    Args:
+        encoders: the model.
+        frame, target, config, weights: as of `table_of`.
+
+    Raises:
+        UsageError: a column is missing or does not hold what it held in the encoders' training.
+    """
+    split_by, frame = _split_by(frame, config)
+    reader = encoders.description.reader
+    columns = zip(reader.columns, reader.values(frame).T, strict=True)
+    table = Table.of(columns, target, name=SOURCE, source=SOURCE, split_by=split_by)
+    return replace(table, reader=reader).weighted(weights)
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:

@@ -30,6 +30,7 @@ from ..options.combinations import check_labels, check_target, labels, on_data, 
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from .pretraining import pretrain
+from .start import Start
 from .trained_stack import TrainedStack
 from .tuning import tune, tuning_metric
 
@@ -54,6 +55,7 @@ class CellTraining:
         notes: sentences on options that have no effect on these data.
         console: where progress is shown, if it is a terminal; None shows none.
         tell: called after each epoch, except those of tries.
+        start: what networks start from in place of a pre-training, with the preprocessing in front of it.
     """
 
     config: Config
@@ -65,6 +67,7 @@ class CellTraining:
     notes: Sequence[str] = ()
     console: "Console | None" = None
     tell: Tell | None = None
+    start: Start | None = None
 
     @classmethod
     def prepare(
@@ -171,6 +174,8 @@ class CellTraining:
                 pretraining = pretraining.of([together.index(trial) for trial in trials])
             stack = self.stack(trials, predicts_validation=predicts_validation)
         start = None if pretraining is None else pretraining.part("encoder")
+        if self.start is not None:
+            start = self.start.weights(stack.trials)
         outcome = self.parts.method.run(stack, SupervisedPhase(self.config.finetune, start))
         if outcome.predictions.shape[:2] != stack.data.predicted.shape:
             name, wanted = self.parts.method.name, stack.data.predicted.shape[1]
@@ -192,6 +197,8 @@ class CellTraining:
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
         )
+        if self.start is not None:
+            data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))
         if predicts_validation:
             data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
         network, settings = self.parts.network, self.config.network

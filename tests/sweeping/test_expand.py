@@ -204,6 +204,11 @@ def test_an_option_that_some_cell_uses_is_taken(arguments: tuple[str, ...]) -> N
             "cc18-NAME (69). Did you mean cc18-adult?",
         ),
         (
+            "dataset=iris",
+            "dataset=iris is not an option; the options of dataset are: csv, diabetes, openml, wdbc, cc18-NAME (69). "
+            "For a file of yours, name it: dataset=FILE.",
+        ),
+        (
             "dataset=my/data.xls",
             "dataset=my/data.xls is not an option; for a file of yours: dataset=csv dataset.path=my/data.xls.",
         ),

@@ -195,6 +195,7 @@ def test_texts_of_which_some_are_the_same_are_texts_too() -> None:
 def test_few_words_are_text_only_where_asked_for() -> None:
     names = [f"Ada Lovelace the {i}th" for i in range(40)]
     assert read(names).kind == "id or text"
+    assert read([f"{name} again" for name in names]).kind == "text"
     assert read(names, text=("c",)).kind == "text"
     assert read(range(40), text=("c",)).kind == "text"
 

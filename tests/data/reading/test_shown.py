@@ -45,5 +45,12 @@ def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.
     assert any(line.startswith(f"{LONGEST} more") for line in lines)
 
 
+def test_many_columns_that_are_all_plain_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are") for i in range(1500)]
+    lines = shown(table_of(plain, [0, 1]), monkeypatch)
+    assert lines[0].startswith("mine.csv: 2 rows, 1,500 columns beside the target")
+    assert [line.split()[:3] for line in lines if line.startswith("1,500")] == [["1,500", "columns", "numbers"]]
+
+
 def test_nothing_is_said_of_data_that_are_known() -> None:
     assert reading_report(table_of([], [0, 1])) == []
