@@ -23,6 +23,8 @@ import pandas as pd
 from tests.composing import ROOT
 
 TARGET = "y"
+LEAST_SECONDS, LEAST_MB = 0.1, 20.0
+"""Below these a process's own beginnings hide how it grows."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,12 @@ def measured(kind: str, file: Path, size: Size) -> list[float]:
     return [float(number) for number in ran.stdout.splitlines()[-1].split()]
 
 
-def exponent(sizes: list[int], values: list[float]) -> float:
-    """The slope of the logarithms over the larger half of the sizes."""
+def exponent(sizes: list[int], values: list[float], least: float) -> str:
+    """The slope of the logarithms over the larger half of the sizes; empty if a value there is below ``least``."""
     half = len(sizes) // 2
-    return float(np.polyfit(np.log(sizes[half:]), np.log(values[half:]), 1)[0])
+    if min(values[half:]) < least:
+        return ""
+    return f"{np.polyfit(np.log(sizes[half:]), np.log(values[half:]), 1)[0]:.2f}"
 
 
 def grows_by(sizes: list[Size]) -> str:
@@ -142,8 +146,12 @@ def row(name: str, kind: str, sizes: list[Size], turns: int) -> str:
             times.append(took)
             memory.append(held)
             beside += [f"{took / theirs[0]:.1f}"] if theirs else []
-    shown = [" / ".join(f"{x:,}" for x in xs), " / ".join(f"{t:.2f}" for t in times), f"{exponent(xs, times):.2f}"]
-    shown += [" / ".join(f"{m:,.0f}" for m in memory), f"{exponent(xs, memory):.2f}", " / ".join(beside)]
+    shown = [
+        " / ".join(f"{x:,}" for x in xs),
+        " / ".join(f"{t:.2f}" for t in times),
+        exponent(xs, times, LEAST_SECONDS),
+    ]
+    shown += [" / ".join(f"{m:,.0f}" for m in memory), exponent(xs, memory, LEAST_MB), " / ".join(beside)]
     return f"| {name} | " + " | ".join(shown) + " |"
 
 

@@ -106,6 +106,18 @@ def test_a_precision_that_the_processor_is_slow_in_is_said(
     assert Hardware(torch.device("cuda"), "bf16-mixed").drawback is None
 
 
+def test_bfloat16_without_instructions_for_it_must_be_asked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.engine.hardware.multiplies_bfloat16", lambda: False)
+    with pytest.raises(UsageError, match=r"no instructions .* Use 32-true, or add trainer.slow_bfloat16=true"):
+        choose_hardware(TrainerSettings("cpu", precision="bf16-mixed"))
+    twice = TrainerSettings("cpu", precision="bf16-mixed", slow_bfloat16=True)
+    assert choose_hardware(twice) == Hardware(torch.device("cpu"), "bf16-mixed")
+    assert choose_hardware(TrainerSettings("cpu")).precision == "32-true"
+
+    monkeypatch.setattr("scarf_lightning.engine.hardware.multiplies_bfloat16", lambda: True)
+    assert choose_hardware(TrainerSettings("cpu", precision="bf16-mixed")).drawback is None
+
+
 @pytest.mark.parametrize(("capability", "is_slow"), [((7, 5), True), ((8, 0), False), ((9, 0), False)])
 def test_tf32_on_a_gpu_that_has_none_is_said(
     capability: tuple[int, int], is_slow: bool, monkeypatch: pytest.MonkeyPatch
