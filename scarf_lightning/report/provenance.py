@@ -38,7 +38,7 @@ def completeness(results: CellResults) -> str:
 
 
 def of_another_kind(results: CellResults, metric: Metric) -> str:
-    """Which datasets the metric does not measure, since they predict another kind of target; empty if there are none."""
+    """Which datasets the metric does not measure, because they predict another kind of target; empty for none."""
     other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
     if not other:
         return ""
