@@ -136,7 +136,7 @@ def test_what_it_leaves_can_be_read(first: Run) -> None:
     assert (described["dataset"], described["dataset_id"]) == ("wdbc", 1510)
     assert described["fingerprint"] == fingerprint(described["identity"]) == cell.name
     known = json.loads((cwd / "results" / "datasets" / "wdbc.json").read_text())
-    size = {"n_rows": 569, "n_columns": 30, "n_encoded": 30}
+    size = {"n_rows": 569, "n_columns": 30, "n_encoded": 30, "kind": "classes"}
     assert known["data"] == {"hash": described["identity"]["data"]} | size
 
     config = described["config"]
