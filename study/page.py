@@ -127,7 +127,8 @@ LIMITS = """\
 - Each budget is the number of *training* labels. All competitors, also those that stop early or are tuned, see the
   labels of the same validation rows, a tenth of the table.
 - Rivals are tuned by five tries on the validation rows up to 100 labels, and use their defaults beyond.
-- An interval over tables is about tables like these."""
+- An interval over tables is about tables like these.
+- Tables and competitors have different numbers of trials so far ([how far it is](README.md)). Differences are paired by trial."""
 
 REPEAT = """\
 One row, in a minute:
