@@ -128,7 +128,8 @@ LIMITS = """\
   labels of the same validation rows, a tenth of the table.
 - Rivals are tuned by five tries on the validation rows up to 100 labels, and use their defaults beyond.
 - An interval over tables is about tables like these.
-- Tables and competitors have different numbers of trials so far ([how far it is](README.md)). Differences are paired by trial."""
+- Tables and competitors have different numbers of trials so far ([how far it is](README.md)).
+  Differences are paired by trial."""
 
 REPEAT = """\
 One row, in a minute:
