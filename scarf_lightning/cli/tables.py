@@ -109,7 +109,7 @@ def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHO
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
     lines: dict[tuple[str, ...], dict[float, str]] = {}
     for axes, rows in cells:
-        setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+        setting = _setting(axes, shown)
         lines.setdefault(setting, {})[_n_labels(axes)] = _with_interval(axes, rows, chosen)
     varying = {column: [setting[place] for setting in lines] for place, column in enumerate(shown)}
     headings = [f"{labels:g} labels" if math.isfinite(labels) else "all labels" for labels in budgets]
@@ -117,6 +117,11 @@ def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHO
     table = _laid_out(varying, dict(zip(headings, by_budget, strict=True)))
     table.title, table.title_justify = f"{chosen.label} ± half of its 95 % interval", "left"
     return table
+
+
+def _setting(axes: Row, shown: Sequence[str]) -> tuple[str, ...]:
+    """What a cell chose of these options, as its line shows it."""
+    return tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
 
 
 def _n_labels(axes: Row) -> float:
@@ -200,7 +205,7 @@ def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = C
     shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
     settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
     for axes, rows in cells:
-        setting = tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+        setting = _setting(axes, shown)
         settings.setdefault(setting, []).append(rows)
     varying = {column: [setting[place] for setting in settings] for place, column in enumerate(shown)}
     outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {chosen.label}": []}
