@@ -69,7 +69,7 @@ def of_codes(codes: np.ndarray, categories: tuple[str, ...]) -> pd.Categorical:
 
 
 def rows(names: list[str], cache: Path | None, n_splits: int) -> Iterator[str]:
-    yield "| table | rows | `ScarfClassifier()` | logistic regression | difference | its standard error | from scratch | fit, s |"
+    yield "| table | rows | `ScarfClassifier()` | logistic regression | gain | standard error | from scratch | fit, s |"
     yield "|---|---|---|---|---|---|---|---|"
     for name in names:
         X, y = table(name, cache)
