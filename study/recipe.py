@@ -2,8 +2,8 @@
 
     python -m study.recipe [results=FOLDER]
 
-The trials are those of study/recipe.parquet; a folder with cells of study/recipe.yaml and study/race.yaml takes their
-place, and is written to that file. A mean is over the tables that have every candidate of its round.
+The trials are those of study/recipe.parquet. Those of a folder with cells of study/recipe.yaml and study/race.yaml are
+added to that file. A mean is over the tables that have every candidate of its round.
 """
 
 import sys
@@ -26,6 +26,7 @@ KEPT = [
     "finetune.patience", "finetune.weight_decay", "pretrain.patience", "trial", "accuracy", "finetune_seconds",
     "fingerprint",
 ]  # fmt: skip
+TRIAL = ["fingerprint", "trial"]
 PAIR = ["dataset", "labels"]
 FINALISTS = [
     "monitor=error min_steps=0 patience=3",
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str]) -> None:
     if set(given) - {"results"}:
         raise UsageError("Name the folder with the cells of study/recipe.yaml: results=FOLDER; or give no argument.")
     if "results" in given:
-        scarf_lightning.load(Path(given["results"]))[KEPT].to_parquet(FILE, index=False, compression="zstd")
+        kept, found = pd.read_parquet(FILE), scarf_lightning.load(Path(given["results"]))
+        both = pd.concat([kept, found.reindex(columns=KEPT).astype(kept.dtypes)])
+        both.drop_duplicates(TRIAL, keep="last").to_parquet(FILE, index=False, compression="zstd")
     sys.stdout.write(tables(pd.read_parquet(FILE)))
 
 

@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
     parser.add_argument("--decimal", choices=[".", ","], help="decimal sign; default: as in training")
     parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
-    parser.add_argument("--plugins", nargs="*", default=[], help="modules of your own that define the network")
+    parser.add_argument(
+        "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"
+    )
     try:
         _predict(parser.parse_args(arguments))
     except UsageError as error:

@@ -195,10 +195,9 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         UsageError: an override is wrong, or the folder holds no results.
     """
     folder = None if results is None else Path(results)
-    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
-    names_plugins = any(override.startswith("plugins=") for override in asked)
-    plugins = named_plugins(asked) if names_plugins or folder is None else plugins_of(kept)
+    plugins = named_plugins(asked)
     load_plugins(plugins)
+    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
@@ -209,7 +208,9 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
             return columns(compose(tuple(overrides)))
 
         subject = (
-            of_sweep(overrides, compose, master) if folder is None else of_folder(folder, kept, damaged, overrides)
+            of_sweep(overrides, compose, master)
+            if folder is None
+            else of_folder(folder, kept, damaged, overrides, plugins)
         )
         found = read_results(subject.cells, subject.damaged, row_of(()))
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
@@ -260,11 +261,25 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     )
 
 
-def of_folder(folder: Path, cells: list[ReportedCell], damaged: dict[Path, str], overrides: Sequence[str]) -> Subject:
-    """The cells of a folder that have these options."""
-    name = folder.resolve().name
+def of_folder(
+    folder: Path,
+    cells: list[ReportedCell],
+    damaged: dict[Path, str],
+    overrides: Sequence[str],
+    plugins: Sequence[str],
+) -> Subject:
+    """The cells of a folder that have these options.
+
+    A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
+    """
     conditions = [override for override in overrides if not override.startswith("plugins=")]
-    return Subject(name, "", narrowed(cells, conditions), damaged)
+    found = narrowed(cells, conditions)
+    others = [name for name in plugins_of(found) if name not in plugins]
+    said = (
+        f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "
+        f"{', '.join(others)}. plugins=[{','.join([*plugins, *others])}] adds their metrics."
+    )
+    return Subject(folder.resolve().name, "", found, damaged, left_out=[said] if others else [])
 
 
 def wanted(cell: Cell) -> ReportedCell:

@@ -14,7 +14,7 @@ from ..data.table import Column
 from ..data.targets import Target, target_from_plain
 from ..engine.hardware import DTYPES
 from ..errors import UsageError
-from ..options import Config, build, part, read, unused_options
+from ..options import Config, build, load_plugins, part, read, unused_options
 from ..options.axes import OF_THE_RUN
 from ..options.combinations import encoding_of, method_of
 from ..randomness import Streams
@@ -30,7 +30,7 @@ from ..results import (
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from .model import Model
-from .saving import CONTENTS, check_model, check_reader, import_allowed, read_model, save
+from .saving import CONTENTS, check_imported, check_model, check_reader, read_model, save
 from .trained_networks import OF_A_FILE, VECTORS, Description, Weights
 
 Phase = Literal["finetune", "pretrain", "initial"]
@@ -47,8 +47,8 @@ def load_model(
     Args:
         path: a folder that `Model.save`, an estimator or ``keep_weights=true`` has written; or a cell's folder in the
             store, ``results/FINGERPRINT``; or a folder of results with one cell.
-        plugins: modules that may be imported, if the model or the cell uses parts of your own. Importing a module runs
-            it, so what a file names is not imported otherwise.
+        plugins: modules to import first, if the model or the cell uses parts of your own. Importing a module runs it,
+            so a module that only a file names is not imported.
         trial: the number of one trial, for its network alone; None takes all that did not diverge.
         phase: of a cell, when to look at its networks: ``finetune``, the end of training, with classes, which needs
             ``keep_weights=true``; ``pretrain``, the encoders as pre-training left them, as long as the cache has them;
@@ -102,7 +102,8 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         name: of the data.
     """
     network = part("network", config.network.name, config.plugins)
-    is_ours = network.__module__.partition(".")[0] == __name__.partition(".")[0]
+    ours = __name__.partition(".")[0]
+    is_ours = all(each.__module__.partition(".")[0] == ours for each in (network, type(target or config)))
     plain = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
@@ -148,11 +149,13 @@ class OpenCell:
 
 
 def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
-    """A cell of the store by its folder. What its files say is checked, and nothing is imported or looked up for it.
+    """A cell of the store by its folder. What its files say is checked, and nothing is imported or looked up for it
+    but the plugins that the caller names.
 
     Raises:
         UsageError: there is no such cell, it is damaged, or it needs a plugin that is not named.
     """
+    load_plugins(list(plugins))
     stored = load_cell(folder.name, folder.parent)
     try:
         for name, kind in (("overrides", list[str]), ("classes", list[str]), ("reading", dict[str, Any])):
@@ -160,7 +163,7 @@ def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
         needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}.") from error
-    import_allowed(needed, plugins, f"Cell {folder.name}")
+    check_imported(needed, plugins, f"Cell {folder.name}")
     return OpenCell(folder, stored, read(stored.config))
 
 

@@ -47,7 +47,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     Args:
         cell: its folder in the store. A relative path of its data is taken from the working directory.
         trial: the number of the trial.
-        plugins: modules that may be imported, see `load_model`.
+        plugins: modules to import first, see `load_model`.
 
     Raises:
         UsageError: there is no such cell; its data cannot be read, or have changed since it was trained.

@@ -139,16 +139,19 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
 
     Args:
         folder: where it is.
-        plugins: modules that may be imported.
+        plugins: modules to import first.
 
     Raises:
-        UsageError: the folder is damaged or of another version, or needs a plugin that is not among ``plugins``.
+        UsageError: the folder is damaged or of another version, or needs a plugin that is not among ``plugins``; or one
+            of these cannot be imported.
     """
+    load_plugins(list(plugins))
     try:
         contents = read_record(folder, CONTENTS, KIND, weights=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
         if (version := plain.pop("version", None)) != VERSION:
             raise DamagedRecordError(f"it is of version {str(version)[:20]}, not {VERSION}")
+        check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
         check_reader(list(description.rules), description.columns)
         for needed in (WEIGHTS, PREPROCESSING):
@@ -157,7 +160,6 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
         weights, vectors = (read_file(folder, contents, file, load) for file in (WEIGHTS, PREPROCESSING))
         if set(vectors) - {"target"} != set(VECTORS):
             raise DamagedRecordError(f"{PREPROCESSING} does not hold {', '.join(VECTORS)}")
-        import_allowed(description.plugins, plugins, f"The network of {folder}")
         model = TrainedNetworks(description, Preprocessing(**vectors, is_shared=description.is_shared), weights)
         check_model(model)
     except DamagedRecordError as error:
@@ -183,12 +185,11 @@ def check_model(model: TrainedNetworks) -> None:
         raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
 
-def import_allowed(needed: Collection[str], allowed: Collection[str], what: str) -> None:
-    """Import plugins that a file names, if the caller has named them too: importing a module runs it.
+def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
+    """Make sure that the caller has named the plugins that a file names: importing a module runs it.
 
     Raises:
-        UsageError: one is not allowed, or there is no such module.
+        UsageError: one is not named.
     """
-    if unnamed := sorted(set(needed) - set(allowed)):
+    if unnamed := sorted(set(needed) - set(imported)):
         raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")
-    load_plugins(list(needed))

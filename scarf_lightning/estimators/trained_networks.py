@@ -51,7 +51,7 @@ class Description:
         is_shared: whether preprocessing was fitted on the whole table, see `Preprocessing`.
         precision: the precision of training.
         file: how to read a text file of rows, see `read_rows`.
-        plugins: modules that define the network.
+        plugins: modules that define the network or the kind of target.
         target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
 
     Raises:

@@ -18,12 +18,12 @@ def cross_entropy(logits: Tensor, targets: Tensor, weights: Tensor | None = None
         rows = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     else:
         rows = -(targets * log_probabilities).sum(dim=-1)
-    return _weighted_mean(rows, weights)
+    return weighted_mean(rows, weights)
 
 
 def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
     """Weighted mean over rows of the squared difference: ``(..., N, 1)`` twice and ``(..., N)`` give ``(...)``."""
-    return _weighted_mean((outputs - targets).square().squeeze(-1), weights)
+    return weighted_mean((outputs - targets).square().squeeze(-1), weights)
 
 
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
@@ -31,7 +31,8 @@ def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
     return targets.dim() < logits.dim()
 
 
-def _weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
+def weighted_mean(rows: Tensor, weights: Tensor | None) -> Tensor:
+    """The mean ``(...)`` of what rows ``(..., N)`` lose, by their weights ``(..., N)`` if they have any."""
     if weights is None:
         return rows.mean(dim=-1)
     # A batch of rows that all weigh nothing has no loss and no gradient.
@@ -63,7 +64,7 @@ def bitempered(
     # so a trial's numbers would depend on the trials beside it.
     power = 2 - t1
     surplus = ((power * safe.log()).exp() * (labels > 0) - (power * probabilities.log()).exp()) / power
-    return _weighted_mean((divergence - surplus).sum(dim=-1), weights)
+    return weighted_mean((divergence - surplus).sum(dim=-1), weights)
 
 
 def log_t(x: Tensor, t: float) -> Tensor:

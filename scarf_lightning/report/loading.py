@@ -184,6 +184,9 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
             described.append((folder, stored.description))
             asked = _asked_for(stored.description["overrides"])
             trials[folder] = max([*(trial + 1 for trial in stored.rows), asked])
+    if not described and damaged:
+        path, reason = next(iter(damaged.items()))
+        raise UsageError(f"{results} holds no results that can be used; {path}: {reason}.")
     if not described:
         raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
     contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}

@@ -243,7 +243,7 @@ class TestAFolderFromElsewhere:
     def test_a_network_of_a_plugin_is_imported_only_if_it_is_allowed(self, folder: Path) -> None:
         resealed(folder, at("model", "plugins", value=["some_module"]))
 
-        with pytest.raises(UsageError, match=r"The network of .* needs the module some_module; allow its import"):
+        with pytest.raises(UsageError, match=r"The model .* needs the module some_module; allow its import"):
             load_model(folder)
         with pytest.raises(UsageError, match="plugins names some_module, which is no module"):
             load_model(folder, plugins=["some_module"])

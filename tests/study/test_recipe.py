@@ -1,5 +1,7 @@
 """Means of candidates for the recipe, checked by hand."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -59,6 +61,25 @@ def test_where_networks_are_below_logistic_regression() -> None:
 
     # SCARF is the better network: 0.64 to 0.66 on a, 0.84 to 0.86 on b, with the error as the monitor.
     assert "monitor=error min_steps=0 patience=3: below logistic regression in 1 of 2 pairs: a 20 (-10.1)" in text
+
+
+def test_the_trials_of_a_folder_are_added_and_replace_their_like(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "recipe.parquet"
+    kept = trials().assign(fingerprint=[f"{number // 3:016x}" for number in range(24)])[recipe.KEPT]
+    kept.to_parquet(file)
+    again, another = kept[:3].assign(accuracy=0.5), kept[:3].assign(dataset="c", fingerprint=f"{99:016x}")
+    monkeypatch.setattr(recipe, "FILE", file)
+    monkeypatch.setattr(recipe.scarf_lightning, "load", lambda folder: pd.concat([again, another]))
+
+    recipe.main([f"results={tmp_path}"])
+
+    found = pd.read_parquet(file)
+    assert len(found) == 27
+    assert found[recipe.TRIAL].duplicated().sum() == 0
+    assert (found.loc[found["fingerprint"] == f"{0:016x}", "accuracy"] == 0.5).all()
+    assert set(found["dataset"]) == {"a", "b", "c"}
 
 
 def test_an_unknown_argument_is_refused() -> None:

@@ -77,7 +77,7 @@ def kind_named(name: str) -> type[Target]:
     for kind in _subclasses(Target):
         if kind.name == name:
             return kind
-    raise ValueError(f"{name!r:.40} is no kind of target")
+    raise ValueError(f"{name!r:.40} is no kind of target; a plugin's kind needs plugins=[MODULE]")
 
 
 def check_kind(name: str | None) -> None:
