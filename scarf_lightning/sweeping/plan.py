@@ -106,8 +106,13 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     """
     known = dict(sizes or {})
     for each in surveyed:
-        if each.cell.source.key not in known and (data := each.cell.data()) is not None:
-            known[each.cell.source.key] = Size(data.n_rows, data.n_columns)
+        source = each.cell.source
+        if source.key in known:
+            continue
+        if (data := each.cell.data()) is not None:
+            known[source.key] = Size(data.n_rows, data.n_columns)
+        elif source.known_size is not None:
+            known[source.key] = Size(*source.known_size)
     expected = [_seconds(each.cell, known) for each in surveyed]
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
