@@ -52,10 +52,10 @@ class StackProgress(pl.Callback):
             self._line.write(f"{self._phase}: {state}, {left}")
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._progress.stop()
+        self._progress.live.stop()  # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self._progress.stop()
+        self.on_fit_end(trainer, pl_module)
 
     def _time_left(self, epoch: int) -> str:
         remaining = expected_epochs_left(self._stopping, self._max_epochs)

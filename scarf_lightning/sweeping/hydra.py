@@ -106,13 +106,18 @@ def read_config(composed: DictConfig) -> Config:
     Raises:
         UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
     """
-    ours = OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
     try:
+        ours = our_sections(composed) if "hydra" in composed else composed
         values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise UsageError(f"{error.full_key}: {str(error).splitlines()[0].removesuffix('.')}.") from error
     assert isinstance(values, dict)
     return read({str(name): value for name, value in values.items()})
+
+
+def our_sections(composed: DictConfig) -> DictConfig:
+    """A copy of what Hydra composed, without Hydra's own section."""
+    return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
 
 
 def explain(error: BaseException) -> str:

@@ -37,7 +37,7 @@ READING = 3
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileSource(Source):
     """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 

@@ -56,7 +56,7 @@ class _DamagedError(Exception):
     """Cached files cannot be used; the message says why."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLSource(Source):
     """A dataset of https://www.openml.org, from the client's cache, or else downloaded into it.
 
@@ -178,7 +178,7 @@ class OpenMLSource(Source):
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLTaskSource(Source):
     """A task of https://www.openml.org: a dataset, its target, and splits that everyone who works on it shares.
 

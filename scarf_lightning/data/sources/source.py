@@ -25,7 +25,7 @@ class SplitBy:
     test: Path | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
 
@@ -78,7 +78,7 @@ class Source(ABC):
         """
 
 
-@dataclass
+@dataclass(frozen=True)
 class BundledSource(Source):
     """A table that scikit-learn ships, in its files ``bundled``, with its kind of target, its rows and columns."""
 
@@ -108,7 +108,7 @@ class BundledSource(Source):
         return paths if all(path.exists() for path in paths) else ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class WdbcSource(BundledSource):
     """Breast cancer Wisconsin (diagnostic) as scikit-learn ships it: 569 rows, 30 numeric columns, two classes.
 
@@ -143,7 +143,7 @@ class WdbcSource(BundledSource):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class DiabetesSource(BundledSource):
     """Progression of diabetes after a year as scikit-learn ships it: 442 patients, ten columns, a number to predict.
 
