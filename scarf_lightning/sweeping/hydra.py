@@ -139,7 +139,7 @@ def explain(error: BaseException) -> str:
 def _within(group: DictConfig, place: str, name: str) -> str:
     """A question that names the options of this name in the groups of a group, if there are any."""
     found = [
-        f"{place}.{inner}.{option}".removeprefix(".")
+        f"{place}.{inner!s}.{option}".removeprefix(".")
         for inner, node in group.items()
         if isinstance(node, DictConfig) and inner != "hydra"
         for option in meant_by(name, map(str, node))

@@ -254,8 +254,10 @@ def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> 
     every = max(1, n // 20)
     written = classes[::every]
     # Upright where there is room: a plus sign that is turned is another sign.
-    turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, written)) > MOST_UPRIGHT else {}
-    axes.set_xticks(range(0, n, every), written, **turned)
+    axes.set_xticks(range(0, n, every), written)
+    if sum(map(len, written)) > MOST_UPRIGHT:
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(0, n, every), written)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
