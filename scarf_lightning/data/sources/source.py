@@ -50,6 +50,11 @@ class Source(ABC):
         """The kind of its target, if that is known without loading."""
         return None
 
+    @property
+    def known_size(self) -> tuple[int, int] | None:
+        """Its numbers of rows and of columns, if they are known without loading."""
+        return None
+
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The local files that hold the data; none if they are not there yet.
@@ -75,16 +80,21 @@ class Source(ABC):
 
 @dataclass(frozen=True)
 class BundledSource(Source):
-    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target."""
+    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target, its rows and columns."""
 
     bundled: ClassVar[tuple[str, ...]]
     target_kind: ClassVar[str]
+    size: ClassVar[tuple[int, int]]
 
     dataset_name: str
 
     @property
     def known_kind(self) -> str:
         return self.target_kind
+
+    @property
+    def known_size(self) -> tuple[int, int]:
+        return self.size
 
     @property
     def key(self) -> str:
@@ -111,6 +121,7 @@ class WdbcSource(BundledSource):
     dataset_id: ClassVar[int] = 1510
     target_kind: ClassVar[str] = "classes"
     bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
+    size: ClassVar[tuple[int, int]] = (569, 30)
 
     dataset_name: str = "wdbc"
 
@@ -142,6 +153,7 @@ class DiabetesSource(BundledSource):
     name: ClassVar[str] = "diabetes"
     target_kind: ClassVar[str] = "number"
     bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+    size: ClassVar[tuple[int, int]] = (442, 10)
 
     dataset_name: str = "diabetes"
 
