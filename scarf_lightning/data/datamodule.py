@@ -63,11 +63,7 @@ def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class StackDataModule(pl.LightningDataModule):
-    """The table of a stack of trials, made once, and the batches of one fit after the other.
-
-    Args:
-        table: the table on the device.
-    """
+    """The table of a stack of trials, made once, and the batches of one fit after the other."""
 
     def __init__(self, table: DeviceTable) -> None:
         super().__init__()

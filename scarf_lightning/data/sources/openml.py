@@ -88,10 +88,6 @@ class OpenMLSource(Source):
     def key(self) -> str:
         return f"openml-{self.dataset_id}{_suffix(self.split)}{_of_kind(self.target_kind)}"
 
-    @property
-    def known_kind(self) -> str | None:
-        return self.target_kind
-
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
         data = [folder / f"dataset_{self.dataset_id}.pq", folder / "dataset.arff"]
@@ -204,10 +200,6 @@ class OpenMLTaskSource(Source):
     def key(self) -> str:
         split = "" if self.is_split else f"-data{_suffix(self.split)}"
         return f"openml-task-{self.task_id}{split}{_of_kind(self.target_kind)}"
-
-    @property
-    def known_kind(self) -> str | None:
-        return self.target_kind
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()
@@ -323,11 +315,7 @@ def _is_whole(file: Path) -> bool:
 
 def _check_cached(folder: Path) -> None:
     """Read a cached description, and compare a cached ARFF file with the checksum in it. The client compares them only
-    after a download.
-
-    Raises:
-        _DamagedError: the description cannot be read, or the data are another file, such as one with a flipped bit.
-    """
+    after a download."""
     import xmltodict
 
     try:
@@ -346,16 +334,10 @@ def _check_cached(folder: Path) -> None:
 
 @contextmanager
 def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
-    """Let the client work on a copy of the cached files, and keep what it downloads. Yields the folder of the copy.
+    """Let the client work on a copy of the cached files, and keep those ``files`` that it downloads. Yields the folder
+    of the copy. The server is needed where nothing is ``cached``.
 
     All that goes wrong with the network or the files becomes a `UsageError` here.
-
-    Args:
-        kind: ``dataset`` or ``task``.
-        number: its id.
-        cache: see `OpenMLSource`.
-        files: the names of the files to keep.
-        cached: the names of those that the cache has; if there are none, the server is needed.
     """
     root, folder = _locations(cache, f"{kind}s", number)
     subject = f"OpenML {kind} {number}"
@@ -400,11 +382,7 @@ def _kept(file: Path, folder: Path) -> bool:
 
 
 def _reach_server() -> None:
-    """Find out within seconds whether the server, or the proxy in front of it, can be reached.
-
-    Raises:
-        _UnreachableError: it cannot.
-    """
+    """Find out within seconds whether the server, or the proxy in front of it, can be reached."""
     import requests
 
     url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)

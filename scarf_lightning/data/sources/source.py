@@ -25,15 +25,16 @@ class SplitBy:
     test: Path | None = None
 
 
-@dataclass
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
 
     ``is_found_out`` says whether loading finds out what the columns hold, so that a user wants to see the result.
+    ``target_kind`` is the kind of its target, if that is known without loading.
     """
 
     name: ClassVar[str]
     is_found_out: ClassVar[bool] = False
+    target_kind: str | None
 
     @property
     @abstractmethod
@@ -44,11 +45,6 @@ class Source(ABC):
     def label(self) -> str:
         """What to call data that have no other name."""
         return self.key
-
-    @property
-    def known_kind(self) -> str | None:
-        """The kind of its target, if that is known without loading."""
-        return None
 
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
@@ -78,13 +74,8 @@ class BundledSource(Source):
     """A table that scikit-learn ships, in its files ``bundled``, with its kind of target."""
 
     bundled: ClassVar[tuple[str, ...]]
-    target_kind: ClassVar[str]
 
     dataset_name: str
-
-    @property
-    def known_kind(self) -> str:
-        return self.target_kind
 
     @property
     def key(self) -> str:
@@ -109,7 +100,7 @@ class WdbcSource(BundledSource):
 
     name: ClassVar[str] = "wdbc"
     dataset_id: ClassVar[int] = 1510
-    target_kind: ClassVar[str] = "classes"
+    target_kind = "classes"
     bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
 
     dataset_name: str = "wdbc"
@@ -140,7 +131,7 @@ class DiabetesSource(BundledSource):
     """
 
     name: ClassVar[str] = "diabetes"
-    target_kind: ClassVar[str] = "number"
+    target_kind = "number"
     bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
 
     dataset_name: str = "diabetes"
