@@ -12,14 +12,7 @@ from .early_stopping import TrialStopping
 
 
 class StackProgress(pl.Callback):
-    """Shows one phase, on a terminal or in a notebook. Elsewhere it shows nothing.
-
-    Args:
-        phase: its name.
-        stopping: the early stopping that it reads the trials' state from.
-        max_epochs: the phase's largest number of epochs.
-        console: where to show it.
-    """
+    """Shows one phase and the state of its trials, on a terminal or in a notebook. Elsewhere it shows nothing."""
 
     def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
         self._phase, self._stopping, self._max_epochs = phase, stopping, max_epochs

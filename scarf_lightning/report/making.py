@@ -150,14 +150,8 @@ def write_report(report: Report, folder: Path) -> Path:
 
 
 def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: Path) -> str:
-    """One HTML page that needs no other file.
-
-    Args:
-        title: of the page.
-        about: lines under the first section.
-        sections: in order; the first is the answer.
-        folder: of the report; the page embeds the figures in its ``figures/`` and links to the files in ``tables/``.
-    """
+    """One HTML page that needs no other file: it embeds the figures in the folder's ``figures/`` and links to
+    ``tables/``."""
 
     def drawn(name: str) -> Markup:
         return Markup(as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")))
