@@ -76,14 +76,7 @@ def level_interval(
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
     """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
-    one from the kept predictions.
-
-    Args:
-        values: of the trials that have one.
-        trials: rows of the cell, with ``n_test``, ``n_train`` and ``n_labelled``.
-        split: its name.
-        bounds: of the metric.
-    """
+    one from the kept predictions. ``trials`` are rows of the cell, with the sizes of their splits."""
     if split in FIXED_SPLITS:
         return Interval(float(np.mean(values)), math.nan, math.nan)
     return mean_interval(values, overlap_ratio(*median_sizes(trials)), bounds=bounds)

@@ -39,14 +39,8 @@ def config_of(
     estimator: str,
     kind: type[Target] | None,
 ) -> Config:
-    """The configuration of a cell.
-
-    Args:
-        axes: the choice of each axis that is not left at its default.
-        options: other options by their names on the command line, as ``{"corruption.rate": 0.3}``.
-        parameters: the options that `PARAMETERS` lists, by their names on the command line.
-        estimator: its name, for messages.
-        kind: of target that training must end with networks for; None needs encoders alone.
+    """The configuration of a cell: of choices of axes, of other options by their names on the command line, and of
+    those that `PARAMETERS` lists. Training must end with networks for a kind of target; None needs encoders alone.
 
     Raises:
         UsageError: a choice or an option is unknown, has a wrong value or no effect on this cell, or choices do not go

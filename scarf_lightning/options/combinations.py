@@ -41,7 +41,9 @@ NOT_WIDENED: Choice = {"name": "onehot"}
 
 def is_in(name: str, groups: Collection[str]) -> bool:
     """Whether an option is among these options, or lies in one of these groups of options."""
-    return name in groups or any(name.startswith(f"{group}.") for group in groups)
+    while name and name not in groups:
+        name = name.rpartition(".")[0]
+    return bool(name)
 
 
 def is_pretrained(config: Config) -> bool:
