@@ -11,7 +11,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import FIXED_SPLITS, Interval, level_interval
+from ..intervals import FIXED_SPLITS, Interval, level_interval, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..screen import Screen, spreadsheet
@@ -173,8 +173,10 @@ def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
     lines = []
     for of_cell, rows in cells:
         line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
+        sizes, split = median_sizes(rows), of_cell.get("split")
         for metric in metrics():
-            ends = _interval(of_cell, rows, metric) if _defined(rows, metric) else (None, None, None)
+            values = _defined(rows, metric)
+            ends = level_interval(values, sizes, split, metric.bounds) if values else (None, None, None)
             line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
         for phase in ("pretrain", "finetune"):
             for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
@@ -240,7 +242,7 @@ def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
 
 
 def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
-    return level_interval(_defined(rows, metric), rows, axes.get("split"), metric.bounds)
+    return level_interval(_defined(rows, metric), median_sizes(rows), axes.get("split"), metric.bounds)
 
 
 def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:

@@ -198,7 +198,7 @@ def choose_device(accelerator: str) -> torch.device:
     if accelerator == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if accelerator == "cuda" and not torch.cuda.is_available():
-        raise UsageError("trainer.accelerator=cuda: torch finds no such device here; use auto or cpu.")
+        raise UsageError("torch finds no CUDA device here; choose auto or cpu.")
     return torch.device(accelerator)
 
 

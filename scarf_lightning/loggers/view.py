@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..intervals import level_interval
+from ..intervals import level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
 from ..options.naming import told_apart
@@ -136,11 +136,11 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
     columns = [*(metric.name for metric in metrics()), *MEANS]
     values = {column: trials[column].mean() for column in columns if column in trials}
-    rows = trials.to_dict("records")
+    sizes = median_sizes(trials.to_dict("records"))
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         if len(known) > 1:
-            ends = level_interval(known, rows, cell.description["options"].get("split"), metric.bounds)
+            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
             _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
             values[f"{metric.name}_std"] = float(pd.Series(known).std())
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}

@@ -63,7 +63,7 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(f"{_join(place, str(error))}.") from error
+        raise UsageError(_sentence(place, error)) from error
 
 
 def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> di
         try:
             option.check(value)
         except ValueError as error:
-            raise UsageError(f"{_join(place, str(error))}.") from error
+            raise UsageError(_sentence(place, error)) from error
         found[name] = value
     return found
 
@@ -194,6 +194,12 @@ def _finite(value: Any, full: str) -> Any:
 
 def _in_words(kind: Any) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kind, "a value")
+
+
+def _sentence(place: str, error: ValueError) -> str:
+    """What an option takes, with its place; it may end in a question already."""
+    said = _join(place, str(error))
+    return said if said.endswith("?") else f"{said}."
 
 
 def _join(*parts: str) -> str:

@@ -1,10 +1,12 @@
 """Which choices go together, and which options a cell uses."""
 
 import math
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from .axes import BASES, OF_THE_RUN, label, part, parts
@@ -14,6 +16,7 @@ from .settings import (
     SHORTHANDS,
     Choice,
     Config,
+    DatasetSettings,
     FinetuneSettings,
     LayerSettings,
     PretrainSettings,
@@ -32,6 +35,9 @@ each phase."""
 
 SECTIONS = tuple(field.name for field in fields(Config) if field.name not in {*OF_THE_RUN, *IN_ANOTHER_FORM})
 """The sections that decide a cell's numbers."""
+
+USED = "_used_options"
+"""The attribute of a configuration that keeps its `used_options`."""
 
 SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""
@@ -206,8 +212,7 @@ def _field_names(cls: type[Any]) -> set[str]:
     return {field.name for field in fields(cls)}
 
 
-@dataclass(frozen=True)
-class UsedOption:
+class UsedOption(NamedTuple):
     """An option that a cell uses: its dotted name, its value, and whether it differs from the part's default.
 
     The name of a part, such as ``corruption``, counts as an option that always differs.
@@ -218,10 +223,26 @@ class UsedOption:
     differs: bool
 
 
-def used_options(config: Config) -> list[UsedOption]:
-    """The options that decide a cell's numbers, in the order of the configuration."""
-    unused = unused_options(config)
-    return [UsedOption(name, *of_it) for name, *of_it in _all_options(config) if not is_in(name, unused)]
+def used_options(config: Config) -> Sequence[UsedOption]:
+    """The options that decide a cell's numbers, in the order of the configuration.
+
+    They are kept with the configuration, which is never changed once it is made, and go with it to `on_dataset`.
+    """
+    found: list[UsedOption] | None = vars(config).get(USED)
+    if found is None:
+        unused = unused_options(config)
+        every = _all_options(config)
+        found = [UsedOption(sys.intern(name), *of_it) for name, *of_it in every if not is_in(name, unused)]
+        vars(config)[USED] = found
+    return found
+
+
+def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
+    """The configuration on another dataset. Which options it uses is found once for both."""
+    used_options(config)
+    other = copy(config)
+    other.dataset = dataset
+    return other
 
 
 def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
@@ -295,8 +316,10 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
         return corruption if selects else {"name": "none"}
 
-    cotrain = replace(config.cotrain, corruption=amounts_to(config.cotrain.corruption))
-    return replace(config, corruption=amounts_to(config.corruption), cotrain=cotrain)
+    corruption, of_cotrain = amounts_to(config.corruption), amounts_to(config.cotrain.corruption)
+    if corruption is config.corruption and of_cotrain is config.cotrain.corruption:
+        return config
+    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
 def on_empty_selections(config: Config, amounting: Config) -> list[str]:

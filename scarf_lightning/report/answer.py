@@ -35,7 +35,8 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(label_curve(comparisons, results, options))
     if len(comparisons) > 1 and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
-    if len(comparisons) > 1 and any(each.claimed != "cannot tell yet" for each in comparisons):
+    claims = [(each.claimed, each.verdict.answer) for each in comparisons]
+    if len(comparisons) > 1 and any(each != ("cannot tell yet", "cannot tell yet") for each in claims):
         together = TOGETHER.format(n=len(comparisons)) if comparisons[0].labels is None else OVER_LABELS
         blocks.append(Paragraph(together))
     if outside := outlying_in_words(comparisons, results, options):

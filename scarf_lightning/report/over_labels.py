@@ -13,7 +13,8 @@ from .sentences import headline, signed
 
 OVER_LABELS = (
     "Each competitor's sentence holds as a whole: in at most 5 % of such pages one of its answers is false (Holm's "
-    "correction over its numbers of labels). The table below gives each comparison its own 95 % interval and verdict."
+    "correction over its numbers of labels). In the table below each comparison has its own 95 % interval and verdict; "
+    "these may claim more."
 )
 OF_PRETRAINING = {
     "helps": "gains {size} {where}",

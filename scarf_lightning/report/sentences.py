@@ -76,7 +76,8 @@ def headline(comparisons: Sequence[Comparison], results: CellResults, options: R
 
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages one of them is false (Holm's correction over {n} "
-    "comparisons). The figure and the table below give each comparison its own 95 % interval and verdict."
+    "comparisons). In the figure and the table below each comparison has its own 95 % interval and verdict; these may "
+    "claim more."
 )
 
 

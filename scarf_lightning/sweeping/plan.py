@@ -106,8 +106,11 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     """
     known = dict(sizes or {})
     for each in surveyed:
-        if each.cell.source.key not in known and (data := each.cell.data()) is not None:
-            known[each.cell.source.key] = Size(data.n_rows, data.n_columns)
+        source = each.cell.source
+        if source.key not in known and each.data is not None:
+            known[source.key] = Size(each.data.n_rows, each.data.n_columns)
+        elif source.key not in known and source.known_size is not None:
+            known[source.key] = Size(*source.known_size)
     expected = [_seconds(each.cell, known) for each in surveyed]
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
@@ -128,7 +131,7 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     needed = set[int]()
     for each in cells:
         needed |= set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
-    store = cells[0].cell.pretraining()
+    store = cells[0].cell.pretraining_on(cells[0].data)
     missing = len(needed) if store is None else len(store.missing(sorted(needed)))
     seconds = missing * max(phases["pretrain"] for _, phases in together)
     return Group(cells, supervised, seconds, len(needed) - missing, missing)

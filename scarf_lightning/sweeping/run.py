@@ -171,8 +171,8 @@ def _check_target(cell: Cell) -> None:
     from ..data.targets import kind_named
     from ..options.combinations import check_target
 
-    if cell.source.target_kind is not None:
-        check_target(cell.config, kind_named(cell.source.target_kind))
+    if cell.source.known_kind is not None:
+        check_target(cell.config, kind_named(cell.source.known_kind))
 
 
 def _refusals(checks: Iterable[Callable[[], object]]) -> list[str]:

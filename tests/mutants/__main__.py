@@ -1,10 +1,11 @@
 """Faults put into the package one at a time: does a test notice?
 
-    python -m tests.mutants [--only FILE] [--processes N] [--seed S] [--lines L]
+    python -m tests.mutants [--only FILE] [--of changed|omitted] [--processes N] [--seed S] [--lines L]
 
-Makes a mutant of every so many lines, the same ones for the same seed, and those that `chosen` names. For each it runs
+Makes a mutant of every so many lines by each set of operators, the same ones for the same seed, and those that `chosen`
+names. For each it runs
 the tests that mirror the mutated module until one fails. A mutant is put into a copy of the project, never into the
-project itself. Every test process is forked from one that has imported the libraries. Takes about half an hour.
+project itself. Every test process is forked from one that has imported the libraries. Takes about an hour.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from typing import NoReturn
 import pytest
 
 from tests.mutants.chosen import PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
-from tests.mutants.operators import Mutant, mutants_of
+from tests.mutants.operators import CHANGED, SETS, Mutant, mutants_of
 
 COPIED = (
     "scarf_lightning", "hydra_plugins", "paper", "tests", "conf", "sweeps", "docs", "train.py", "report.py",
@@ -58,42 +59,50 @@ class Verdict:
 
 def main() -> int:
     options = _options()
-    chosen = [mutant for module in options.only or modules() for mutant in _of(module, options.seed, options.lines)]
-    print(f"{len(chosen)} mutants of {len({mutant.file for mutant in chosen})} modules", flush=True)
+    chosen = {
+        of: [each for module in options.only or modules() for each in _of(module, of, options.seed, options.lines)]
+        for of in options.of or SETS
+    }
+    mutants = [each for of_set in chosen.values() for each in of_set]
+    print(f"{len(mutants)} mutants of {len({mutant.file for mutant in mutants})} modules", flush=True)
 
     _import_libraries()
-    files = sorted({file for mutant in chosen for file in guards(mutant.file)})
+    files = sorted({file for mutant in mutants for file in guards(mutant.file)})
     with (
         tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(options.processes, mp_context=get_context("fork")) as pool,
     ):
         usual = dict(zip(files, pool.map(partial(_usual_seconds, Path(folder)), files), strict=True))
-        verdicts = list(pool.map(partial(_judge, Path(folder), usual), chosen))
-    fates = Counter(verdict.fate for verdict in verdicts)
-    killed = fates["killed"] + fates["timed out"]
-    share = killed / len(verdicts)
-    print(f"\n{len(verdicts)} mutants, {killed} killed ({share:.1%}), {fates['timed out']} of them by time")
+        verdicts = list(pool.map(partial(_judge, Path(folder), usual), mutants))
+    shares = []
+    for of, of_set in chosen.items():
+        fates = Counter(verdict.fate for verdict in verdicts if verdict.mutant in of_set)
+        killed = fates["killed"] + fates["timed out"]
+        shares.append(killed / len(of_set))
+        print(f"{of}: {len(of_set)} mutants, {killed} killed ({shares[-1]:.1%}), {fates['timed out']} of them by time")
     for verdict in sorted(verdicts, key=lambda verdict: str(verdict.mutant)):
         if verdict.fate in {"survived", "unjudged"}:
             print(f"{verdict.fate}: {verdict.mutant}")
-    return int(share < GOAL)
+    return int(min(shares) < GOAL)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Does a test notice each small fault?")
     parser.add_argument("--only", action="append", metavar="FILE", help="a module, by its path in scarf_lightning")
+    parser.add_argument("--of", action="append", choices=SETS, help="a set of operators; both without it")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--lines", type=int, default=60, help="a mutant is made of every so many lines")
     return parser.parse_args()
 
 
-def _of(module: str, seed: int, lines: int) -> list[Mutant]:
+def _of(module: str, of: str, seed: int, lines: int) -> list[Mutant]:
     source = (PACKAGE / module).read_text(encoding="utf-8")
-    possible = mutants_of(module, source)
+    possible = mutants_of(module, source, of)
     count = min(len(possible), round(source.count("\n") / lines))
-    drawn = random.Random(f"{seed} {module}").sample(possible, count)
-    return [mutant for mutant in drawn if not is_equivalent(mutant, source)] + named_mutants(module, source)
+    drawn = random.Random(f"{seed} {module}" if of == CHANGED else f"{seed} {module} {of}").sample(possible, count)
+    named = named_mutants(module, source) if of == CHANGED else []
+    return [mutant for mutant in drawn if not is_equivalent(mutant, source)] + named
 
 
 def _import_libraries() -> None:

@@ -1,4 +1,7 @@
-"""Small faults that can be put into a module's source, found by its syntax tree.
+"""Small faults that can be put into a module's source, found by its syntax tree, in two sets.
+
+In the first something is another: an operator, a constant, a function. In the second something is left out: a
+condition, a call, an argument, an element.
 
 Left alone, because no number and no refusal depends on it: docstrings, annotations, decorators, assertions, the text of
 messages (strings, f-strings and all of a ``raise``), ``__repr__`` and ``__str__``, what only type checkers read, and
@@ -8,8 +11,11 @@ the keywords in `NEUTRAL`.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 Replacement = tuple[ast.expr | ast.stmt, str]
+CHANGED, OMITTED = "changed", "omitted"
+SETS = (CHANGED, OMITTED)
 
 NEUTRAL = {"strict", "encoding", "indent", "compression", "copy", "stacklevel", "maxsize", "over", "invalid", "divide"}
 """Keywords that decide about speed, looks or checks of our own calls."""
@@ -29,6 +35,10 @@ CALLS = {
     "zeros_like": "ones_like", "ones_like": "zeros_like", "log": "log1p", "exp": "expm1",
 }  # fmt: skip
 """Functions and methods by those that they are mistaken for."""
+
+
+MODULES = {"np", "pd", "torch", "math", "functional", "itertools", "ast", "json", "os", "re", "shlex", "sys", "yaml"}
+"""Names that are no values: a call of theirs is no method of a value."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,13 @@ class Mutant:
         return cls(file, raw.count(b"\n", 0, start) + 1, start, start + len(sought), before, after)
 
 
-def mutants_of(file: str, source: str) -> list[Mutant]:
-    """All mutants of a module, in the order of its text."""
+def mutants_of(file: str, source: str, of: str = CHANGED) -> list[Mutant]:
+    """All mutants of a module by one of `SETS`, in the order of its text."""
     starts = [0]
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for node, after in _in(ast.parse(source)):
+    for node, after in _in(ast.parse(source), of == CHANGED):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = starts[node.lineno - 1] + node.col_offset
@@ -75,19 +85,20 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
     return found
 
 
-def _in(node: ast.AST) -> Iterator[Replacement]:
+def _in(node: ast.AST, is_changed: bool) -> Iterator[Replacement]:
     """Replacements of a node and of all below it."""
     match node:
         case ast.Raise() | ast.Assert() | ast.JoinedStr() | ast.FunctionDef(name="__repr__" | "__str__"):
             return
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__")]):
             return
         case ast.keyword(arg=name) if name in NEUTRAL:
             return
         case ast.expr():
-            yield from ((node, f"({ast.unparse(other)})") for other in _expressions(node))
+            others = _expressions(node) if is_changed else _without(node)
+            yield from ((node, f"({ast.unparse(other)})") for other in others)
         case ast.stmt():
-            yield from _statements(node)
+            yield from _statements(node) if is_changed else _without_condition(node)
     left_alone = {"annotation", "returns", "decorator_list", "bases"}
     if _is_minus_one(node):
         left_alone.add("operand")
@@ -95,7 +106,7 @@ def _in(node: ast.AST) -> Iterator[Replacement]:
         if name not in left_alone:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from _in(child)
+                    yield from _in(child, is_changed)
 
 
 def _statements(node: ast.stmt) -> Iterator[Replacement]:
@@ -130,6 +141,62 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Call(ast.Name(CALLS[name]), node.args, node.keywords)
         case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in CALLS:
             yield ast.Call(ast.Attribute(of, CALLS[name]), node.args, node.keywords)
+
+
+def _without_condition(node: ast.stmt) -> Iterator[Replacement]:
+    """A branch that is always or never taken, a loop without its last round, a value that is not updated."""
+    match node:
+        case ast.If(test=test):
+            yield test, "True"
+            yield test, "False"
+        case ast.For(iter=iterated):
+            yield iterated, f"list({ast.unparse(iterated)})[:-1]"
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in _names(value):
+            yield node, "pass"
+        case ast.AugAssign():
+            yield node, "pass"
+
+
+def _without(node: ast.expr) -> Iterator[ast.expr]:
+    """The expression without one of its parts."""
+    match node:
+        case ast.BoolOp(values=[*values]):
+            yield from (ast.BoolOp(node.op, rest) if len(rest) > 1 else rest[0] for rest in _without_each(values))
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+            for place, each in enumerate(node.generators):
+                for conditions in _without_each(each.ifs):
+                    other = ast.comprehension(each.target, each.iter, conditions, each.is_async)
+                    yield type(node)(node.elt, [*node.generators[:place], other, *node.generators[place + 1 :]])
+        case ast.Call(func=function, args=args, keywords=keywords):
+            if isinstance(function, ast.Attribute) and not _is_module(function.value):
+                yield function.value
+            elif len(args) == 1 and not keywords and not isinstance(args[0], ast.GeneratorExp | ast.Starred):
+                yield args[0]
+            if len(args) > 1 and not any(isinstance(each, ast.Starred) for each in args):
+                yield ast.Call(function, [args[1], args[0], *args[2:]], keywords)
+            for rest, dropped in zip(_without_each(keywords), keywords, strict=True):
+                if dropped.arg not in {*NEUTRAL, None}:
+                    yield ast.Call(function, args, rest)
+        case ast.Subscript(value=value, slice=ast.Slice(lower=lower, upper=upper)):
+            if lower is not None:
+                yield ast.Subscript(value, ast.Slice(None, upper))
+            if upper is not None:
+                yield ast.Subscript(value, ast.Slice(lower, None))
+        case ast.List(elts=[_, *_, _] as elements) | ast.Tuple(elts=[_, *_, _] as elements):
+            if isinstance(node.ctx, ast.Load) and not any(isinstance(each, ast.Slice) for each in elements):
+                yield type(node)(elements[:-1], ast.Load())
+
+
+def _without_each(values: list[Any]) -> Iterator[list[Any]]:
+    yield from (values[:place] + values[place + 1 :] for place in range(len(values)))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def _is_module(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in MODULES
 
 
 def _constants(value: object) -> list[bool | int | float]:

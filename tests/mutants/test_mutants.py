@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from tests.mutants.chosen import EQUIVALENT, GUARDS, NAMED, PACKAGE, ROOT, guards, is_equivalent, modules, named_mutants
-from tests.mutants.operators import Mutant, mutants_of
+from tests.mutants.operators import OMITTED, SETS, Mutant, mutants_of
 
 SOURCES = {module: (PACKAGE / module).read_text(encoding="utf-8") for module in modules()}
 
@@ -35,6 +35,29 @@ def test_mutants_of_one_statement(source: str, mutated: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "mutated"),
+    [
+        ("if a:\n    b = 1", {"if True:\n    b = 1", "if False:\n    b = 1"}),
+        ("for a in b:\n    pass", {"for a in list(b)[:-1]:\n    pass"}),
+        ("a = -a", {"pass"}),
+        ("a += b", {"pass"}),
+        ("a or b or c", {"(b or c)", "(a or c)", "(a or b)"}),
+        ("x = [a for a in b if a if c]", {"x = ([a for a in b if c])", "x = ([a for a in b if a])"}),
+        ("x = a.sum()", {"x = (a)"}),
+        ("x = np.log(a)", {"x = (a)"}),
+        ("x = f(a, b)", {"x = (f(b, a))"}),
+        ("x = f(a=b, c=d)", {"x = (f(c=d))", "x = (f(a=b))"}),
+        ("x = zip(strict=b)", set()),
+        ("x = a[1:b]", {"x = (a[:b])", "x = (a[1:])"}),
+        ("x = [a, b]", {"x = ([a])"}),
+        ("x = (a, b)", {"x = ((a,))"}),
+    ],
+)
+def test_mutants_that_leave_something_out(source: str, mutated: set[str]) -> None:
+    assert {mutant.apply(source) for mutant in mutants_of("a.py", source, OMITTED)} == mutated
+
+
+@pytest.mark.parametrize(
     "source",
     [
         '"""Text."""',
@@ -57,7 +80,9 @@ def test_what_decides_no_number_is_left_alone(source: str) -> None:
 def test_mutants_can_be_compiled_and_say_something_else(module: str) -> None:
     source = SOURCES[module]
     whole = ast.dump(ast.parse(source))
-    for mutant in mutants_of(module, source)[::20] + named_mutants(module, source):
+    for mutant in [each for of in SETS for each in mutants_of(module, source, of)[::20]] + named_mutants(
+        module, source
+    ):
         assert ast.dump(ast.parse(mutant.apply(source))) != whole, str(mutant)
 
 
@@ -70,7 +95,7 @@ def test_a_text_that_occurs_twice_names_no_mutant() -> None:
 @pytest.mark.slow
 def test_what_is_called_equivalent_is_what_could_be_drawn(module: str) -> None:
     source = SOURCES[module]
-    met = [mutant for mutant in mutants_of(module, source) if is_equivalent(mutant, source)]
+    met = [each for of in SETS for each in mutants_of(module, source, of) if is_equivalent(each, source)]
     assert len(met) == sum(module == file for file, *_ in EQUIVALENT)
     assert not any(is_equivalent(mutant, source) for mutant in named_mutants(module, source))
 

@@ -110,14 +110,18 @@ def test_what_few_tables_have_leaves_no_table_out(trials: pd.DataFrame) -> None:
 
 
 def test_parts_of_scarf_stand_beside_scarf(trials: pd.DataFrame) -> None:
-    scarf = trials[(trials["competitor"] == SCARF) & (trials["labels"] == "20")]
+    scarf = trials[(trials["competitor"] == SCARF) & (trials["labels"] == "20") & (trials["dataset_id"] <= 6)]
     mean = scarf.assign(competitor="SCARF, corruption=mean", accuracy=scarf["accuracy"] - 0.03)
 
     text, _ = page(pd.concat([trials, mean], ignore_index=True))
 
+    assert "- SCARF, corruption=mean: 20 labels behind (−3.0)." in text
     _, section = text.split("## Which part of SCARF matters")
-    assert "| SCARF, corruption=mean | 20 | hurts | −3.0 | −3.0 (−3.0 to −3.0) | 8 | 0 | 8 |" in section
+    assert "| SCARF, corruption=mean | 20 | hurts | −3.0 | −3.0 (−3.0 to −3.0) | 6 | 0 | 6 |" in section
     assert "| SCARF, corruption=mean |" not in text.split("## Which part")[0]
+    # It ranks with none, and takes no table from those that do.
+    assert "| SCARF, corruption=mean |" not in section.split("## Ranks")[1]
+    assert "20 labels 8 tables" in section.split("## Ranks")[1]
 
 
 def test_other_metrics_stand_beside_accuracy(trials: pd.DataFrame) -> None:

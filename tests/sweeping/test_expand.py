@@ -235,7 +235,10 @@ def test_names_of_other_tools_are_answered_with_ours(alias: str) -> None:
         assert refusal("pretrain=none,scarf", argument)[0].endswith(f"Did you mean {meant}?")
 
 
-@pytest.mark.parametrize(("argument", "meant"), [("trainer=gpu", "cuda"), ("method=lightgbm", "xgboost")])
+@pytest.mark.parametrize(
+    ("argument", "meant"),
+    [("trainer=gpu", "cuda"), ("trainer.accelerator=gpu", "cuda"), ("method=lightgbm", "xgboost")],
+)
 def test_choices_of_other_tools_are_answered_with_ours(argument: str, meant: str) -> None:
     assert refusal(argument)[0].endswith(f" Did you mean {meant}?")
 
@@ -494,6 +497,24 @@ cells:
 )
 def test_a_file_may_be_named_in_the_place_of_a_dataset(arguments: list[str], spelled: list[str]) -> None:
     assert spelled_out(arguments) == spelled
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("dataset.target=Größe", "Größe"),
+        ("dataset.target='Größe'", "Größe"),
+        ("dataset.target=sepal length (cm)", "sepal length (cm)"),
+        ("dataset.path=it's (1).csv", "it's (1).csv"),
+        ("dataset.drop=[Größe, Preis (€),'a,b']", ["Größe", "Preis (€)", "a,b"]),
+        ("dataset.drop=[a,b]", ["a", "b"]),
+        ("corruption.rate=0.3", 0.3),
+    ],
+)
+def test_names_of_columns_and_files_need_no_quotes(argument: str, value: object) -> None:
+    override = OverridesParser.create().parse_override(spelled_out([argument])[0])
+
+    assert override.value() == value
 
 
 @pytest.mark.parametrize("target", ["plan", "plan = b", "2020", "null", "it's", "größe"])

@@ -38,7 +38,7 @@ READING = 3
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileSource(Source):
     """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 
@@ -99,6 +99,10 @@ class FileSource(Source):
         digest = hashlib.sha256(json.dumps(read_as, sort_keys=True, default=str).encode()).hexdigest()[:12]
         stem = re.sub(r"[^A-Za-z0-9.-]+", "-", self.label)[:64]
         return f"csv-{stem}-{digest}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     @property
     def label(self) -> str:

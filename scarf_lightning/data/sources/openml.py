@@ -56,7 +56,7 @@ class _DamagedError(Exception):
     """Cached files cannot be used; the message says why."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLSource(Source):
     """A dataset of https://www.openml.org, from the client's cache, or else downloaded into it.
 
@@ -87,6 +87,10 @@ class OpenMLSource(Source):
     @property
     def key(self) -> str:
         return f"openml-{self.dataset_id}{_suffix(self.split)}{_of_kind(self.target_kind)}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
@@ -174,7 +178,7 @@ class OpenMLSource(Source):
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLTaskSource(Source):
     """A task of https://www.openml.org: a dataset, its target, and splits that everyone who works on it shares.
 
@@ -200,6 +204,10 @@ class OpenMLTaskSource(Source):
     def key(self) -> str:
         split = "" if self.is_split else f"-data{_suffix(self.split)}"
         return f"openml-task-{self.task_id}{split}{_of_kind(self.target_kind)}"
+
+    @property
+    def known_kind(self) -> str | None:
+        return self.target_kind
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()

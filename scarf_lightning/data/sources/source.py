@@ -25,16 +25,15 @@ class SplitBy:
     test: Path | None = None
 
 
+@dataclass(frozen=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
 
     ``is_found_out`` says whether loading finds out what the columns hold, so that a user wants to see the result.
-    ``target_kind`` is the kind of its target, if that is known without loading.
     """
 
     name: ClassVar[str]
     is_found_out: ClassVar[bool] = False
-    target_kind: str | None
 
     @property
     @abstractmethod
@@ -45,6 +44,16 @@ class Source(ABC):
     def label(self) -> str:
         """What to call data that have no other name."""
         return self.key
+
+    @property
+    def known_kind(self) -> str | None:
+        """The kind of its target, if that is known without loading."""
+        return None
+
+    @property
+    def known_size(self) -> tuple[int, int] | None:
+        """Its numbers of rows and of columns, if they are known without loading."""
+        return None
 
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
@@ -69,13 +78,23 @@ class Source(ABC):
         """
 
 
-@dataclass
+@dataclass(frozen=True)
 class BundledSource(Source):
-    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target."""
+    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target, its rows and columns."""
 
     bundled: ClassVar[tuple[str, ...]]
+    target_kind: ClassVar[str]
+    size: ClassVar[tuple[int, int]]
 
     dataset_name: str
+
+    @property
+    def known_kind(self) -> str:
+        return self.target_kind
+
+    @property
+    def known_size(self) -> tuple[int, int]:
+        return self.size
 
     @property
     def key(self) -> str:
@@ -89,7 +108,7 @@ class BundledSource(Source):
         return paths if all(path.exists() for path in paths) else ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class WdbcSource(BundledSource):
     """Breast cancer Wisconsin (diagnostic) as scikit-learn ships it: 569 rows, 30 numeric columns, two classes.
 
@@ -100,8 +119,9 @@ class WdbcSource(BundledSource):
 
     name: ClassVar[str] = "wdbc"
     dataset_id: ClassVar[int] = 1510
-    target_kind = "classes"
+    target_kind: ClassVar[str] = "classes"
     bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
+    size: ClassVar[tuple[int, int]] = (569, 30)
 
     dataset_name: str = "wdbc"
 
@@ -123,7 +143,7 @@ class WdbcSource(BundledSource):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class DiabetesSource(BundledSource):
     """Progression of diabetes after a year as scikit-learn ships it: 442 patients, ten columns, a number to predict.
 
@@ -131,8 +151,9 @@ class DiabetesSource(BundledSource):
     """
 
     name: ClassVar[str] = "diabetes"
-    target_kind = "number"
+    target_kind: ClassVar[str] = "number"
     bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+    size: ClassVar[tuple[int, int]] = (442, 10)
 
     dataset_name: str = "diabetes"
 
