@@ -51,10 +51,10 @@ class StackProgress(pl.Callback):
             self._show(float(self._stopping.epochs.max()))
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._progress.stop()
+        self._progress.live.stop()  # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self._progress.stop()
+        self.on_fit_end(trainer, pl_module)
 
     def _after_step(self, n_steps: int, done: int) -> None:
         if self._is_due(SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES) and done < n_steps:
