@@ -25,12 +25,8 @@ MOST_NAMES = 3
 
 
 class SweepProgress:
-    """Shows how many cells are done or failed, the time gone and left, which cells train, and the last result.
-
-    Args:
-        plan: all cells, as they are at the start, and how long each is expected to take.
-        console: where to show it: a line that changes on a terminal or in a notebook, or else a line a minute.
-    """
+    """Shows how many cells are done or failed, the time gone and left, which cells train, and the last result: in a
+    line that changes on a terminal or in a notebook, or else in a line a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._unfinished, self._n_cells, self._console = plan.unfinished, len(plan.surveyed), console

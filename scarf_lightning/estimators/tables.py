@@ -93,24 +93,14 @@ def table_for(
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:
-    """The table of rows without labels, with one class that has no name.
-
-    Raises:
-        UsageError: see `table_of`.
-    """
+    """The table of rows without labels, with one class that has no name."""
     two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
     table = table_of(frame, read_target(two, SOURCE), config, is_plain=is_plain)
     return replace(table, labels=np.zeros(len(frame), dtype=np.int64), target=Classes(("",)))
 
 
 def target_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config, kind: type[Target]) -> ReadTarget:
-    """The labels of n rows, missing for a row without one.
-
-    Args:
-        y: ``(n,)``.
-        is_known: which rows have a label.
-        config: how they are read.
-        kind: of target that is learnt.
+    """The labels y ``(n,)`` of rows as a kind of target, missing where they are not known.
 
     Raises:
         UsageError: the labels are not of the kind, or look like names.
