@@ -76,14 +76,7 @@ def level_interval(
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
     """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
-    one from the kept predictions.
-
-    Args:
-        values: of the trials that have one.
-        sizes: `median_sizes` of the cell's trials.
-        split: its name.
-        bounds: of the metric.
-    """
+    one from the kept predictions. ``sizes`` are the `median_sizes` of the cell's trials."""
     if split in FIXED_SPLITS:
         return Interval(float(np.mean(values)), math.nan, math.nan)
     return mean_interval(values, overlap_ratio(*sizes), bounds=bounds)

@@ -100,11 +100,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
 
 
 def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
-    """A line for each competitor and a column for each number of labels, with the metric and its interval.
-
-    Args:
-        cells, chosen: as for `sweep_table`; their options differ in the number of labels.
-    """
+    """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     budgets = sorted({_n_labels(axes) for axes, _ in cells})
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
     lines: dict[tuple[str, ...], dict[float, str]] = {}
@@ -172,11 +168,7 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
 
 
 def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
-    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds.
-
-    Args:
-        cells: as for `sweep_table`.
-    """
+    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds."""
     axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
     lines = []
     for of_cell, rows in cells:
@@ -199,11 +191,7 @@ def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
-    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells.
-
-    Args:
-        cells, chosen: as for `sweep_table`.
-    """
+    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
     settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
     for axes, rows in cells:

@@ -20,14 +20,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 class StackProgress(pl.Callback):
     """Shows one phase, within long epochs too: a line that changes on a terminal or in a notebook, or else a line a
-    minute.
-
-    Args:
-        phase: its name.
-        stopping: the early stopping that it reads the trials' state from.
-        max_epochs: the phase's largest number of epochs.
-        console: where to show it.
-    """
+    minute."""
 
     def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
         self._phase, self._stopping, self._max_epochs, self._console = phase, stopping, max_epochs, console
@@ -58,10 +51,10 @@ class StackProgress(pl.Callback):
             self._show(float(self._stopping.epochs.max()))
 
     def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._progress.stop()
+        self._progress.live.stop()  # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown
 
     def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self._progress.stop()
+        self.on_fit_end(trainer, pl_module)
 
     def _after_step(self, n_steps: int, done: int) -> None:
         if self._is_due(SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES) and done < n_steps:

@@ -56,14 +56,7 @@ class CellView:
 def cell_view(
     fingerprint: str, results: str | Path, *, group: str, name: str | None = None, failure: str | None = None
 ) -> CellView:
-    """The view of a cell that the store describes.
-
-    Args:
-        fingerprint: the cell's.
-        results: the folder of all results.
-        group: as in `CellView`.
-        name: what tells the cell from others, see `run_name`.
-        failure: why the cell failed, if it did.
+    """The view of a cell that the store describes; ``name`` is as of `run_name`, the others as in `CellView`.
 
     Raises:
         UsageError: the folder has no such cell.
@@ -114,15 +107,8 @@ def unstored_view(
 
 
 def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
-    """The name of a run: its dataset, and the overrides that the cell uses.
-
-    Args:
-        dataset: its name.
-        overrides: what asked for the cell.
-        options: dotted names of the options that the cell uses: a run without pre-training is not named after a
-            corruption.
-        among: the overrides that tell the cell from others, separated by blanks; all of them if not given.
-    """
+    """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
+    without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
     asked = told_apart([overrides])[0] if among is None else among
     used = [each for each in asked.split() if _is_used(each.partition("=")[0], options)]
     return f"{dataset} {' '.join(used) or 'defaults'}"

@@ -37,12 +37,7 @@ def read(values: Mapping[str, Any]) -> Config:
 
 
 def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
-    """An `Options` object from plain values.
-
-    Args:
-        schema: the dataclass.
-        values: by option; groups are mappings.
-        place: where the options stand in the configuration, such as ``finetune``.
+    """An `Options` object from plain values, whose options stand at a place of the configuration such as ``finetune``.
 
     Raises:
         UsageError: an option is unknown or missing, of a wrong type, or out of range; the message names it.
@@ -72,11 +67,7 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
 
 
 def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
-
-    Raises:
-        UsageError: as by `checked`.
-    """
+    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made."""
     known = options_of(cls)
     _refuse_unknown(list(known), values, place)
     found = {}
@@ -152,11 +143,7 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
 
 
 def _value(option: Option, value: Any, full: str) -> Any:
-    """A value as the option's type has it.
-
-    Raises:
-        UsageError: it is of another type.
-    """
+    """A value as the option's type has it."""
     if value is None:
         if option.optional:
             return None

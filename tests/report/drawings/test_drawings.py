@@ -243,14 +243,6 @@ def test_ranks_are_those_of_the_means(stored: tuple[CellResults, pd.DataFrame]) 
     )
 
 
-def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[CellResults, pd.DataFrame]) -> None:
-    blocks = blocks_of(stored[0], "win_matrix", ReportOptions(nemenyi=True), compare="pretrain")
-    (diagram,) = [b for b in blocks if isinstance(b, Picture) and b.name.endswith("-ranks")]
-
-    # q = 2.343 for three competitors (Demšar 2006, table 5a)
-    assert f"critical difference, {2.343 * np.sqrt(3 * 4 / (6 * 4)):.3f}" in diagram.caption
-
-
 def test_accuracies_have_standard_errors_and_the_best_is_bold() -> None:
     results = compared(
         {"iris": {"none": [0.5, 0.7], "scarf": [0.8]}, "wine": {"none": [0.9, 0.9], "scarf": [0.6, 0.5]}}
