@@ -66,7 +66,9 @@ RESOLUTION := highest
 installed: dist
 	rm -rf build/installed
 	$(PYTHON) -m venv build/installed
-	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip install --quiet --resolution $(RESOLUTION) \
+	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip compile --quiet --resolution $(RESOLUTION) \
+		--python build/installed/bin/python pyproject.toml -o build/installed/pins.txt
+	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip install --quiet --constraint build/installed/pins.txt \
 		--compile-bytecode --python build/installed/bin/python dist/*.whl
 	mkdir build/installed/empty
 	cd build/installed/empty && ../bin/scarf-train pretrain=none,scarf && ../bin/scarf-report results=results
@@ -77,6 +79,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.network_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
+	$(BIN)/python -m tests.benchmarks.estimator_defaults
 
 # How often verdicts are false and intervals hold the truth: the table of docs/calibration.md, in some minutes.
 calibration: $(INSTALLED)

@@ -50,6 +50,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_use_index = html_domain_indices = False  # the search and the reference have every name
 html_theme_options = {"navigation_with_keys": True}
 
 

@@ -79,6 +79,7 @@ def note(rows: pd.DataFrame, command: str) -> str:
         "# Agreement with the paper",
         f"{size} of {trials.min()} to {trials.max()} trials. Gains are over control, in points of accuracy, paired by "
         "trial over the trials that both have. A reading names the options that differ from their defaults. Made by",
+        "<!-- not run: needs the results of a sweep of days; tests/paper makes such a page -->\n"
         f"```console\n{command}\n```",
     ]
     if len(gains):

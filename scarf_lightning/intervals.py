@@ -71,22 +71,15 @@ def mean_interval(
 
 def level_interval(
     values: Sequence[float],
-    trials: Sequence[Mapping[Any, Any]],
+    sizes: tuple[float, float, float | None],
     split: object = None,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
     """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
-    one from the kept predictions.
-
-    Args:
-        values: of the trials that have one.
-        trials: rows of the cell, with ``n_test``, ``n_train`` and ``n_labelled``.
-        split: its name.
-        bounds: of the metric.
-    """
+    one from the kept predictions. ``sizes`` are the `median_sizes` of the cell's trials."""
     if split in FIXED_SPLITS:
         return Interval(float(np.mean(values)), math.nan, math.nan)
-    return mean_interval(values, overlap_ratio(*median_sizes(trials)), bounds=bounds)
+    return mean_interval(values, overlap_ratio(*sizes), bounds=bounds)
 
 
 def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, float | None]:
@@ -94,7 +87,7 @@ def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, flo
     paper's splits where rows do not say."""
     names = ("n_test", "n_train", "n_labelled")
     sizes = np.array([[trial.get(name) for trial in trials] for name in names], dtype=np.float64)
-    if not (sizes > 0).all():
+    if not trials or not (sizes > 0).all():
         return TEST_TO_TRAIN, 1.0, None
     n_test, n_train, n_labelled = np.median(sizes, axis=1).tolist()
     return n_test, n_train, n_labelled

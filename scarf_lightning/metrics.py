@@ -65,8 +65,8 @@ class Metric:
         return f"{100 * value:.2f}" if self.scale == 100 else self.plain(value)
 
     def plain(self, value: float) -> str:
-        """A value as it is: four decimals, or four digits where it has a unit."""
-        return _four_digits(value) if self.has_unit else f"{value:.4f}"
+        """A value as it is: four decimals, or four digits where it has a unit: 53.95, 0.001235, 123457."""
+        return f"{value:{'.4f' if not self.has_unit else '.0f' if abs(value) >= 1000 else '#.4g'}}"
 
     @property
     def is_relative(self) -> bool:
@@ -87,11 +87,6 @@ class Metric:
     def difference_digits(self) -> str:
         """The format of its shown differences."""
         return ".2f" if self.unit else ".4f"
-
-
-def _four_digits(value: float) -> str:
-    """Four significant digits, and all of the whole part: 53.95, 0.001235, 123457."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:#.4g}"
 
 
 FRACTION = (0.0, 1.0)

@@ -93,6 +93,7 @@ def page(trials: pd.DataFrame) -> tuple[str, dict[str, Figure]]:
         f"{counted(trials['dataset'].nunique(), 'table')}, {counted(len(budgets), 'label budget')}, "
         f"{counted(len(names), 'competitor')}, {_trials_each(counts)}: {len(trials):,} trials in all. The "
         "[protocol](README.md) was written first. Made by",
+        "<!-- not run: writes this page, from all results; tests/study makes one -->\n"
         "```console\npython -m study.page\n```",
         "## The answer",
         *answer(gains, against, beside, parts_of_scarf),
@@ -135,6 +136,7 @@ LIMITS = """\
 REPEAT = """\
 One row, in a minute:
 
+<!-- not run: takes a table of OpenML -->
 ```console
 python train.py dataset=cc18-balance-scale split=stratified regime=few regime.labels=20 \\
   pretrain=none,scarf recipe=practical

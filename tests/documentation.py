@@ -1,4 +1,4 @@
-"""The code blocks of the README and of the pages in `docs/`: found, and run page by page in a folder of their own.
+"""The code blocks of the README and of every page of the site: found, and run page by page in a folder of their own.
 
 python -m tests.documentation PAGE runs a page in the working folder.
 
@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = ("docs", "study", "paper/pages")
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
+PAGES += [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]
 LANGUAGES = ("console", "python")
 QUICK = ("max_epochs=1", "trials=2", "tune=0")
 AS_WRITTEN = ("plan=true", "--help", "--cfg", "--version")
@@ -94,8 +96,6 @@ def run_command(words: list[str], *, as_written: bool) -> None:
     programs = {"scarf-train": "train.py", "scarf-report": "report.py"}
     if words[0] in programs:
         words = ["python", programs[words[0]], *words[1:]]
-    if words[0] == "make":
-        return
     match words[:2]:
         case ["python", "train.py"] if not as_written and not any(word.startswith(AS_WRITTEN) for word in words):
             scarf_lightning.run([word for word in words[2:] if word != "-m"], *QUICK)

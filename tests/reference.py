@@ -146,10 +146,9 @@ class ReferenceTrial:
         n, m = x.shape
         order = torch.rand(n, m, generator=random, dtype=torch.float32)
         q = int(self.rate * m + 1e-9)
-        selected = order.argsort(dim=1, descending=True)[:, :q]
-        donors = torch.from_numpy(self.train)[torch.randint(len(self.train), (n, m), generator=random)]
-        values = self.x.gather(0, donors)
-        return x.scatter(1, selected, values.gather(1, selected))
+        selected = order.topk(q, dim=1, sorted=False).indices
+        drawn = torch.randint(len(self.train), (n, m), generator=random).gather(1, selected)
+        return x.scatter(1, selected, self.x[torch.from_numpy(self.train)[drawn], selected])
 
     def contrast(self, z: Tensor, z_corrupted: Tensor) -> Tensor:
         """Algorithm 1, lines 7 and 8."""

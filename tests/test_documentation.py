@@ -1,4 +1,4 @@
-"""What the README and the pages in `docs/` show is run; links lead somewhere; generated pages are up to date."""
+"""What the README and the pages of the site show is run; links lead somewhere; generated pages are up to date."""
 
 import os
 import re
@@ -15,7 +15,7 @@ import scarf_lightning
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import load
 from tests.composing import cells_of
-from tests.documentation import LANGUAGES, PAGES, QUICK, ROOT, blocks_of
+from tests.documentation import BLOCK, LANGUAGES, PAGES, QUICK, ROOT, blocks_of
 from tests.programs import program
 from tests.test_own_table import own_table
 
@@ -46,6 +46,7 @@ def test_commands_ask_for_cells_that_exist(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "paper").symlink_to(ROOT / "paper")  # whose sweeps are named from the repository's folder
     if any(argument.endswith("customers.csv") for argument in arguments):  # which methods serve its target?
         own_table().to_csv("customers.csv", index=False)
     assert cells_of(*(argument for argument in arguments if argument != "-m"))
@@ -57,6 +58,16 @@ def test_every_block_says_its_language(page: Path) -> None:
 
     assert set(fences[::2]) <= {*LANGUAGES, "text", "{toctree}", "{eval-rst}", "{include}"}
     assert set(fences[1::2]) <= {""}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_rows_of_a_table_have_as_many_cells_as_its_heading(page: Path) -> None:
+    """The site drops cells that are too many, and takes a line that follows without a gap for a row."""
+    text = re.sub(BLOCK, "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+    for table in re.findall(r"(?:^\|.*\n)(?:^.+\n)+", text, flags=re.M):
+        heading, *rows = (len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines())
+        assert set(rows) == {heading}, table[:300]
 
 
 def runnable() -> list[Path]:
@@ -121,10 +132,13 @@ def test_links_and_pictures_are_there(page: Path) -> None:
 
 def test_every_target_that_is_named_is_in_the_makefile() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    workflows = [file.read_text(encoding="utf-8") for file in (ROOT / ".github" / "workflows").glob("*.yml")]
 
-    assert {
-        name for name in re.findall(r"^make ([\w-]+)|`make ([\w-]+)`", TEXT, flags=re.M) for name in name if name
-    } <= {line.partition(":")[0] for line in makefile.splitlines()}
+    named = re.findall(r"(?:^|`|run: )make ([a-z -]+)", "\n".join([TEXT, *workflows]), flags=re.M)
+    assert workflows
+    assert {name for names in named for name in names.split()} <= {
+        line.partition(":")[0] for line in makefile.splitlines()
+    }
 
 
 def test_the_methods_page_is_up_to_date() -> None:

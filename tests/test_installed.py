@@ -22,14 +22,14 @@ import pytest
 import scarf_lightning
 from scarf_lightning.results import load
 from tests.composing import ROOT
-from tests.processes import FIRST_LINE
+from tests.processes import FIRST_LINE, TINY
 
 pytestmark = pytest.mark.slow
 
 OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
 OUTSIDE = ("docs", "notebooks", "paper", "study", "tests")
 """Folders of the repository that no user's installation has."""
-ASKED = ["corruption=mean,marginal", "trials=2"]
+ASKED = ["corruption=mean,marginal", "trials=2", *TINY]
 
 
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]

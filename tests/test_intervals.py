@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scarf_lightning.intervals import FIXED_SPLITS, TEST_TO_TRAIN, level_interval, mean_interval, overlap_ratio
+from scarf_lightning.intervals import (
+    FIXED_SPLITS,
+    TEST_TO_TRAIN,
+    level_interval,
+    mean_interval,
+    median_sizes,
+    overlap_ratio,
+)
 from scarf_lightning.metrics import metric_named
 
 SIZES = {"n_test": 20, "n_train": 70, "n_labelled": 70}
@@ -43,14 +50,16 @@ def test_few_labels_overlap_less() -> None:
 def test_a_level_takes_the_sizes_of_its_trials() -> None:
     values = [0.8, 0.7, 0.9, 0.85]
 
-    assert level_interval(values, [SIZES] * 4) == mean_interval(values, 2 / 7)
-    assert level_interval(values, [SIZES | {"n_test": 10}] * 4) == mean_interval(values, 1 / 7)
-    assert level_interval(values, [{}] * 4) == mean_interval(values, TEST_TO_TRAIN), "rows of an older version"
+    assert level_interval(values, median_sizes([SIZES] * 4)) == mean_interval(values, 2 / 7)
+    assert level_interval(values, median_sizes([SIZES | {"n_test": 10}] * 4)) == mean_interval(values, 1 / 7)
+    assert level_interval(values, median_sizes([{}] * 4)) == mean_interval(values, TEST_TO_TRAIN), (
+        "rows of an older version"
+    )
 
 
 @pytest.mark.parametrize("split", FIXED_SPLITS)
 def test_the_spread_of_trials_says_nothing_of_test_rows_that_they_share(split: str) -> None:
-    mean, low, high = level_interval([0.8, 0.7, 0.9], [SIZES] * 3, split)
+    mean, low, high = level_interval([0.8, 0.7, 0.9], median_sizes([SIZES] * 3), split)
     assert mean == pytest.approx(0.8)
     assert math.isnan(low)
     assert math.isnan(high)

@@ -83,7 +83,6 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
         "test=corrected",
         "adjust=holm",
         "alpha=0.1",
-        "nemenyi=true",
         "sections=[paper.report]",
         cwd=tmp_path,
     )
@@ -97,7 +96,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
     ]
     assert (tmp_path / "reports" / "mine" / "figures" / "paper-agreement.svg").exists()
     html = (tmp_path / "reports" / "mine" / "index.html").read_text(encoding="utf-8")
-    assert "python report.py results=mine test=corrected adjust=holm alpha=0.1 nemenyi=true" in html
+    assert "python report.py results=mine test=corrected adjust=holm alpha=0.1" in html
 
 
 @pytest.mark.slow
@@ -213,5 +212,5 @@ def test_help_names_its_options(tmp_path: Path) -> None:
     ran = report_here("--help", cwd=tmp_path)
 
     assert ran.returncode == 0
-    for option in ("sweeps=", "results=", "out=", "metric=", "rope=", "test=", "adjust=", "alpha=", "nemenyi="):
+    for option in ("sweeps=", "results=", "out=", "metric=", "rope=", "test=", "adjust=", "alpha="):
         assert option in ran.stdout

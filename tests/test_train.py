@@ -291,8 +291,6 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
             r"corruption=3: corruption is chosen by name; `python train\.py --help corruption` lists the names\.",
         ),
         (["hydra/launcher=null"], r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
-        (["finetune.weight_decay=1e39"], r"finetune\.weight_decay must be at most 1e\+12 in size, not 1e\+39\."),
-        (["corruption.rat=0.5"], r"corruption\.rat is not an option; .* rate\. Did you mean rate\?"),
     ],
 )
 def test_bad_input_is_answered_in_a_sentence(overrides: list[str], sentence: str, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ python report.py results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or th
 {options}
 """
 
+NO_SUBJECT = "Name what the report is of: sweeps=NAME, or results=FOLDER."
 
 ANSWER_USAGE = """\
 scarf-answer FILE TARGET [AXIS=OPTION ...]   does pre-training help on this table, with how many labels?
@@ -189,6 +190,8 @@ def _report(arguments: list[str]) -> None:
 
         sys.stdout.write(USAGE.format(options="\n".join(help_lines())))
         return
+    if not arguments:
+        raise UsageError(NO_SUBJECT)
     with _importing():
         from ..report.report_options import NAMES
         from ..screen import escaped

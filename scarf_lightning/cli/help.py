@@ -28,12 +28,8 @@ COMMANDS = (
 
 
 def help_page(conf: Path, plugins: Sequence[str] = ()) -> Group:
-    """Axes with their options and defaults, sweeps, commands to try, and where results go.
-
-    Args:
-        conf: the configuration folder; sweeps are beside it.
-        plugins: modules whose parts are listed too.
-    """
+    """From the configuration folder and the sweeps beside it: axes with their options and defaults, sweeps, commands to
+    try, and where results go; the parts of plugins too."""
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     defaults = {axis: entry[axis] for entry in main["defaults"] if isinstance(entry, dict) for axis in entry}
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
@@ -61,12 +57,7 @@ def help_page(conf: Path, plugins: Sequence[str] = ()) -> Group:
 
 
 def axis_page(conf: Path, axis: str) -> Group:
-    """The choices of an axis with their meaning, and the options of each: default, type and allowed values.
-
-    Args:
-        conf: the configuration folder.
-        axis: a folder in it.
-    """
+    """The choices of an axis with their meaning, and the options of each: default, type and allowed values."""
     lines: list[RenderableType] = []
     if axis not in BASES and axis != "cotrain":  # its files hold settings, which no class describes
         for file in sorted((conf / axis).glob("*.yaml")):

@@ -12,12 +12,13 @@ from typing import Any
 from omegaconf import DictConfig
 
 from ..errors import UnfinishedError, UsageError
-from ..options import labels, load_plugins
+from ..options import load_plugins
 from ..options.settings import LoggerSettings
 from ..report import report_options
 from ..report.advice import by_cells, by_sweep
 from ..report.defaults import default_drawings
 from ..report.drawings import Drawing, read_drawings
+from ..report.ending import reported
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, plugins_of, read_results
 from ..report.making import MakeSection, RowOf, make_report, write_report
 from ..report.sentences import title_of
@@ -28,6 +29,7 @@ from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from .commands import NO_SUBJECT
 from .rounds import as_far_as_trained, goes_in_rounds
 
 UPLOADS = ("wandb", "tensorboard", "both")
@@ -248,7 +250,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
-        raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
+        raise UsageError(NO_SUBJECT)
     if goes_in_rounds(overrides):
         cells = as_far_as_trained(cells)
     return Subject(
@@ -284,18 +286,9 @@ def of_folder(
 
 def wanted(cell: Cell) -> ReportedCell:
     """A cell of a sweep."""
-    store = cell.store()
-    failure = read_failure(cell.results, cell.key)
-    return ReportedCell(
-        axes=cell.axes(),
-        dataset_id=cell.config.dataset.id,
-        folder=None if store is None else store.folder,
-        trials=cell.config.trials,
-        failure=None if failure is None else failure.error,
-        overrides=cell.overrides,
-        labels=labels(cell.config),
-        metric=cell.config.metric,
-    )
+    store, failure = cell.store(), read_failure(cell.results, cell.key)
+    folder, error = None if store is None else store.folder, None if failure is None else failure.error
+    return reported(cell, cell.axes(), folder, error)
 
 
 def say(sentence: str) -> None:

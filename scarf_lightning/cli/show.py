@@ -93,7 +93,9 @@ class Terminal:
                 console.print(summary_table(shown, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
-            for sentence in _conclusion(request, surveyed):
+            from ..report.ending import answer_of_run  # imports pandas
+
+            for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)
             if n_skipped:
                 console.print(f"{n_skipped} of {len(shown)} cells were finished already.")
@@ -110,12 +112,6 @@ class Terminal:
         results = surveyed[0].cell.results
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
-
-
-def _conclusion(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:
-    from ..report.ending import answer_of_run  # imports pandas
-
-    return answer_of_run(request, surveyed)
 
 
 def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:

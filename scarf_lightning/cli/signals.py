@@ -76,10 +76,8 @@ def ended_by_signals() -> Iterator[None]:
 
 @contextmanager
 def alarm(seconds: float | None) -> Iterator[None]:
-    """End the block when its time is over. Outside the main thread, where no signal arrives, it is not ended.
-
-    Args:
-        seconds: of the block; None does not end it.
+    """End the block when its time is over; None does not end it. Outside the main thread, where no signal arrives, it
+    is not ended.
 
     Raises:
         OutOfTime: the time is over.

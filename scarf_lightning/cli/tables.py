@@ -11,7 +11,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import FIXED_SPLITS, Interval, level_interval
+from ..intervals import FIXED_SPLITS, Interval, level_interval, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
 from ..screen import Screen, spreadsheet
@@ -100,11 +100,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
 
 
 def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
-    """A line for each competitor and a column for each number of labels, with the metric and its interval.
-
-    Args:
-        cells, chosen: as for `sweep_table`; their options differ in the number of labels.
-    """
+    """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     budgets = sorted({_n_labels(axes) for axes, _ in cells})
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
     lines: dict[tuple[str, ...], dict[float, str]] = {}
@@ -172,17 +168,15 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
 
 
 def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
-    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds.
-
-    Args:
-        cells: as for `sweep_table`.
-    """
+    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds."""
     axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
     lines = []
     for of_cell, rows in cells:
         line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
+        sizes, split = median_sizes(rows), of_cell.get("split")
         for metric in metrics():
-            ends = _interval(of_cell, rows, metric) if _defined(rows, metric) else (None, None, None)
+            values = _defined(rows, metric)
+            ends = level_interval(values, sizes, split, metric.bounds) if values else (None, None, None)
             line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
         for phase in ("pretrain", "finetune"):
             for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
@@ -197,11 +191,7 @@ def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
-    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells.
-
-    Args:
-        cells, chosen: as for `sweep_table`.
-    """
+    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
     settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
     for axes, rows in cells:
@@ -252,7 +242,7 @@ def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
 
 
 def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
-    return level_interval(_defined(rows, metric), rows, axes.get("split"), metric.bounds)
+    return level_interval(_defined(rows, metric), median_sizes(rows), axes.get("split"), metric.bounds)
 
 
 def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:

@@ -25,19 +25,16 @@ MOST_NAMES = 3
 
 
 class SweepProgress:
-    """Shows how many cells are done or failed, the time gone and left, which cells train, and the last result.
-
-    Args:
-        plan: all cells, as they are at the start, and how long each is expected to take.
-        console: where to show it: a line that changes on a terminal or in a notebook, or else a line a minute.
-    """
+    """Shows how many cells are done or failed, the time gone and left, which cells train, and the last result: in a
+    line that changes on a terminal or in a notebook, or else in a line a minute."""
 
     def __init__(self, plan: Plan, console: Console) -> None:
         self._unfinished, self._n_cells, self._console = plan.unfinished, len(plan.surveyed), console
         self._cost = plan.of_cells()
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
-        self._counts, self._training, self._last, self._left = "", "", "", TIME_UNKNOWN
+        self._counts, self._training, self._last = "", "", ""
+        self._ends: float | None = None
         self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
         self._line = NotebookLine() if console.is_jupyter else None
 
@@ -62,7 +59,8 @@ class SweepProgress:
         states = Counter(each.state for each in surveyed)
         self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
         n_done = self._n_cells - len(self._unfinished)
-        self._left = self._time_left(surveyed)
+        if len(self._unfinished) < before:
+            self._ends = self._expected_end(surveyed)
         failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
         self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
         self._training = _some([each.cell.called for each in surveyed if each.state is State.RUNNING])
@@ -71,7 +69,7 @@ class SweepProgress:
             result = result_in_words(last.axes, last.rows, chosen_metric([last]))
             self._last = f"{last.cell.called}: {result}"
         if self._line is not None:
-            line = f"{self._counts}, {self._elapsed()}, {self._left}"
+            line = f"{self._counts}, {self._times()}"
             self._line.write(line, last=not self._unfinished)
             return
         now = time.monotonic()
@@ -79,7 +77,7 @@ class SweepProgress:
         if not self._console.is_terminal and due and len(self._unfinished) < before:
             self._last_line = now
             training = f"; training {self._training}" if self._training else ""
-            line = f"{self._counts}, {self._elapsed()}, {self._left}{training}; last {self._last}"
+            line = f"{self._counts}, {self._times()}{training}; last {self._last}"
             self._console.print(line, soft_wrap=True)
 
     def _lines(self) -> Group:
@@ -90,10 +88,13 @@ class SweepProgress:
         for heading, said in (("training", self._training), ("last", self._last)):
             if said:
                 below.add_row(Text(heading), Text(said))
-        return Group(Text(", ".join(filter(None, [self._counts, self._elapsed(), self._left]))), below)
+        return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
 
-    def _elapsed(self) -> str:
-        return f"{_clock(time.monotonic() - self._started)} gone"
+    def _times(self) -> str:
+        """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""
+        now = time.monotonic()
+        left = TIME_UNKNOWN if self._ends is None or self._ends < now else f"{_clock(self._ends - now)} left"
+        return f"{_clock(now - self._started)} gone, {left}"
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
@@ -101,13 +102,12 @@ class SweepProgress:
             self.look()
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
-    def _time_left(self, surveyed: Sequence[SurveyedCell]) -> str:
-        """The expected time of the other cells at the pace so far, whatever the number of jobs."""
+    def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float | None:
+        """When the other cells are done at the pace so far, whatever the number of jobs."""
         left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
         done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)
-        if not done:
-            return TIME_UNKNOWN
-        return f"{_clock(left * (time.monotonic() - self._started) / done)} left"
+        now = time.monotonic()
+        return now + left * (now - self._started) / done if done else None
 
 
 def _some(names: Sequence[str]) -> str:

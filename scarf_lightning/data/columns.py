@@ -164,3 +164,9 @@ def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
     if any(np.isnan(number) for number in numbers.values()):
         return tuple(sorted(distinct))
     return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Names for a message: the first few of many, and how many more there are."""
+    shown = ", ".join(map(repr, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

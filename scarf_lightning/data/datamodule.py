@@ -63,11 +63,7 @@ def batch_bounds(n: int, size: int) -> list[tuple[int, int]]:
 
 
 class StackDataModule(pl.LightningDataModule):
-    """The table of a stack of trials, made once, and the batches of one fit after the other.
-
-    Args:
-        table: the table on the device.
-    """
+    """The table of a stack of trials, made once, and the batches of one fit after the other."""
 
     def __init__(self, table: DeviceTable) -> None:
         super().__init__()
@@ -83,16 +79,8 @@ class StackDataModule(pl.LightningDataModule):
         roster: Roster,
         validation_batch_size: int = EVALUATION_ROWS,
     ) -> None:
-        """Give the batches of a fit from here on.
-
-        Args:
-            train: examples to train on, on the table's device.
-            validation: examples to validate on; batched in their own fixed order.
-            batch_size: rows a trial in a training batch.
-            order: one random stream a trial, from which the permutations of its rows are drawn.
-            roster: of the trials still here.
-            validation_batch_size: rows a trial in a validation batch.
-        """
+        """Give the batches of a fit from here on: of the trials on the roster, to train on in the permutations that
+        ``order`` draws for each, and to validate on in their own fixed order."""
         self._train, self._validation, self._order, self.roster = train, validation, order, roster
         self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)

@@ -69,13 +69,7 @@ class DeviceTable:
 
 
 class TrainingRows:
-    """The training rows of each trial.
-
-    Args:
-        table: the table.
-        rows: row numbers of the training rows, int64 ``(T, n)``.
-        roster: of the trials still here.
-    """
+    """The training rows of each trial: their row numbers in the table are int64 ``(T, n)``."""
 
     def __init__(self, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
         self._table, self._rows, self._roster = table, rows, roster

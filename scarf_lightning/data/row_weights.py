@@ -16,13 +16,8 @@ def read_weights(
     column: "pd.Series[Any]", is_labelled: NDArray[np.bool_], source: str, decimal: str | None = None
 ) -> Floats:
     """The weights of n rows, ``(n,)``. Rows without a label may lack one and get the mean of the others: methods that
-    label them by themselves then train on them.
-
-    Args:
-        column: numbers, also as text.
-        is_labelled: which rows have a label, ``(n,)``.
-        source: where the data came from, for messages.
-        decimal: the decimal sign of numbers that are text; None finds it.
+    label them by themselves then train on them. The decimal sign of numbers that are text is found if it is not
+    given.
 
     Raises:
         UsageError: a weight is no number, negative, infinite or too large, a row with a label has none, or all are

@@ -66,11 +66,7 @@ class Splitting(Options, ABC):
         return self.split(table, random)
 
     def without_test(self, split: Split) -> Split:
-        """The split of a model that is not tested: test rows train too, and validation rows are scored in their place.
-
-        Args:
-            split: of this rule.
-        """
+        """A split of this rule for a model that is not tested: test rows train too, and validation rows are scored."""
         return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
 
     def check(self, table: "Table", n_trials: int) -> None:
@@ -278,11 +274,7 @@ def _split_by(table: "Table") -> Floats:
 
 
 def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
-    """The split with every part in random order, so that batches do not follow class, group or time.
-
-    Raises:
-        UsageError: a part has no row with a label.
-    """
+    """The split with every part in random order, so that batches do not follow class, group or time."""
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
@@ -316,10 +308,10 @@ def _times(column: "pd.Series[Any]", source: str) -> Floats:
     from pandas.api.types import is_datetime64_any_dtype
 
     from .reading.dates import as_dates
-    from .reading.rules import text_of
+    from .reading.rules import floats, text_of
 
     if is_numeric(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return floats(column)
     if is_datetime64_any_dtype(column):
         return _seconds(column)
     text, _ = text_of(Coded.of(column), column.name)
@@ -336,6 +328,6 @@ def _seconds(times: "pd.Series[Any]") -> Floats:
     """Seconds since 1970, ``(n,)``."""
     import pandas as pd
 
-    if times.dt.tz is not None:
-        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
-    return np.asarray((times - pd.Timestamp(0)) / pd.Timedelta(seconds=1), dtype=np.float64)
+    from .reading.dates import in_utc
+
+    return np.asarray((in_utc(times) - pd.Timestamp(0)) / pd.Timedelta(seconds=1), dtype=np.float64)

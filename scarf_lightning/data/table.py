@@ -61,10 +61,7 @@ class Table:
         target: "pd.Series[Any] | ReadTarget",
         *,
         categorical: Sequence[bool],
-        name: str,
-        source: str,
-        dataset_id: int | None = None,
-        split_by: Floats | None = None,
+        **described: Any,
     ) -> "Table":
         """Build the canonical table from a frame and its target.
 
@@ -73,10 +70,7 @@ class Table:
             target: ``n`` labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric are categorical in
                 any case.
-            name: shown in tables and charts.
-            source: where the data came from, such as ``openml:1510``.
-            dataset_id: the OpenML id, if there is one.
-            split_by: see `Table`.
+            described: what the data are, as in `of`.
 
         Raises:
             ValueError: the arguments' lengths differ.
@@ -90,7 +84,7 @@ class Table:
             for (name, column), asked in zip(features.items(), categorical, strict=True)
             if not column.isna().all()
         )
-        return cls.of(columns, target, name=name, source=source, dataset_id=dataset_id, split_by=split_by)
+        return cls.of(columns, target, **described)
 
     @classmethod
     def of(
@@ -103,7 +97,15 @@ class Table:
         dataset_id: int | None = None,
         split_by: Floats | None = None,
     ) -> "Table":
-        """Build the table from columns with their values ``(n,)``; the other arguments are those of `from_frame`.
+        """Build the table from columns with their values ``(n,)``.
+
+        Args:
+            columns: of the features.
+            target: as in `from_frame`.
+            name: shown in tables and charts.
+            source: where the data came from, such as ``openml:1510``.
+            dataset_id: the OpenML id, if there is one.
+            split_by: see `Table`.
 
         Raises:
             UsageError: see `read_target`; or there is no column, or a value is infinite.
@@ -128,7 +130,7 @@ class Table:
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
         """How the table was read, for a record: the rows with and without a label, the ``columns`` and ``notes`` of a
         user's file with other ``notes``, and the ``rules`` for later rows."""
-        rules = {} if self.reader is None else {"rules": self.reader.as_plain()["rules"]}
+        rules = {} if self.reader is None else {"rules": self.reader.plain_rules}
         return rules | {
             "n_labelled": self.n_rows - self.n_unlabelled,
             "n_unlabelled": self.n_unlabelled,

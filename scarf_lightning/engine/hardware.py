@@ -198,24 +198,18 @@ def choose_device(accelerator: str) -> torch.device:
     if accelerator == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if accelerator == "cuda" and not torch.cuda.is_available():
-        raise UsageError("trainer.accelerator=cuda: torch finds no such device here; use auto or cpu.")
+        raise UsageError("torch finds no CUDA device here; choose auto or cpu.")
     return torch.device(accelerator)
 
 
 def prepare_process(threads: int) -> None:
     """Set this process's threads, keep freed memory for the next step, and silence messages that need no action."""
     torch.set_num_threads(threads)
-    if sys.platform == "linux":
-        _keep_freed_memory()
-    for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
-        logging.getLogger(name).setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")
-
-
-def _keep_freed_memory() -> None:
-    """Tell glibc to keep freed blocks: otherwise each step's buffers are mapped and page-faulted again."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        # glibc keeps freed blocks: otherwise each step's buffers are mapped and page-faulted again.
         trim_threshold, mmap_threshold = -1, -3
         mallopt(trim_threshold, 2**31 - 1)
         mallopt(mmap_threshold, 2**30)
+    for name in ("pytorch_lightning", "lightning.fabric", "lightning_fabric"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module=r"pytorch_lightning|lightning_fabric|lightning_utilities")

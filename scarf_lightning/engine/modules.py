@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,8 @@ class StackModule(pl.LightningModule, ABC):
         super().__init__()
         self.automatic_optimization = False
         self.roster, self.settings = roster, settings
+        self.after_step: Callable[[int], None] | None = None
+        """Called with the number of steps made in an epoch, after each."""
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -64,7 +66,7 @@ class StackModule(pl.LightningModule, ABC):
         """Train on the mini-batches of an epoch."""
         optimizer = self._optimizer
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        for batch in batches:
+        for n_steps, batch in enumerate(batches, 1):
             losses = self.losses(batch)
             self._add("train_loss", losses.detach(), batch.x.shape[1])
             total = losses.sum()
@@ -76,6 +78,8 @@ class StackModule(pl.LightningModule, ABC):
                     clip_each_trial(parameters, self.settings.gradient_clip)
                 optimizer.step()
             torch.clear_autocast_cache()  # it holds the weights in bfloat16, which have changed
+            if self.after_step is not None:
+                self.after_step(n_steps)
 
     def validation_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
         """Evaluate the mini-batches of a validation."""

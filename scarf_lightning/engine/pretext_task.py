@@ -26,13 +26,8 @@ temporaries are several times as large."""
 
 
 class CorruptionSource:
-    """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front.
-
-    Args:
-        encoder: f, whose input layer encodes and whose missing values a view may take.
-        rows: the training rows of each trial.
-        roster: the trials still here.
-    """
+    """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front. The
+    input layer of f encodes, and a view may take its missing values."""
 
     def __init__(self, encoder: Encoder, rows: TrainingRows, roster: Roster) -> None:
         self._encoder, self._rows, self._roster = encoder, rows, roster
@@ -102,15 +97,8 @@ class BatchRows:
 
 
 class PretextTask:
-    """Computes the loss of a pretext for the trials of a stack. It owns no parameters: f and g belong to the module.
-
-    Args:
-        pretext: the task.
-        encoder: f.
-        head: g.
-        source: the rows that a corruption draws from.
-        random: stream of the training views.
-    """
+    """Computes the loss of a pretext for the trials of a stack; training views are drawn from ``random``. It owns no
+    parameters: f and g belong to the module."""
 
     def __init__(
         self, pretext: Pretext, encoder: Encoder, head: nn.Module, source: CorruptionSource, random: StackedGenerator
@@ -223,15 +211,11 @@ class StaticViews:
 
 
 class ValidationSet:
-    """The mini-batches of the static validation set (paper, section 3), in order.
+    """The mini-batches of the static validation set (paper, section 3), in order. ``make`` gives the views of raw rows
+    ``(T, N, M)`` from streams; ``keeps`` says whether those of a row never change.
 
     Views are made at the first validation and kept. If they need more than `MOST_BYTES`, or change with the network,
     they are made for each validation, from the beginning of the same streams.
-
-    Args:
-        make: the views of raw rows ``(T, N, M)``.
-        random: the streams that views are drawn from.
-        keeps: whether the views of a row never change.
     """
 
     def __init__(

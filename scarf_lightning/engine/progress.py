@@ -1,28 +1,29 @@
-"""A line on the terminal for each phase of a stack: trials still training, epoch, best so far, time left."""
+"""A line for each phase of a stack that trains: trials still training, epoch, best so far, time left."""
 
 import time
+from functools import partial
 
 import numpy as np
 import pytorch_lightning as pl
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from ..data.datamodule import StackDataModule
 from ..screen import NotebookLine
 from .early_stopping import TrialStopping
+from .modules import StackModule
+
+SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LINES = 60.0
+"""Between lines of text, where the output is no terminal."""
 
 
 class StackProgress(pl.Callback):
-    """Shows one phase, on a terminal or in a notebook. Elsewhere it shows nothing.
-
-    Args:
-        phase: its name.
-        stopping: the early stopping that it reads the trials' state from.
-        max_epochs: the phase's largest number of epochs.
-        console: where to show it.
-    """
+    """Shows one phase, within long epochs too: a line that changes on a terminal or in a notebook, or else a line a
+    minute."""
 
     def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
-        self._phase, self._stopping, self._max_epochs = phase, stopping, max_epochs
+        self._phase, self._stopping, self._max_epochs, self._console = phase, stopping, max_epochs, console
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}: {task.fields[state]}"),
@@ -34,32 +35,53 @@ class StackProgress(pl.Callback):
         )
         self._task = self._progress.add_task(phase, total=len(stopping.trials), state="", left="")
         self._line = NotebookLine() if console.is_jupyter else None
-        self._started = 0.0
+        self._changes = console.is_terminal or console.is_jupyter
+        self._started = self._shown = 0.0
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._started = time.perf_counter()
+        assert isinstance(pl_module, StackModule)
+        datamodule = trainer.datamodule  # type: ignore[attr-defined]
+        assert isinstance(datamodule, StackDataModule)
+        pl_module.after_step = partial(self._after_step, datamodule.steps_per_epoch)
+        self._started = self._shown = time.perf_counter()
         self._progress.start()
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        stopping, epoch = self._stopping, int(self._stopping.epochs.max())
-        training = f"{len(stopping.active)} of {len(stopping.trials)} trials"
+        if self._changes or self._is_due(SECONDS_BETWEEN_LINES):
+            self._show(float(self._stopping.epochs.max()))
+
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self._progress.live.stop()  # `Progress.stop` of rich before 14.3 prints an empty line where nothing was shown
+
+    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
+        self.on_fit_end(trainer, pl_module)
+
+    def _after_step(self, n_steps: int, done: int) -> None:
+        if self._is_due(SECONDS_BETWEEN_LOOKS if self._changes else SECONDS_BETWEEN_LINES) and done < n_steps:
+            self._show(float(self._stopping.epochs.max()) + done / n_steps)
+
+    def _is_due(self, seconds: float) -> bool:
+        return time.perf_counter() - self._shown >= seconds
+
+    def _show(self, epoch: float) -> None:
+        """Show how far the phase is; within an epoch, ``epoch`` has a fraction."""
+        self._shown = time.perf_counter()
+        stopping = self._stopping
+        state = f"{len(stopping.active)} of {len(stopping.trials)} trials, epoch "
+        state += f"{epoch:.0f}" if epoch.is_integer() else f"{epoch:.2f}"
         best = stopping.sign * stopping.best.mean()
-        watched = f"best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
-        state = f"{training}, epoch {epoch}, {watched}"
+        if np.isfinite(best):
+            state += f", best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
         left = self._time_left(epoch)
         self._progress.update(self._task, state=state, left=left)
         if self._line is not None:
             self._line.write(f"{self._phase}: {state}, {left}")
+        elif not self._changes:
+            self._console.print(f"{self._phase}: {state}, {left}", soft_wrap=True)
 
-    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        self._progress.stop()
-
-    def on_exception(self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException) -> None:
-        self._progress.stop()
-
-    def _time_left(self, epoch: int) -> str:
-        remaining = expected_epochs_left(self._stopping, self._max_epochs)
-        seconds = remaining * (time.perf_counter() - self._started) / epoch
+    def _time_left(self, epoch: float) -> str:
+        remaining = expected_epochs_left(self._stopping, self._max_epochs) - epoch % 1
+        seconds = remaining * (self._shown - self._started) / epoch
         return f"~{int(seconds) // 60}:{int(seconds) % 60:02d} left"
 
 

@@ -12,7 +12,7 @@ from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
 from ..options.axes import OF_THE_RUN
-from ..options.combinations import check_target
+from ..options.combinations import check_target, is_in
 from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .loading import why_no_model
@@ -39,14 +39,8 @@ def config_of(
     estimator: str,
     kind: type[Target] | None,
 ) -> Config:
-    """The configuration of a cell.
-
-    Args:
-        axes: the choice of each axis that is not left at its default.
-        options: other options by their names on the command line, as ``{"corruption.rate": 0.3}``.
-        parameters: the options that `PARAMETERS` lists, by their names on the command line.
-        estimator: its name, for messages.
-        kind: of target that training must end with networks for; None needs encoders alone.
+    """The configuration of a cell: of choices of axes, of other options by their names on the command line, and of
+    those that `PARAMETERS` lists. Training must end with networks for a kind of target; None needs encoders alone.
 
     Raises:
         UsageError: a choice or an option is unknown, has a wrong value or no effect on this cell, or choices do not go
@@ -56,7 +50,7 @@ def config_of(
     for option in given:
         if option in PARAMETERS:
             raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
-        if _is_in(option, OF_THE_COMMAND):
+        if is_in(option, OF_THE_COMMAND):
             raise UsageError(f"options: {option} belongs to train.py; leave it out.")
     plugins = [str(name) for name in given.pop("plugins", ())]
     groups = {name: value for name, value in given.items() if "." not in name and (CONF / name).is_dir()}
@@ -76,13 +70,9 @@ def config_of(
         check_target(chosen, kind)
     unused = unused_options(chosen)
     for option in given:
-        if _is_in(option, unused):
+        if is_in(option, unused):
             raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
     return chosen
-
-
-def _is_in(option: str, groups: set[str]) -> bool:
-    return any(option == group or option.startswith(f"{group}.") for group in groups)
 
 
 def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:

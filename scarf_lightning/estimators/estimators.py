@@ -31,6 +31,8 @@ from .configuring import config_of
 from .tables import table_for, table_of, target_of, without_labels
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from .fitting import Fitted
     from .model import Model
 
@@ -175,6 +177,24 @@ class ScarfPredictor(ScarfEstimator):
 
     _kind: ClassVar[type[Target]]
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        """Train on rows X ``(n, M)`` with classes or numbers y ``(n,)``, of which at least 10 must be known.
+
+        ``sample_weight`` ``(n,)`` weighs the rows in supervised training, not in pre-training, early stopping or
+        scores.
+
+        Raises:
+            UsageError: a parameter is wrong or has no effect, or the table cannot be learned.
+        """
+        from .fitting import train  # imports Lightning, which takes seconds
+
+        config, table, start = self._read(X, y, sample_weight)
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+        fitted = train(config, table, start=start, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
+        self.choice_ = fitted.choice
+        self._keep(fitted)
+        return self
+
     def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
         """Test the training of `fit` on rows that it has not seen; the model stays as it is.
 
@@ -195,17 +215,6 @@ class ScarfPredictor(ScarfEstimator):
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
         return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose).rows)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """What `fit` does."""
-        from .fitting import train  # imports Lightning, which takes seconds
-
-        config, table, start = self._read(X, y, sample_weight)
-        self._note(table.target)
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        fitted = train(config, table, start=start, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
-        self.choice_ = fitted.choice
-        self._keep(fitted)
-
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, "Model | None"]:
         """The cell of the parameters, the table of X and y with the weights of its rows, and what networks start
         from."""
@@ -216,7 +225,6 @@ class ScarfPredictor(ScarfEstimator):
         y = column_or_1d(y, warn=True)
         check_consistent_length(frame, y)
         is_known = self._known(y)
-        self._check_labels(y, is_known)
         self.n_unlabelled_ = int((~is_known).sum())
         weights = None
         if sample_weight is not None:
@@ -231,19 +239,13 @@ class ScarfPredictor(ScarfEstimator):
         return config, table_for(model, frame, target, config, weights), model
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows have a label."""
+        """Which rows have a label; the labels are checked."""
         if y.dtype.kind == "f":
             assert_all_finite(y, allow_nan=True, input_name="y")
         known = ~pd.isna(y)
         if not known.any():
             raise UsageError("y holds no label; ScarfTransformer learns without labels.")
         return np.asarray(known)
-
-    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
-        """Check the known labels."""
-
-    def _note(self, target: Target) -> None:
-        """Keep what prediction needs of the target."""
 
 
 class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
@@ -331,18 +333,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         self.metric, self.encoder, self.unlabelled, self.device = metric, encoder, unlabelled, device
         self.options, self.verbose = options, verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfClassifier":
-        """Train on rows X ``(n, M)`` with labels y ``(n,)``. At least 10 labels of two classes must be known.
-
-        ``sample_weight`` ``(n,)`` weighs the rows in supervised training, not in pre-training, early stopping or
-        scores.
-
-        Raises:
-            UsageError: see above.
-        """
-        self._learn(X, y, sample_weight)
-        return self
-
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
 
@@ -350,7 +340,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
             UsageError: see `scarf_lightning.data.reading.Reader`.
         """
         check_is_fitted(self)
-        return np.asarray(self.model_.predict_proba(self._rows(X))[:, self._order])
+        order = [self.model_.classes.index(spell(label)) for label in self.classes_]
+        return np.asarray(self.model_.predict_proba(self._rows(X))[:, order])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of n rows, ``(n,)``.
@@ -366,21 +357,11 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         marked = known & (y == self.unlabelled) if self.unlabelled is not None else np.zeros(len(y), dtype=bool)
         if len(set(y[known & ~marked].tolist())) < 2:
             marked[:] = False
-        return np.asarray(known & ~marked)
-
-    def _check_labels(self, y: NDArray[Any], is_known: NDArray[np.bool_]) -> None:
-        known = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
-        check_classification_targets(known)
-        self.classes_ = np.unique(known)
-
-    def _note(self, target: Target) -> None:
-        assert isinstance(target, Classes)
-        self._order = np.array([target.names.index(spell(label)) for label in self.classes_])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = False
-        return tags
+        is_known = np.asarray(known & ~marked)
+        labels = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
+        check_classification_targets(labels)
+        self.classes_ = np.unique(labels)
+        return is_known
 
 
 class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
@@ -397,10 +378,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         n_trials, random_state, fit_on, device, options, verbose: as in `ScarfClassifier`.
 
     Attributes:
-        model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_, choice_: as in `ScarfClassifier`.
-        n_unlabelled_: the number of rows without a number.
-        reading_: how each column of a DataFrame was read.
+        model_, trials_, choice_, n_unlabelled_, reading_: as in `ScarfClassifier`.
 
     Raises:
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
@@ -438,15 +416,6 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         self.n_trials, self.random_state, self.fit_on, self.metric = n_trials, random_state, fit_on, metric
         self.encoder, self.device, self.options, self.verbose = encoder, device, options, verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ScarfRegressor":
-        """Train on rows X ``(n, M)`` with numbers y ``(n,)``, at least 10; ``sample_weight`` as in `ScarfClassifier`.
-
-        Raises:
-            UsageError: see above.
-        """
-        self._learn(X, y, sample_weight)
-        return self
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``.
 
@@ -455,11 +424,6 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return np.asarray(self.model_.predict(self._rows(X)))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = False
-        return tags
 
 
 class ScarfTransformer(ScarfEstimator):
@@ -507,11 +471,7 @@ class ScarfTransformer(ScarfEstimator):
         self.options, self.verbose = options, verbose
 
     def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
-        """Pre-train on rows X ``(n, M)``, at least 10; y is ignored.
-
-        Raises:
-            UsageError: see above.
-        """
+        """Pre-train on rows X ``(n, M)``, at least 10; y is ignored."""
         config = self._config()
         if config.pretrain.name == "none":
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")

@@ -99,12 +99,8 @@ def _train(training: CellTraining, trials: Sequence[int]) -> list[StackRecord]:
 
 
 def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:
-    """The mean over trials of the loss on their validation rows, infinite if one diverged.
-
-    Args:
-        records: of the trials.
-        epoch: the column that says of which epoch the weights are.
-    """
+    """The mean over trials of the loss on their validation rows, infinite if one diverged; the column ``epoch`` says of
+    which epoch the weights are."""
     losses = []
     for record in records:
         epochs = {row["trial"]: row[epoch] for row in record.rows if row["diverged"] is None}

@@ -1,7 +1,7 @@
 """The one way to open a model: `load_model` of a saved folder, or of a cell in the store in one of its phases."""
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,7 +16,7 @@ from ..engine.hardware import DTYPES
 from ..errors import UsageError
 from ..options import Config, build, load_plugins, part, read, unused_options
 from ..options.axes import OF_THE_RUN
-from ..options.combinations import encoding_of, method_of
+from ..options.combinations import encoding_of, is_in, method_of
 from ..randomness import Streams
 from ..results import (
     DamagedRecordError,
@@ -31,7 +31,7 @@ from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from .model import Model
 from .saving import CONTENTS, check_imported, check_model, check_reader, read_model, save
-from .trained_networks import OF_A_FILE, VECTORS, Description, Weights
+from .trained_networks import OF_A_FILE, VECTORS, Description
 
 Phase = Literal["finetune", "pretrain", "initial"]
 FOLDER = "model"
@@ -71,12 +71,7 @@ def load_model(
 
 
 def save_model(config: Config, cell: Path) -> None:
-    """Write the model of a cell beside its results, in ``<cell>/model``, if it has one.
-
-    Args:
-        config: the cell's.
-        cell: its folder in the store.
-    """
+    """Write the model of a cell in the store beside its results, in ``<cell>/model``, if it has one."""
     if why_no_model(config) is None and any(kept.weights for kept in load_trials(cell.name, cell.parent)):
         save(_model_of_cell(cell, config.plugins, None, "finetune"), cell / FOLDER)
 
@@ -92,22 +87,15 @@ def why_no_model(config: Config) -> str | None:
 
 
 def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, target: Target | None, name: str) -> Model:
-    """The model of one trial or more.
-
-    Args:
-        config: what trained them.
-        trials: what is left of them.
-        reader: of rows, to columns as they are encoded.
-        target: what is predicted; None for encoders alone.
-        name: of the data.
-    """
+    """The model of one trial or more of a cell. The reader makes columns as they are encoded; without a target there
+    are encoders alone."""
     network = part("network", config.network.name, config.plugins)
     ours = __name__.partition(".")[0]
     is_ours = all(each.__module__.partition(".")[0] == ours for each in (network, type(target or config)))
     plain = {"classes": (), "target": {}} if target is None else target.plain()
     description = Description(
         name=name,
-        rules=tuple(reader.as_plain()["rules"]),
+        rules=tuple(reader.plain_rules),
         columns=reader.columns,
         classes=tuple(plain["classes"]),
         network=config.network.name,
@@ -141,9 +129,7 @@ class OpenCell:
     def again(self, *options: str) -> str:
         """The command that trains the cell again: the one that asked for it, without what it does not use."""
         left_out = ({*OF_THE_RUN} - OF_TRAINING_AGAIN) | unused_options(self.config)
-        asked = [
-            each for each in self.stored.description["overrides"] if not left_out & _groups(each.partition("=")[0])
-        ]
+        asked = [each for each in self.stored.description["overrides"] if not is_in(each.partition("=")[0], left_out)]
         trials = f"trials={max(self.stored.trials['trial']) + 1}"
         return shlex.join(["python", "train.py", *asked, trials, *options, "force=true"])
 
@@ -231,7 +217,11 @@ def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
                 f"The pre-trained weights of trial {kept.row['trial']} of cell {name} are not in the cache; "
                 f"`{cell.again()}` trains them again."
             )
-    return [replace(kept, weights=_of_encoder(cache[kept.row["trial"]].weights)) for kept in trials]
+
+    def of_encoder(trial: int) -> dict[str, Any]:
+        return {name: weight for name, weight in cache[trial].weights.items() if name.startswith("encoder.")}
+
+    return [replace(kept, weights=of_encoder(kept.row["trial"])) for kept in trials]
 
 
 def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
@@ -256,10 +246,6 @@ def _precision(trials: Sequence[StoredTrial]) -> Any:
     return precision
 
 
-def _of_encoder(weights: Weights) -> Weights:
-    return {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
-
-
 def _reader(cell: OpenCell) -> Reader:
     """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
     described = cell.stored.description
@@ -270,9 +256,3 @@ def _reader(cell: OpenCell) -> Reader:
         return Reader.plain(columns)
     check_reader(rules, tuple(columns))
     return Reader.with_rules(rules, columns)
-
-
-def _groups(option: str) -> set[str]:
-    """An option and the groups that it is in: ``a``, ``a.b`` and ``a.b.c`` of the last."""
-    parts: Iterable[int] = range(1, len(option.split(".")) + 1)
-    return {".".join(option.split(".")[:n]) for n in parts}

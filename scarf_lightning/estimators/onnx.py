@@ -112,6 +112,7 @@ class Voters(nn.Module):
 def _exported(model: TrainedNetworks) -> "ModelProto":
     """The networks as torch exports them, without names of columns and classes."""
     voters = Voters(model).eval()
+    output = "embeddings" if voters.target is None else "probabilities" if model.description.classes else "number"
     example = torch.zeros(N_ROWS, len(model.description.columns), dtype=torch.float64)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
@@ -120,20 +121,13 @@ def _exported(model: TrainedNetworks) -> "ModelProto":
             voters,
             (example,),
             input_names=[VALUES],
-            output_names=[_output(model)],
+            output_names=[output],
             dynamic_shapes={VALUES: {0: torch.export.Dim("n")}},
             dynamo=True,
             verbose=False,
         )
     assert program is not None
     return program.model_proto
-
-
-def _output(model: TrainedNetworks) -> str:
-    """The name of what the networks give."""
-    if model.description.predicts is None:
-        return "embeddings"
-    return "probabilities" if model.description.classes else "number"
 
 
 def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:

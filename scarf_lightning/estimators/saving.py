@@ -59,11 +59,7 @@ def save(model: TrainedNetworks, folder: Path) -> None:
 
 
 def _files_to_replace(folder: Path) -> list[str] | None:
-    """The files in a model's folder, which may be replaced; None if there is no such folder.
-
-    Raises:
-        UsageError: the folder is a link or a file, or holds a file that is not part of a model.
-    """
+    """The files in a model's folder, which may be replaced; None if there is no such folder."""
     if folder.is_symlink():
         raise UsageError(f"{folder} is a link; name the folder that it leads to, or another one.")
     if not folder.exists():
@@ -107,11 +103,7 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
 
 
 def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
-    """Try a reader that a file describes.
-
-    Args:
-        rules: as `Reader.as_plain` gives them.
-        columns: the columns that they make.
+    """Try a reader that a file describes by its `Reader.plain_rules` and the columns that they make.
 
     Raises:
         DamagedRecordError: a rule is unknown, has wrong options, or the rules do not make these columns.
@@ -135,11 +127,7 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
 
 
 def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
-    """The content of a folder that `save` wrote.
-
-    Args:
-        folder: where it is.
-        plugins: modules to import first.
+    """The content of a folder that `save` wrote; ``plugins`` are the modules to import first.
 
     Raises:
         UsageError: the folder is damaged or of another version, or needs a plugin that is not among ``plugins``; or one

@@ -1,5 +1,6 @@
 """From X and y, frames or arrays, to a table."""
 
+import re
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -62,8 +63,14 @@ def table_of(
         options, named = _reading_options(config.dataset, frame), {"name": SOURCE, "source": SOURCE}
         table = read_table(frame, target, options, **named, split_by=split_by, looks_for_leaks=False)
     for note in table.notes:
-        warnings.warn(note, UserWarning, stacklevel=3)
+        warnings.warn(in_python(note), UserWarning, stacklevel=3)
     return table.weighted(weights)
+
+
+def in_python(note: str) -> str:
+    """A note on a table, with the parameters of an estimator in the place of the command line's options."""
+    note = re.sub(r"Tables lead with .*", 'class_weight="balanced" trains with equal weights of the classes.', note)
+    return re.sub(r"(dataset\.\w+)=\[(.*)\]", lambda found: f"options={ {found[1]: [found[2]]} }", note)
 
 
 def table_for(
@@ -86,24 +93,14 @@ def table_for(
 
 
 def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:
-    """The table of rows without labels, with one class that has no name.
-
-    Raises:
-        UsageError: see `table_of`.
-    """
+    """The table of rows without labels, with one class that has no name."""
     two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
     table = table_of(frame, read_target(two, SOURCE), config, is_plain=is_plain)
     return replace(table, labels=np.zeros(len(frame), dtype=np.int64), target=Classes(("",)))
 
 
 def target_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config, kind: type[Target]) -> ReadTarget:
-    """The labels of n rows, missing for a row without one.
-
-    Args:
-        y: ``(n,)``.
-        is_known: which rows have a label.
-        config: how they are read.
-        kind: of target that is learnt.
+    """The labels y ``(n,)`` of rows as a kind of target, missing where they are not known.
 
     Raises:
         UsageError: the labels are not of the kind, or look like names.

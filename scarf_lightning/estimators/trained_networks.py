@@ -41,7 +41,7 @@ class Description:
 
     Attributes:
         name: of the data.
-        rules: how rows are read, as `Reader.as_plain` gives it.
+        rules: how rows are read, as `Reader.plain_rules` gives it.
         columns: the features that the rules make.
         classes: in the order of the probabilities' columns; empty for numbers and for encoders alone.
         network: the name of f.

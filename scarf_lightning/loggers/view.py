@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..intervals import level_interval
+from ..intervals import level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
 from ..options.naming import told_apart
@@ -56,14 +56,7 @@ class CellView:
 def cell_view(
     fingerprint: str, results: str | Path, *, group: str, name: str | None = None, failure: str | None = None
 ) -> CellView:
-    """The view of a cell that the store describes.
-
-    Args:
-        fingerprint: the cell's.
-        results: the folder of all results.
-        group: as in `CellView`.
-        name: what tells the cell from others, see `run_name`.
-        failure: why the cell failed, if it did.
+    """The view of a cell that the store describes; ``name`` is as of `run_name`, the others as in `CellView`.
 
     Raises:
         UsageError: the folder has no such cell.
@@ -114,15 +107,8 @@ def unstored_view(
 
 
 def run_name(dataset: str, overrides: Sequence[str], options: Collection[str], among: str | None = None) -> str:
-    """The name of a run: its dataset, and the overrides that the cell uses.
-
-    Args:
-        dataset: its name.
-        overrides: what asked for the cell.
-        options: dotted names of the options that the cell uses: a run without pre-training is not named after a
-            corruption.
-        among: the overrides that tell the cell from others, separated by blanks; all of them if not given.
-    """
+    """The name of a run: its dataset, and the overrides that the cell uses by its ``options``, such as no corruption
+    without pre-training. Of all overrides those ``among`` tell it from the cells beside it, separated by blanks."""
     asked = told_apart([overrides])[0] if among is None else among
     used = [each for each in asked.split() if _is_used(each.partition("=")[0], options)]
     return f"{dataset} {' '.join(used) or 'defaults'}"
@@ -150,11 +136,11 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
     columns = [*(metric.name for metric in metrics()), *MEANS]
     values = {column: trials[column].mean() for column in columns if column in trials}
-    rows = trials.to_dict("records")
+    sizes = median_sizes(trials.to_dict("records"))
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         if len(known) > 1:
-            ends = level_interval(known, rows, cell.description["options"].get("split"), metric.bounds)
+            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
             _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
             values[f"{metric.name}_std"] = float(pd.Series(known).std())
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}

@@ -117,11 +117,7 @@ def live_curves(settings: LoggerSettings, results: Path, id: str, name: str, gro
 
 
 class LiveCurves:
-    """Means over trials, sent every few seconds.
-
-    Args:
-        run: the run to send them to.
-    """
+    """Means over trials, sent to a run every few seconds."""
 
     def __init__(self, run: "wandb.Run") -> None:
         self._run, self._unsent, self._last = run, list[tuple[str, dict[str, float]]](), time.monotonic()
@@ -162,17 +158,10 @@ def open_run(
     *,
     failed: bool = False,
 ) -> Iterator["wandb.Run"]:
-    """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block.
+    """A new run in ``<results>/wandb``, whatever other run is open. It is finished at the end of the block, as failed
+    if it ``failed`` or the block raises. It is ``described`` as ``wandb.init`` takes it.
 
     An offline run of the same id is replaced; a run that the server has is resumed.
-
-    Args:
-        settings: mode, project and entity.
-        results: the folder of all results.
-        id: of the run.
-        described: name, group, tags and so on, as ``wandb.init`` takes them.
-        job: the kind of run, ``cell`` or ``report``.
-        failed: whether to mark the run as failed, which happens too if the block raises.
 
     Raises:
         UsageError: the mode is ``online`` and nobody is logged in, or the server refuses the login.

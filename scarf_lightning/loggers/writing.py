@@ -15,12 +15,7 @@ from .view import CellView, cell_view
 
 
 def write_views(view: CellView, results: str | Path, settings: LoggerSettings) -> list[str]:
-    """Write the views of a cell to ``<results>/wandb`` and ``<results>/tensorboard``.
-
-    Args:
-        view: what they show.
-        results: the folder of all results.
-        settings: which views, and how.
+    """Write the views of a cell that the settings ask for to ``<results>/wandb`` and ``<results>/tensorboard``.
 
     Returns:
         A sentence on each view that could not be written, with the reason.

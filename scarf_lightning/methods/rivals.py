@@ -54,13 +54,7 @@ class Lesson:
         return self.stack.table.target
 
     def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
-        """Fit a model with the interface of scikit-learn, and predict.
-
-        Args:
-            model: the model.
-            train: the labelled training rows, as the model takes them.
-            predicted: the rows to predict.
-        """
+        """Fit a model with the interface of scikit-learn, and predict; rows are given as the model takes them."""
         return self.target.predicted_by(model.fit(train, self.labels, sample_weight=self.weights), predicted)
 
     def on_encoded(self, model: Any) -> Floats:
@@ -99,12 +93,8 @@ class Rival(Method):
 
 
 def trial_by_trial(n_trials: int, predictions: Callable[[int], Floats]) -> MethodResult:
-    """The result of models that are not our networks, each timed by itself.
-
-    Args:
-        n_trials: T.
-        predictions: fits the trial at a position and gives its predictions, ``(n, ...)``.
-    """
+    """The result of models that are not our networks, each timed by itself; ``predictions`` fits the trial at a
+    position and gives its predictions ``(n, ...)``."""
     started, found = [time.perf_counter()], []
     for position in range(n_trials):
         found.append(predictions(position))

@@ -91,7 +91,10 @@ class TabM(Rival):
             order = torch.randperm(len(x)).to(device)
             for start, end in batch_bounds(len(x), self.batch_size):
                 rows = order[start:end]
-                loss = self._loss(network, lesson, x[rows], targets[rows], None if weights is None else weights[rows])
+                # Each of the k predictions counts as a row.
+                outputs = _forward(network, lesson, x[rows]).flatten(0, 1)
+                of_rows = None if weights is None else weights[rows].repeat_interleave(self.k)
+                loss = lesson.target.loss(outputs, targets[rows].repeat_interleave(self.k, dim=0), of_rows)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
@@ -105,11 +108,6 @@ class TabM(Rival):
             if waited > self.patience:
                 break
         network.load_state_dict(kept)
-
-    def _loss(self, network: nn.Module, lesson: Lesson, x: Tensor, targets: Tensor, weights: Tensor | None) -> Tensor:
-        outputs = _forward(network, lesson, x)
-        repeated = None if weights is None else weights.repeat_interleave(self.k)
-        return lesson.target.loss(outputs.flatten(0, 1), targets.repeat_interleave(self.k, dim=0), repeated)
 
     @torch.no_grad()
     def _predictions(self, network: nn.Module, lesson: Lesson, x: Tensor) -> Floats:

@@ -78,13 +78,9 @@ class WithNumericEmbeddings(nn.Module):
 
 
 @dataclass
-class MLPOnEmbeddings(Network):
+class MLPOnEmbeddings(MLP):
     """The paper's network on ``embedding`` columns for each number; categories stay one-hot columns."""
 
-    starts_as_built: ClassVar[bool] = False
-    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 256, 512)}
-    width: int = option(256, "units of a layer", "[1, 100000]")
-    depth: int = option(4, "number of layers", "[1, 1000]")
     embedding: int = option(24, "width of the embedding of a numeric feature", "[2, 100000]")
 
     @abstractmethod

@@ -83,13 +83,7 @@ def parts(axis: str, plugins: Sequence[str] = ()) -> dict[str, type[Any]]:
 
 
 def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | None = None) -> type[Any]:
-    """The part of an axis with this name.
-
-    Args:
-        axis: of the part.
-        name: of the part.
-        plugins: modules that may define it.
-        option: what the message calls the option that names it.
+    """The part of an axis with this name. The message calls the ``option`` that names it so.
 
     Raises:
         UsageError: there is none; the message lists those that there are.

@@ -73,13 +73,8 @@ def build_parts(config: Config) -> CellParts:
 
 
 def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **composed: Any) -> Any:
-    """The object that a configuration names.
-
-    Args:
-        axis: of the part.
-        choice: its name, and its options.
-        place: where in the configuration the options stand, if not under the axis.
-        composed: other parts, for those fields of the class that are no options.
+    """The object that a choice of an axis names. Its options stand at ``place``; fields that are no options hold the
+    other parts ``composed``.
 
     Raises:
         UsageError: there is no such part, it has no such option, or it does not take a value or another part.
@@ -123,11 +118,7 @@ def _pretext(
 
 
 def _check_composed(cls: type[Any], composed: Mapping[str, Any], place: str, path: str) -> None:
-    """Refuse a part that is not of the kind that its field takes.
-
-    Raises:
-        UsageError: which one, and which parts do.
-    """
+    """Refuse a part that is not of the kind that its field takes."""
     hints = get_type_hints(cls)
     for axis, other in composed.items():
         kind = hints[axis]

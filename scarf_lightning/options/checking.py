@@ -37,12 +37,7 @@ def read(values: Mapping[str, Any]) -> Config:
 
 
 def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
-    """An `Options` object from plain values.
-
-    Args:
-        schema: the dataclass.
-        values: by option; groups are mappings.
-        place: where the options stand in the configuration, such as ``finetune``.
+    """An `Options` object from plain values, whose options stand at a place of the configuration such as ``finetune``.
 
     Raises:
         UsageError: an option is unknown or missing, of a wrong type, or out of range; the message names it.
@@ -68,15 +63,11 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(f"{_join(place, str(error))}.") from error
+        raise UsageError(_sentence(place, error)) from error
 
 
 def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
-
-    Raises:
-        UsageError: as by `checked`.
-    """
+    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made."""
     known = options_of(cls)
     _refuse_unknown(list(known), values, place)
     found = {}
@@ -86,7 +77,7 @@ def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> di
         try:
             option.check(value)
         except ValueError as error:
-            raise UsageError(f"{_join(place, str(error))}.") from error
+            raise UsageError(_sentence(place, error)) from error
         found[name] = value
     return found
 
@@ -152,11 +143,7 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
 
 
 def _value(option: Option, value: Any, full: str) -> Any:
-    """A value as the option's type has it.
-
-    Raises:
-        UsageError: it is of another type.
-    """
+    """A value as the option's type has it."""
     if value is None:
         if option.optional:
             return None
@@ -207,6 +194,12 @@ def _finite(value: Any, full: str) -> Any:
 
 def _in_words(kind: Any) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kind, "a value")
+
+
+def _sentence(place: str, error: ValueError) -> str:
+    """What an option takes, with its place; it may end in a question already."""
+    said = _join(place, str(error))
+    return said if said.endswith("?") else f"{said}."
 
 
 def _join(*parts: str) -> str:

@@ -1,10 +1,12 @@
 """Which choices go together, and which options a cell uses."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from .axes import BASES, OF_THE_RUN, label, part, parts
@@ -14,6 +16,7 @@ from .settings import (
     SHORTHANDS,
     Choice,
     Config,
+    DatasetSettings,
     FinetuneSettings,
     LayerSettings,
     PretrainSettings,
@@ -33,10 +36,20 @@ each phase."""
 SECTIONS = tuple(field.name for field in fields(Config) if field.name not in {*OF_THE_RUN, *IN_ANOTHER_FORM})
 """The sections that decide a cell's numbers."""
 
+USED = "_used_options"
+"""The attribute of a configuration that keeps its `used_options`."""
+
 SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""
 
 NOT_WIDENED: Choice = {"name": "onehot"}
+
+
+def is_in(name: str, groups: Collection[str]) -> bool:
+    """Whether an option is among these options, or lies in one of these groups of options."""
+    while name and name not in groups:
+        name = name.rpartition(".")[0]
+    return bool(name)
 
 
 def is_pretrained(config: Config) -> bool:
@@ -199,8 +212,7 @@ def _field_names(cls: type[Any]) -> set[str]:
     return {field.name for field in fields(cls)}
 
 
-@dataclass(frozen=True)
-class UsedOption:
+class UsedOption(NamedTuple):
     """An option that a cell uses: its dotted name, its value, and whether it differs from the part's default.
 
     The name of a part, such as ``corruption``, counts as an option that always differs.
@@ -211,15 +223,26 @@ class UsedOption:
     differs: bool
 
 
-def used_options(config: Config) -> list[UsedOption]:
-    """The options that decide a cell's numbers, in the order of the configuration."""
-    unused = unused_options(config)
-    within = tuple(f"{name}." for name in unused)
-    return [
-        UsedOption(name, *of_it)
-        for name, *of_it in _all_options(config)
-        if name not in unused and not name.startswith(within)
-    ]
+def used_options(config: Config) -> Sequence[UsedOption]:
+    """The options that decide a cell's numbers, in the order of the configuration.
+
+    They are kept with the configuration, which is never changed once it is made, and go with it to `on_dataset`.
+    """
+    found: list[UsedOption] | None = vars(config).get(USED)
+    if found is None:
+        unused = unused_options(config)
+        every = _all_options(config)
+        found = [UsedOption(sys.intern(name), *of_it) for name, *of_it in every if not is_in(name, unused)]
+        vars(config)[USED] = found
+    return found
+
+
+def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
+    """The configuration on another dataset. Which options it uses is found once for both."""
+    used_options(config)
+    other = copy(config)
+    other.dataset = dataset
+    return other
 
 
 def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
@@ -233,18 +256,17 @@ def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
         elif section == "pretrain":
             yield section, value.name, True
             if value.name != "none":
-                own = {"name": value.name, **value.options}
-                yield from list(_choice(section, "pretrain", own, config))[1:]
+                yield from _own(section, "pretrain", value.name, value.options, config)
             yield from _settings(section, value)
         elif section == "cotrain":
             yield "cotrain.task", value.task, True
-            yield from list(_choice(section, "pretrain", {"name": value.task, **value.options}, config))[1:]
+            yield from _own(section, "pretrain", value.task, value.options, config)
             yield from _settings(section, value)
             for axis in ("corruption", "loss"):
                 yield from _choice(f"cotrain.{axis}", axis, getattr(value, axis), config)
         elif section == "network":
             yield section, value.name, True
-            yield from list(_choice("network.encoder", "network", {"name": value.name, **value.encoder}, config))[1:]
+            yield from _own("network.encoder", "network", value.name, value.encoder, config)
             yield from _settings(section, value)
         elif isinstance(value, ViewsSettings):
             yield section, value.name, True
@@ -257,12 +279,16 @@ def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
 
 
 def _choice(place: str, axis: str, choice: Choice, config: Config) -> Iterator[tuple[str, Any, bool]]:
-    if not choice:
-        return
-    yield place, choice["name"], True
-    for name, option in options_of(part(axis, choice["name"], config.plugins, option=f"{place}.name")).items():
-        value = choice.get(name, option.default)
-        yield f"{place}.{name}", value, value != option.default
+    if choice:
+        yield place, choice["name"], True
+        yield from _own(place, axis, choice["name"], choice, config)
+
+
+def _own(place: str, axis: str, name: str, values: Choice, config: Config) -> Iterator[tuple[str, Any, bool]]:
+    """The options of the part of this name."""
+    for own, option in options_of(part(axis, name, config.plugins, option=f"{place}.name")).items():
+        value = values.get(own, option.default)
+        yield f"{place}.{own}", value, value != option.default
 
 
 def _settings(place: str, settings: Any) -> Iterator[tuple[str, Any, bool]]:
@@ -275,13 +301,8 @@ def _settings(place: str, settings: Any) -> Iterator[tuple[str, Any, bool]]:
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
-    """The configuration that a cell amounts to on data of this width: a corruption that selects nothing is none.
-
-    Args:
-        config: the cell's.
-        n_columns: M, raw columns of the table.
-        n_encoded: columns after one-hot encoding.
-    """
+    """The configuration that a cell amounts to on a table of this width before and after one-hot encoding: a corruption
+    that selects nothing is none."""
     if part("selection", config.selection.get("name"), config.plugins).always_selects:
         return config
     if not part("encoding", encoding_of(config).get("name"), config.plugins).widens:
@@ -295,17 +316,15 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
         selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
         return corruption if selects else {"name": "none"}
 
-    cotrain = replace(config.cotrain, corruption=amounts_to(config.cotrain.corruption))
-    return replace(config, corruption=amounts_to(config.corruption), cotrain=cotrain)
+    corruption, of_cotrain = amounts_to(config.corruption), amounts_to(config.cotrain.corruption)
+    if corruption is config.corruption and of_cotrain is config.cotrain.corruption:
+        return config
+    return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
 def on_empty_selections(config: Config, amounting: Config) -> list[str]:
-    """A sentence on each corruption of a cell that selects nothing on its data.
-
-    Args:
-        config: the cell's.
-        amounting: what `on_data` makes of it.
-    """
+    """A sentence on each corruption of a cell that selects nothing on its data, for which it is ``amounting`` to
+    another cell."""
     unused = unused_options(config)
     sentences = []
     for option, asked, used in (

@@ -145,7 +145,8 @@ class Option:
             if (self.limits is None or self.limits.high == math.inf) and abs(value) > LARGEST[type(value + 0)]:
                 raise ValueError(f"{self.name} must be at most {LARGEST[type(value + 0)]:g} in size, not {value}")
         if self.choices and isinstance(value, str) and value not in self.choices:
-            raise ValueError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, not {value}")
+            listed, hint = ", ".join(map(str, self.choices)), did_you_mean(value, self.choices)
+            raise ValueError(f"{self.name} must be one of {listed}, not {value}{hint and '.' + hint}")
 
 
 @dataclass
@@ -186,8 +187,13 @@ def options_of(cls: type[Any]) -> dict[str, Option]:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """``" Did you mean NAME?"`` for an option that does not exist: one that has this alias, or a similar name."""
     known = list(known)
-    named = [option for option in known if option in _aliases.get(name, ())]
+    named = meant_by(name, known)
     return f" Did you mean {named[0]}?" if named else did_you_mean(name, known)
+
+
+def meant_by(name: str, known: Iterable[str]) -> list[str]:
+    """The options that have this name or this alias."""
+    return [option for option in known if option == name or option in _aliases.get(name, ())]
 
 
 @cache

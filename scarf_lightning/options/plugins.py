@@ -45,18 +45,12 @@ _imported: dict[str, str] = {}
 
 
 def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]:
-    """SHA-256 of the source of each plugin that decides numbers: it belongs to a cell's identity.
+    """SHA-256 of the source of each plugin that decides numbers: it belongs to a cell's identity. The cell uses the
+    classes and the metric's function ``used``.
 
     The source is that of the module and of the modules beside it that it imports, or all of a package. A plugin that
     defines parts, metrics or drawings alone decides the numbers of the cells that use one of these. So naming one more
     plugin makes no other cell of a finished one. Any other plugin may do anything, and belongs to every cell.
-
-    Args:
-        names: modules.
-        used: the classes of the parts that a cell uses, and the function of a metric that decides its training.
-
-    Raises:
-        UsageError: as by `load_plugins`.
     """
     load_plugins(names)
     origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}

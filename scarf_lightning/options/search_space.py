@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import UsageError
 from .axes import part
 from .checking import read
-from .combinations import is_cotrained, is_pretrained, unused_options
+from .combinations import is_cotrained, is_in, is_pretrained, unused_options
 from .settings import Config
 
 Range = tuple[Any, ...]
@@ -28,7 +28,7 @@ def search_space(config: Config) -> dict[str, Range]:
     unused = unused_options(config)
     found: dict[str, Range] = {}
     for phase, is_there in (("pretrain", is_pretrained(config)), ("finetune", True)):
-        if is_there and not {phase, f"{phase}.learning_rate"} & unused:
+        if is_there and not is_in(f"{phase}.learning_rate", unused):
             found[f"{phase}.learning_rate"] = LEARNING_RATE
     parts = {"method": ("method", config.method["name"]), "network.encoder": ("network", config.network.name)}
     parts |= {"corruption": ("corruption", config.corruption["name"]), "loss": ("loss", config.loss["name"])}
@@ -36,7 +36,7 @@ def search_space(config: Config) -> dict[str, Range]:
         asked = config.cotrain
         parts |= {f"cotrain.{axis}": (axis, getattr(asked, axis)["name"]) for axis in ("corruption", "loss")}
     for place, (axis, name) in parts.items():
-        if not {place, place.partition(".")[0]} & unused:
+        if not is_in(place, unused):
             ranges = getattr(part(axis, name, config.plugins), "search_space", {})
             found |= {f"{place}.{option}": of_option for option, of_option in ranges.items()}
     return found

@@ -91,8 +91,8 @@ class PretrainSettings(FitSettings):
 class LayerSettings(Options):
     """The linear layers of a head."""
 
-    width: int = option(256, "units a layer", "[1, 100000]")
-    depth: int = option(2, "linear layers", "[1, 1000]")
+    width: int = option(256, "units a layer", "[1, 100000]", aliases=("hidden", "hidden_size", "units"))
+    depth: int = option(2, "linear layers", "[1, 1000]", aliases=("layers", "n_layers"))
 
 
 @dataclass

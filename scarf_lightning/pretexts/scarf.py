@@ -15,21 +15,12 @@ from .pretext import Pretext, Rows, Views
 
 
 @dataclass
-class Scarf(Pretext):
-    """A contrastive loss on the outputs of g for two views of a row, of which ``one`` or ``both`` are corrupted."""
+class OfOutputs(Pretext):
+    """A task whose loss compares the outputs of g for two views of a row."""
 
-    name: ClassVar[str] = "scarf"
-    label: ClassVar[str] = "SCARF"
-    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     corruption: Corruption
     selection: Selection
-    loss: ContrastiveLoss
-    views: Literal["one", "both"] = part_name("one")
-
-    def make_views(self, rows: Rows) -> Views:
-        corrupts_both = self.views == "both"
-        first = rows.corrupted(self.corruption, self.selection)[0] if corrupts_both else rows.encoded
-        return Views((first, rows.corrupted(self.corruption, self.selection)[0]))
+    loss: ContrastiveLoss | Discrimination
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss(*outputs)
@@ -43,15 +34,29 @@ class Scarf(Pretext):
 
 
 @dataclass
-class ScarfDisc(Pretext):
+class Scarf(OfOutputs):
+    """A contrastive loss on the outputs of g for two views of a row, of which ``one`` or ``both`` are corrupted."""
+
+    name: ClassVar[str] = "scarf"
+    label: ClassVar[str] = "SCARF"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
+    loss: ContrastiveLoss
+    views: Literal["one", "both"] = part_name("one")
+
+    def make_views(self, rows: Rows) -> Views:
+        corrupts_both = self.views == "both"
+        first = rows.corrupted(self.corruption, self.selection)[0] if corrupts_both else rows.encoded
+        return Views((first, rows.corrupted(self.corruption, self.selection)[0]))
+
+
+@dataclass
+class ScarfDisc(OfOutputs):
     """Tells corrupted rows from clean ones, by one logit from a linear layer after g."""
 
     name: ClassVar[str] = "scarf_disc"
     label: ClassVar[str] = "discriminative SCARF"
     paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
     can_cotrain: ClassVar[bool] = False
-    corruption: Corruption
-    selection: Selection
     loss: Discrimination
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
@@ -59,13 +64,3 @@ class ScarfDisc(Pretext):
 
     def make_views(self, rows: Rows) -> Views:
         return Views((rows.encoded, rows.corrupted(self.corruption, self.selection)[0]))
-
-    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
-        return self.loss(*outputs)
-
-    @property
-    def has_error(self) -> bool:
-        return True
-
-    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
-        return self.loss.error(*outputs)

@@ -1,7 +1,8 @@
 """The first screen: the answer in a sentence, a picture and a table."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,11 @@ from .loading import CellResults
 from .naming import distinguishing, named_by
 from .over_labels import OVER_LABELS, answer_in_words
 from .report_options import ReportOptions
-from .sentences import TOGETHER, interval_of, mean_and_typical, references, signed, what_would_settle
+from .sentences import TOGETHER, mean_and_typical, references, signed, what_would_settle
 from .tables import NOTHING, Entry, Table, entry, table
 from .verdicts import level_of
 
+BLANK = Entry(NOTHING, None)
 REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
 
 
@@ -35,8 +37,8 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     claims = [(each.claimed, each.verdict.answer) for each in comparisons]
     if len(comparisons) > 1 and any(each != ("cannot tell yet", "cannot tell yet") for each in claims):
-        is_over_labels = comparisons[0].labels is not None
-        blocks.append(Paragraph(OVER_LABELS if is_over_labels else TOGETHER.format(n=len(comparisons))))
+        together = TOGETHER.format(n=len(comparisons)) if comparisons[0].labels is None else OVER_LABELS
+        blocks.append(Paragraph(together))
     if outside := outlying_in_words(comparisons, results, options):
         blocks.append(Paragraph(outside))
     forest = forest_picture(comparisons, results, options)
@@ -51,7 +53,7 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
 def _table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
     metric = options.measure
-    lines: list[tuple[float, tuple[Entry, ...], dict[str, object]]] = []
+    lines: list[tuple[float, dict[str, Entry], dict[str, object]]] = []
     seen: set[tuple[str, str]] = set()
     for each in comparisons:
         if (each.context, each.reference) not in seen:
@@ -64,72 +66,72 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Rep
     many = comparisons[0].verdict.datasets > 1
     unit = "datasets" if many else "trials"
     points = f", {metric.unit}" if metric.unit else ""
-    columns = (
-        "competitor", "verdict", metric.heading, "95 % interval", unit, f"mean improvement{points}", "95 % of the mean",
-        f"typical improvement{points}" if many else f"improvement{points}", "its 95 % interval", f"{unit} won",
-        "P(better)", "Welch, won–lost" if many else "Welch",
-    )  # fmt: skip
+    headings = {"competitor": "competitor", "verdict": "verdict", "level": metric.heading}
+    headings |= {} if many else {"level ends": "95 % interval"}
+    headings |= {"n": unit}
+    headings |= {"mean": f"mean improvement{points}", "mean ends": "95 % of the mean"} if many else {}
+    headings |= {
+        "effect": f"typical improvement{points}" if many else f"improvement{points}",
+        "effect ends": "its 95 % interval",
+        "won": f"{unit} won",
+        "better": "P(better)",
+        "welch": "Welch, won–lost" if many else "Welch",
+    }
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
         f"improvement over {references(comparisons)}"
         f"{', the mean and that of the typical dataset' if many else ''}, its probability, and the paper's own "
         f"procedure: Welch's t-test at {options.alpha:g}"
     )
-    shown = [
-        place
-        for place, heading in enumerate(columns)
-        if heading not in (("95 % interval",) if many else (f"mean improvement{points}", "95 % of the mean"))
-    ]
-    rows = tuple(tuple(line[1][place] for place in shown) for line in lines)
-    return Table(
-        "summary", caption, tuple(columns[place] for place in shown), rows, pd.DataFrame([line[2] for line in lines])
-    )
+    rows = tuple(tuple(entries.get(key, BLANK) for key in headings) for _, entries, _ in lines)
+    return Table("summary", caption, tuple(headings.values()), rows, pd.DataFrame([data for _, _, data in lines]))
 
 
 def _line(
     label: str, cells: Sequence[int], comparison: Comparison | None, results: CellResults, metric: Metric
-) -> tuple[float, tuple[Entry, ...], dict[str, object]]:
+) -> tuple[float, dict[str, Entry], dict[str, object]]:
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
     of_cells = trials.groupby("cell")[metric.name].mean()
     values = trials[metric.name].tolist() if len(cells) == 1 else of_cells.tolist()
     mean, low, high = float(np.mean(values)), math.nan, math.nan
     if len(cells) == 1:
         mean, low, high = level_of(results, int(cells[0]), values, metric)
-    interval = NOTHING if math.isnan(low) else f"{metric.shown(low)} to {metric.shown(high)}"
-    entries = [
-        Entry(label, label),
-        Entry(metric.shown(mean), mean),
-        Entry(interval, None if math.isnan(low) else low),
-        Entry(str(len(values)), float(len(values))),
-    ]
+    entries = {
+        "competitor": Entry(label, label),
+        "verdict": Entry("reference", "reference"),
+        "level": Entry(metric.shown(mean), mean),
+        "level ends": _ends(low, high, metric.shown),
+        "n": Entry(str(len(values)), float(len(values))),
+    }
     data: dict[str, object] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": len(values)}
     if comparison is None:
-        blank = Entry(NOTHING, None)
-        return mean, (entries[0], Entry("reference", "reference"), *entries[1:], *[blank] * 6, Entry(NOTHING, "")), data
-    verdict = comparison.verdict
+        return mean, entries | {"welch": Entry(NOTHING, "")}, data
+    verdict, average = comparison.verdict, comparison.verdict.average
     units = verdict.datasets if verdict.datasets > 1 else verdict.trials
     wins, losses, undecided = comparison.welch
     welch = f"{wins}–{losses}"
     if verdict.datasets == 1:
         welch = "win" if wins else "loss" if losses else "neither"
-    known = not math.isnan(verdict.low)
-    average = verdict.average
-    entries += [
-        entry(average.mean, lambda value: signed(value, metric)),
-        Entry(NOTHING, None)
-        if math.isnan(average.low)
-        else Entry(f"{signed(average.low, metric)} to {signed(average.high, metric)}", average.low),
-        Entry(signed(verdict.difference, metric), verdict.difference),
-        Entry(interval_of(comparison, metric) if known else NOTHING, verdict.low if known else None),
-        Entry(f"{verdict.won} of {units}", verdict.won / units),
-        entry(verdict.better, ".2f"),
-        Entry(welch, welch),
-    ]
-    entries.insert(1, Entry(verdict.answer, verdict.answer))
+    of_metric = partial(signed, metric=metric)
+    entries |= {
+        "verdict": Entry(verdict.answer, verdict.answer),
+        "mean": entry(average.mean, of_metric),
+        "mean ends": _ends(average.low, average.high, of_metric),
+        "effect": Entry(of_metric(verdict.difference), verdict.difference),
+        "effect ends": _ends(verdict.low, verdict.high, of_metric),
+        "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
+        "better": entry(verdict.better, ".2f"),
+        "welch": Entry(welch, welch),
+    }
     data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
     data |= {"average": average.mean, "average_low": average.low, "average_high": average.high}
     data |= {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
-    return mean, tuple(entries), data
+    return mean, entries, data
+
+
+def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
+    """Both ends of an interval; what is missing is a dash."""
+    return BLANK if math.isnan(low) else Entry(f"{shown(low)} to {shown(high)}", low)
 
 
 def _without_comparison(results: CellResults, options: ReportOptions) -> str:
@@ -162,8 +164,7 @@ def _cells(results: CellResults) -> Table:
             if values:
                 mean, low, high = level_of(results, int(str(label)), values, metric)
                 data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
-                shown = [metric.shown(each) for each in (mean, low, high)]
-                ends = NOTHING if math.isnan(low) else f"{shown[1]} to {shown[2]}"
-                lines.append((name, metric.heading, shown[0], ends, len(values)))
+                ends = _ends(low, high, metric.shown).text
+                lines.append((name, metric.heading, metric.shown(mean), ends, len(values)))
     frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])
     return table("summary", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))

@@ -18,9 +18,12 @@ from .statistics.verdict import Answer
 from .verdicts import verdict_of
 
 CONTEXT = ("regime", "seed")
+"""Columns across which nothing is compared, unless they are all that varies."""
+NOTHING = "no pre-training"
+PAIRS = ["cell", "reference", "context", "name", "reference_name"]
+"""The columns of pairs of cells, see `against_none`."""
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
-"""Columns across which nothing is compared, unless they are all that varies."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +82,12 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
             for place in range(len(known))
             if 1 < len(known) <= MOST_IN_A_FOREST
         ]
-        cells = list(zip(known["cell"], known["reference"], strict=True))
-        reference = str(known["reference_name"].iloc[0])
-        shared = str(context) if several else ""
         found.append(
             Comparison(
-                shared,
+                str(context) if several else "",
                 str(name),
-                reference,
-                cells,
+                str(known["reference_name"].iloc[0]),
+                list(zip(known["cell"], known["reference"], strict=True)),
                 verdict,
                 _welch_outcomes(first, second, options.alpha),
                 by_dataset=tuple(each_dataset),
@@ -113,14 +113,14 @@ def over_labels(results: CellResults) -> pd.DataFrame:
         As `against_none`, with the number of ``labels``, infinity for all. Empty where cells do not differ in it, or
         differ in it and in other things that have no common reference.
     """
-    cells, nothing = results.cells, pd.DataFrame()
+    cells = results.cells
     asked = zip(cells["regime"], cells.get("regime.labels", cells["regime"]), strict=True)
     labels = pd.Series([_labels_of(regime, number) for regime, number in asked], index=cells.index, dtype=float)
     is_reference = cells["pretrain"].eq("none") & cells["method"].eq("control")
     places = pd.Series(list(zip(cells["dataset"], labels, strict=True)), index=cells.index)
     reference = {place: label for label, place in places[is_reference].items()}
     if labels.isna().any() or labels.nunique() < 2 or len(reference) < is_reference.sum():
-        return nothing
+        return pd.DataFrame()
     options = [
         column for column in results.axes if column.partition(".")[0] not in ("dataset", "regime", "pretrain", "method")
     ]
@@ -134,18 +134,11 @@ def over_labels(results: CellResults) -> pd.DataFrame:
     name_of = pd.concat(names)
     return pd.DataFrame(
         [
-            (
-                label,
-                reference[places[label]],
-                _labels_in_words(labels[label]),
-                name_of[label],
-                "no pre-training",
-                labels[label],
-            )
-            for label in cells.index[~is_reference]
-            if places[label] in reference
+            (cell, reference[places[cell]], _labels_in_words(labels[cell]), name_of[cell], NOTHING, labels[cell])
+            for cell in cells.index[~is_reference]
+            if places[cell] in reference
         ],
-        columns=["cell", "reference", "context", "name", "reference_name", "labels"],
+        columns=[*PAIRS, "labels"],
     )
 
 
@@ -184,8 +177,8 @@ def against_none(results: CellResults) -> pd.DataFrame:
         names = _names(with_one, own, results.words)
         for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
             if tuple(key) in reference:
-                pairs.append((label, reference[tuple(key)], contexts[label], names[label], "no pre-training"))
-    return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
+                pairs.append((label, reference[tuple(key)], contexts[label], names[label], NOTHING))
+    return pd.DataFrame(pairs, columns=PAIRS)
 
 
 def against_usual(results: CellResults) -> pd.DataFrame:
@@ -197,7 +190,7 @@ def against_usual(results: CellResults) -> pd.DataFrame:
     if not compared:
         contexts, compared = [], contexts
     if not compared:
-        return pd.DataFrame(columns=["cell", "reference", "context", "name", "reference_name"])
+        return pd.DataFrame(columns=PAIRS)
     settings = cells[compared].to_dict("index")
     unusual = pd.Series(
         [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
@@ -219,7 +212,7 @@ def against_usual(results: CellResults) -> pd.DataFrame:
             for label in inside
             if names[label] != usual and cells.loc[label, "dataset"] in reference
         ]
-    return pd.DataFrame(pairs, columns=["cell", "reference", "context", "name", "reference_name"])
+    return pd.DataFrame(pairs, columns=PAIRS)
 
 
 def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None":

@@ -36,11 +36,7 @@ class Competitors:
 
 
 def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
-    """The cells whose columns have these values.
-
-    Args:
-        results: what there is.
-        where: column to a value or a list of them; None is a cell that does not use the column.
+    """The cells whose columns have these values: one, or a list; None is a cell that does not use the column.
 
     Raises:
         UsageError: a column is unknown, or no cell is left.
@@ -108,13 +104,8 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
 def grid_over_reference(
     results: CellResults, cells: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], reference: str
 ) -> tuple[dict[tuple[str, str], Pair], list[str]]:
-    """Each (row, column) against the reference column of the same row.
-
-    Args:
-        results: what there is.
-        cells: the ones to compare.
-        rows, columns: what tells them apart.
-        reference: the values of ``columns`` that the reference uses, joined by `` + ``.
+    """Each (row, column) of these cells against the reference column of the same row: the values of its columns, joined
+    by `` + ``.
 
     Returns:
         The grid, of names as `competing` gives them for ``rows + columns``; and the rows that have no reference.

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from ..options import labels
-from ..sweeping.cell import SurveyedCell
+from ..sweeping.cell import Cell, SurveyedCell
 from ..sweeping.expand import ExpandedSweep
 from .advice import by_sweep
 from .comparisons import Comparison, compare_all
-from .loading import CellResults, ReportedCell, results_of
+from .loading import CellResults, ReportedCell, Row, results_of
 from .over_labels import answer_in_words
 from .report_options import ReportOptions
 from .sentences import EVEN, in_one_line, what_would_settle
@@ -56,27 +57,18 @@ class ComparedRun:
         return found
 
 
-def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
-    """What the cells of a run compare.
+def reported(cell: Cell, axes: Row, folder: Path | None, failure: str | None = None) -> ReportedCell:
+    """A cell of a sweep; ``folder`` is its place in the store, if it is known."""
+    config = cell.config
+    return ReportedCell(
+        axes, config.dataset.id, folder, config.trials, failure, cell.overrides, labels(config), config.metric
+    )
 
-    Args:
-        request: what was asked for.
-        surveyed: its cells, at the end.
-    """
+
+def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
+    """What the cells of a run compare at its end."""
     tried = [each for each in surveyed if each.rows]
-    wanted = [
-        ReportedCell(
-            each.axes,
-            each.cell.config.dataset.id,
-            each.folder,
-            each.cell.config.trials,
-            None,
-            each.cell.overrides,
-            labels(each.cell.config),
-            each.cell.config.metric,
-        )
-        for each in tried
-    ]
+    wanted = [reported(each.cell, each.axes, each.folder) for each in tried]
     targets = [each.target for each in tried]
     return ComparedRun(tried, results_of(wanted, [each.rows for each in tried], targets, usual=dict(request.usual)))
 

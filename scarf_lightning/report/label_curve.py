@@ -43,14 +43,7 @@ def label_curve(comparisons: Sequence[Comparison], results: CellResults, options
 def label_curve_figure(
     lines: dict[str, list[tuple[float, Interval]]], heading: str, scale: float, *, is_narrow: bool = False
 ) -> Figure:
-    """A line a competitor, the first one, the reference, in grey.
-
-    Args:
-        lines: for each competitor the number of labels and the metric, by number of labels.
-        heading: of the metric.
-        scale: of the metric, 100 for a share that is shown in percent.
-        is_narrow: for the width of a phone.
-    """
+    """A line a competitor: the metric by its number of labels. The first one, the reference, is grey."""
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
     for place, (name, points) in enumerate(lines.items()):
         shade = 1.04 ** (place - len(lines) / 2)  # a little apart, so that intervals do not hide each other

@@ -134,14 +134,8 @@ def results_of(
 ) -> CellResults:
     """As `read_results`, of rows that have been ``found`` in the store, those of a cell together, and its target."""
     cells: list[Row] = []
-    rows: list[Row] = []
     measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS)
-    for label, (cell, its) in enumerate(zip(wanted, found, strict=True)):
-        rows += [
-            {"cell": label, "trial": row["trial"], "diverged": row.get("diverged") is not None}
-            | {name: row.get(name) for name in measured}
-            for row in its
-        ]
+    for cell, its in zip(wanted, found, strict=True):
         cells.append(
             cell.axes
             | {
@@ -153,8 +147,14 @@ def results_of(
                 "overrides": cell.overrides,
             }
         )
-    kinds = {"cell": "int64", "trial": "int64", "diverged": "bool"} | dict.fromkeys(measured, "float64")
-    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()})
+    rows = [row for its in found for row in its]
+    own = {
+        "cell": pd.Series([label for label, its in enumerate(found) for _ in its], dtype="int64"),
+        "trial": pd.Series([row["trial"] for row in rows], dtype="int64"),
+        "diverged": pd.Series([row.get("diverged") is not None for row in rows], dtype="bool"),
+    }
+    values = {name: pd.Series([row.get(name) for row in rows], dtype="float64") for name in measured}
+    frame = pd.DataFrame(own | values)
     folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
     labels: dict[str, dict[str, str]] = {}
     for each in wanted:

@@ -75,18 +75,8 @@ def make_report(
     more_trials: Commands,
     sections: Sequence[Section] = (),
 ) -> Report:
-    """Draw and count everything.
-
-    Args:
-        results: the cells and their results.
-        drawings: the ``report`` of a sweep file, read by `read_drawings`.
-        options: the metric, and how differences are tested.
-        title: of the page.
-        paper: where the paper shows the sweep's figure.
-        left_out: sentences on cells that the command line left out of the sweep.
-        command: the command that made the report.
-        more_trials: gives the command that trains more trials of a comparison.
-        sections: more sections, placed after the drawings.
+    """Draw and count everything. The ``drawings`` are of a sweep file; ``paper`` says where the paper shows them, and
+    ``left_out`` which cells the command line left out. More ``sections`` follow the drawings.
 
     Raises:
         NothingFinishedError: no trial is finished.
@@ -150,14 +140,8 @@ def write_report(report: Report, folder: Path) -> Path:
 
 
 def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: Path) -> str:
-    """One HTML page that needs no other file.
-
-    Args:
-        title: of the page.
-        about: lines under the first section.
-        sections: in order; the first is the answer.
-        folder: of the report; the page embeds the figures in its ``figures/`` and links to the files in ``tables/``.
-    """
+    """One HTML page that needs no other file: it embeds the figures in the folder's ``figures/`` and links to
+    ``tables/``."""
 
     def drawn(name: str) -> Markup:
         return Markup(as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")))

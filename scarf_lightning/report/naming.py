@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 Labels = Mapping[str, Mapping[str, str]]
-"""By axis, what people call its parts."""
+"""By axis, what people call its parts; a part without a label is called by its name with spaces."""
 
 VALUES = {"fit_on": {"all": "fitted on all rows", "train": "fitted on training rows"}}
 """Values of options that are not parts and need a phrase."""
@@ -35,11 +35,6 @@ class Words:
     labels: Labels = field(default_factory=dict)
 
 
-def label_of(axis: str, name: str, labels: Labels) -> str:
-    """What people call a part: its class's label, which results keep, or else its name with spaces."""
-    return labels.get(axis, {}).get(name, name.replace("_", " "))
-
-
 def column_in_words(column: str) -> str:
     """``pretrain.batch_size`` is "pre-training batch size"."""
     section, *option = column.split(".")
@@ -65,18 +60,13 @@ def value_in_words(column: str, value: Any, labels: Labels, *, alone: bool = Fal
         return named if alone else f"{name} {named}"
     if text == "none":
         return f"no {column_in_words(column)}"
-    named = label_of(column, text, labels)
+    named = labels.get(column, {}).get(text, text.replace("_", " "))
     return named if alone or column in TELLING else f"{named} {column_in_words(column)}"
 
 
 def in_words(values: Mapping[str, Any], labels: Labels, *, alone: bool = False) -> str:
-    """A setting of these columns in words; a column that the cell does not use is None and left out.
-
-    Args:
-        values: by column.
-        labels: what people call the parts.
-        alone: whether the one value stands under the name of its column.
-    """
+    """A setting of these columns in words; a column that the cell does not use is None and left out. One value may
+    stand ``alone`` under the name of its column."""
     used = {column: value for column, value in values.items() if value is not None}
     if not used:
         return f"{columns_in_words(list(values))} not used"
@@ -84,13 +74,8 @@ def in_words(values: Mapping[str, Any], labels: Labels, *, alone: bool = False) 
 
 
 def named_by(cells: pd.DataFrame, columns: Sequence[str], words: Words) -> "pd.Series[str]":
-    """A name for each cell from these columns; different settings never share a name.
-
-    Args:
-        cells: as in `CellResults`.
-        columns: the columns that tell the cells apart.
-        words: the labels, and the values that are left out of a name that has others.
-    """
+    """A name for each cell from these columns; different settings never share a name. What is usual is left out of a
+    name that has more."""
     settings = list(zip(*(cells[column] for column in columns), strict=True))
     names = {}
     for setting in dict.fromkeys(settings):
@@ -115,14 +100,10 @@ def varying(cells: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def distinguishing(cells: pd.DataFrame, columns: Sequence[str], beyond: Sequence[str] = ()) -> list[str]:
-    """The fewest columns, axes before their options, that tell apart all cells that the columns tell apart together.
+    """The fewest columns, axes before their options, that tell apart all cells that the columns tell apart together,
+    beyond what some columns tell apart already.
 
     An option that follows from another column, such as a batch size from the pre-training, is not among them.
-
-    Args:
-        cells: as in `CellResults`.
-        columns: to choose from.
-        beyond: columns that tell cells apart already.
     """
     chosen = list(beyond)
     groups = len(cells[chosen].astype(str).drop_duplicates()) if chosen else 1

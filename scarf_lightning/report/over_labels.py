@@ -33,13 +33,7 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
 
 
 def over_labels_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
-    """A sentence on each competitor: with how many labels it gains or loses how much.
-
-    Args:
-        comparisons: of which each has a number of ``labels``.
-        results: what they are made from.
-        options: the metric.
-    """
+    """A sentence on each competitor: with how many labels it gains or loses how much."""
     datasets = list(dict.fromkeys(results.cells["dataset"]))
     where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets"
     sentences = [f"On {where}, beside the network with {comparisons[0].reference}:"]

@@ -21,18 +21,11 @@ def completeness(results: CellResults) -> str:
     cells, unfinished = results.cells, results.unfinished
     trials = f"{results.cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
     if unfinished.empty:
-        return (
-            f"All {len(cells)} cells are finished, {trials}." if len(cells) > 1 else f"Its cell is finished, {trials}."
-        )
-    missing = [
-        f"{name} ({finished} of {wanted} trials)"
-        for name, finished, wanted in zip(
-            named_by(unfinished, _columns(results), Words(labels=results.labels)),
-            unfinished["finished"],
-            unfinished["wanted"],
-            strict=True,
-        )
-    ]
+        done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
+        return f"{done} finished, {trials}."
+    names = named_by(unfinished, _columns(results), Words(labels=results.labels))
+    counts = zip(names, unfinished["finished"], unfinished["wanted"], strict=True)
+    missing = [f"{name} ({finished} of {wanted} trials)" for name, finished, wanted in counts]
     finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
     return f"{finished} are finished, {trials}; missing: {named(missing)}."
 
@@ -77,7 +70,8 @@ def provenance_section(results: CellResults, command: str) -> Section:
         heading = {"finished": "trials", "dataset_id": "OpenML id"}
         blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=heading))
     version = importlib.metadata.version("scarf-lightning")
-    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{_commit()}: {command}"))
+    commit = f", commit {source_commit()}" if source_commit() else ""
+    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"))
     return Section("provenance", "Where this comes from", blocks)
 
 
@@ -96,16 +90,8 @@ def _versions(results: CellResults) -> list[Block]:
         alone = len(values) == 1
         rows.append((name, ", ".join(v if alone else f"{v} ({counted(n, 'stack')})" for v, n in values.items())))
     frame = pd.DataFrame(rows, columns=["what", "version"])
-    return [
-        table(
-            "versions", f"Versions and hardware that {counted(sum(found.values()), 'stack')} were trained with", frame
-        )
-    ]
-
-
-def _commit() -> str:
-    commit = source_commit()
-    return f", commit {commit}" if commit else ""
+    all_stacks = counted(sum(found.values()), "stack")
+    return [table("versions", f"Versions and hardware that {all_stacks} were trained with", frame)]
 
 
 def _columns(results: CellResults) -> list[str]:

@@ -40,7 +40,6 @@ class ReportOptions(Options):
     test: Test = option("welch", "test behind win matrices and gains; welch is the paper's")
     adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
     alpha: float = option(0.05, "level below which a p-value counts as a difference", "(0, 1)")
-    nemenyi: bool = option(False, "join competitors in rank diagrams by Nemenyi's test instead of Wilcoxon-Holm's")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,23 +71,15 @@ NAMES = tuple(options_of(ReportOptions))
 
 
 def read_options(given: Mapping[str, Any]) -> ReportOptions:
-    """Options from a command line or from Python: ``metric=auroc rope=0.005 nemenyi=true``.
+    """Options from a command line or from Python: ``metric=auroc rope=0.005``.
 
     Raises:
         UsageError: an option is unknown, or does not take its value.
     """
-    return checked(
-        ReportOptions, {name: {"true": True, "false": False}.get(str(value), value) for name, value in given.items()}
-    )
+    return checked(ReportOptions, given)
 
 
 def help_lines() -> list[str]:
     """A line per option for ``--help``."""
-    each = [
-        (f"{one.name}={_default(one.default)}", one.meaning, one.allowed) for one in options_of(ReportOptions).values()
-    ]
+    each = [(f"{one.name}={one.default}", one.meaning, one.allowed) for one in options_of(ReportOptions).values()]
     return [f"  {name:28}  {meaning}{f' ({allowed})' if allowed else ''}" for name, meaning, allowed in each]
-
-
-def _default(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -14,7 +14,7 @@ from .loading import SECONDS, CellResults
 from .naming import columns_in_words, distinguishing, value_in_words
 from .report_options import ReportOptions
 from .statistics import holm
-from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES, Verdict
+from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
 from .tables import number
 
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
@@ -162,7 +162,7 @@ def _advice(comparison: Comparison, known: set[str]) -> tuple[str, str]:
             said = f"too few to say; go on to {more} trials"
     elif verdict.chance >= EVEN:
         more = SIZES[-1]
-        said = f"more {what} may settle it, up to {more} with a chance of {_percent(verdict)}"
+        said = f"more {what} may settle it, up to {more} with a chance of about {10 * round(10 * verdict.chance)} %"
     elif over_datasets:
         return "", f"{n} datasets do not tell, and more will hardly"
     else:
@@ -172,10 +172,6 @@ def _advice(comparison: Comparison, known: set[str]) -> tuple[str, str]:
         is_few = more - n <= len(others)
         return (f"dataset={','.join(others[: more - n])}" if is_few else PAPERS_DATASETS), said
     return f"trials={more}", said
-
-
-def _percent(verdict: Verdict) -> str:
-    return f"about {10 * round(10 * verdict.chance)} %"
 
 
 def _where(comparisons: Sequence[Comparison], results: CellResults) -> str:
@@ -193,7 +189,7 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
     """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
     verdict = comparison.verdict
     shown = signed(verdict.difference, metric)
-    interval = "" if math.isnan(verdict.low) else f" ({interval_of(comparison, metric)})"
+    interval = _in_brackets(verdict.low, verdict.high, metric)
     if brief:
         if verdict.datasets > 1:
             average = f"{signed(verdict.average.mean, metric)} {metric.unit}".rstrip()
@@ -201,16 +197,15 @@ def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> st
         return f"{shown} {metric.unit}".rstrip()
     unit = {"points": "points of ", "%": "% improvement in ", "": "better "}[metric.unit]
     if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
-        ends = verdict.average.low, verdict.average.high
-        around = "" if math.isnan(ends[0]) else f" ({signed(ends[0], metric)} to {signed(ends[1], metric)})"
+        around = _in_brackets(verdict.average.low, verdict.average.high, metric)
         mean = f"{signed(verdict.average.mean, metric)} {unit}{metric.label}{around} on average"
         return f"{mean}, {shown}{interval} on the typical dataset"
     return f"{shown} {unit}{metric.label}{interval}"
 
 
-def interval_of(comparison: Comparison, metric: Metric) -> str:
-    """Both ends of the 95 % interval, in points or percent where differences have such a unit."""
-    return f"{signed(comparison.verdict.low, metric)} to {signed(comparison.verdict.high, metric)}"
+def _in_brackets(low: float, high: float, metric: Metric) -> str:
+    """Both ends of an interval of differences; empty where there is none."""
+    return "" if math.isnan(low) else f" ({signed(low, metric)} to {signed(high, metric)})"
 
 
 def won(comparison: Comparison) -> str:

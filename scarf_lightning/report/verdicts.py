@@ -25,16 +25,9 @@ NOT_KEPT = "all trials share their test rows, and their predictions, from which 
 def verdict_of(
     results: CellResults, pairs: pd.DataFrame, differences: Floats, sizes: Floats, options: ReportOptions
 ) -> Verdict:
-    """The verdict on cells beside their references.
-
-    Args:
-        results: the cells and their results.
-        pairs: ``cell, reference``, a row per dataset.
-        differences: of their trials, ``(D, T)``, divided by the ``sizes`` of the datasets; higher is better; NaN where
-            either has no trial.
-        sizes: ``(D,)``, 1 where differences are judged as they are.
-        options: the metric and the region of practical equivalence.
-    """
+    """The verdict on cells beside their references, a row of ``pairs`` per dataset. The differences of their trials
+    ``(D, T)`` are divided by the sizes ``(D,)`` of the datasets; higher is better, and NaN where either has no
+    trial."""
     metric = options.measure
     width = metric.bounds[1] - metric.bounds[0]
     tried = np.isfinite(differences).any(axis=1)

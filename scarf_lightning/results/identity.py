@@ -6,13 +6,13 @@ finished. The description beside a cell keeps every option that the cell uses, w
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
 from ..options import BASES, Config, load_plugins, part, plugin_hashes
-from ..options.combinations import UsedOption, used_options
+from ..options.combinations import UsedOption, is_in, used_options
 
 SCIENCE_VERSION = 2
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
@@ -32,7 +32,7 @@ def identity(config: Config, data_hash: str) -> dict[str, Any]:
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     """What decides a cell's pre-training. One pre-training serves every method and regime."""
     alone = replace(config, method={"name": "control"})  # a method may use options that its pre-training does not
-    used = [each for each in used_options(alone) if not _is_among(each.name, OF_NO_PRETRAINING)]
+    used = [each for each in used_options(alone) if not is_in(each.name, OF_NO_PRETRAINING)]
     return _fields(config, data_hash, used)
 
 
@@ -64,10 +64,6 @@ def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
         if axis in BASES and (axis, value) != ("pretrain", "none"):
             code.append(part(axis, value, config.plugins))
     return code
-
-
-def _is_among(name: str, groups: Iterable[str]) -> bool:
-    return any(name == group or name.startswith(group + ".") for group in groups)
 
 
 def _plain(value: Any) -> Any:

@@ -10,13 +10,13 @@ import socket
 import time
 import traceback
 import warnings
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import explained
 from .files import DamagedRecordError, write_whole
-from .records import Fields, check_fields, read_sealed, sealed
+from .records import check_fields, parsed, read_sealed, sealed
 
 
 class HasFiles(Protocol):
@@ -40,11 +40,6 @@ class KnownData:
     kind: str | None = None
 
 
-OF_DATA: Fields = {
-    "hash": str, "n_rows": int, "n_columns": int, "n_encoded": int | None, "kind": str | None,
-}  # fmt: skip
-
-
 def known_data(results: Path, source: HasFiles) -> KnownData | None:
     """What is known of data, if their files have not changed since; the data are not read.
 
@@ -57,16 +52,12 @@ def known_data(results: Path, source: HasFiles) -> KnownData | None:
     try:
         note = read_sealed(path)
         check_fields(note, {"data": dict, "files": list})
-        if note["files"] != described:
-            return None
-        data = {"kind": None} | note["data"]  # a note without it is as good
-        check_fields(data, OF_DATA)
+        return parsed(KnownData, note["data"], "data") if note["files"] == described else None
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
         warnings.warn(f"{path} is left out: {error}; it is written again when the data are loaded.", stacklevel=2)
         return None
-    return KnownData(**{name: data[name] for name in OF_DATA})
 
 
 def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
@@ -100,15 +91,14 @@ def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
 
 def read_failure(results: Path, key: str) -> Failure | None:
     """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
-    path, names = _failure_path(results, key), [field.name for field in fields(Failure)]
+    path = _failure_path(results, key)
     try:
-        found = read_sealed(path)
-        check_fields(found, dict.fromkeys(names, str))
+        found: Failure = parsed(Failure, read_sealed(path), "it")
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
         return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.", "", "")
-    return Failure(**{name: found[name] for name in names})
+    return found
 
 
 def forget_failure(results: Path, key: str) -> None:

@@ -115,16 +115,19 @@ class Predictions:
         return packed.assign(trial=np.int32(self.trial), row=self.rows.astype(np.int32))
 
     @classmethod
-    def of(cls, frame: "pd.DataFrame", target: Target) -> "Predictions":
-        """The inverse of `frame`.
+    def of(cls, frame: "pd.DataFrame", target: Target) -> "list[Predictions]":
+        """The inverse of `frame`, of the frames of several trials below each other.
 
         Raises:
             ValueError: labels or predictions are not of the target.
         """
-        trial, rows = (frame[column].to_numpy(dtype=np.int64) for column in ("trial", "row"))
+        trials, rows = (frame[column].to_numpy(dtype=np.int64) for column in ("trial", "row"))
         if not (rows >= 0).all():
             raise ValueError("a row is out of range")
-        return cls(int(trial[0]), rows, *target.unpacked(frame.drop(columns=["trial", "row"])), target)
+        labels, values = target.unpacked(frame.drop(columns=["trial", "row"]))
+        of_trial = ((trial, trials == trial) for trial in dict.fromkeys(trials.tolist()))
+        # By columns, as a frame has them: sums over classes round by the order in memory.
+        return [cls(t, rows[its], labels[its], np.asfortranarray(values[its]), target) for t, its in of_trial]
 
 
 @dataclass(frozen=True)
@@ -391,8 +394,7 @@ def stack_predictions(stack: Path, table: Row, target: Target) -> list[Predictio
     """
 
     def parse(content: bytes) -> list[Predictions]:
-        groups = _frame(content, ("trial", "row", "label")).groupby("trial", sort=False)
-        return [Predictions.of(part, target) for _, part in groups]
+        return Predictions.of(_frame(content, ("trial", "row", "label")), target)
 
     return read_file(stack, table, PREDICTIONS, parse) if PREDICTIONS in table["files"] else []
 

@@ -14,7 +14,7 @@ from ..data.sources import Source, open_source
 from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
-from ..options.combinations import is_pretrained, method_of, on_data
+from ..options.combinations import is_pretrained, method_of, on_data, used_options
 from ..options.naming import group_of, told_apart
 from ..results import (
     CellStore,
@@ -99,12 +99,18 @@ class Cell:
 
     def store(self) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished."""
-        data = self.data()
+        return self.store_on(self.data())
+
+    def store_on(self, data: KnownData | None) -> CellStore | None:
+        """As `store`, of data that have been looked up."""
         return None if data is None else CellStore(self.results, identity(self._on(data), data.hash))
 
     def pretraining(self) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
-        data = self.data()
+        return self.pretraining_on(self.data())
+
+    def pretraining_on(self, data: KnownData | None) -> PretrainingStore | None:
+        """As `pretraining`, of data that have been looked up."""
         if data is None or not is_pretrained(self.config):
             return None
         fields = pretraining_identity(self._on(data), data.hash)
@@ -116,7 +122,7 @@ class Cell:
 
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults, beside its choices on the axes."""
-        return [name for name in identity(self.config, "") if name not in (*COLUMNS, "science", "data", "plugins")]
+        return [each.name for each in used_options(self.config) if each.differs and each.name not in COLUMNS]
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""
@@ -164,6 +170,7 @@ class SurveyedCell:
         folder: where it is in the store, if the hash of its data is known.
         lacks_weights: whether it is to keep its networks, and has finished trials without them.
         target: what it predicts, if the store knows it.
+        data: what the results folder knows of its data.
     """
 
     cell: Cell
@@ -173,6 +180,7 @@ class SurveyedCell:
     folder: Path | None = None
     lacks_weights: bool = False
     target: Target | None = None
+    data: KnownData | None = None
 
     @property
     def n_missing(self) -> int:
@@ -194,11 +202,12 @@ def chosen_metric(surveyed: Sequence[SurveyedCell]) -> Metric:
 def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
     """Look at every cell in the store once."""
     clocks = {results: _time(results) for results in {cell.results for cell in cells}}
-    return [_look(cell, clocks[cell.results]) for cell in cells]
+    data = {place: known_data(*place) for place in {(cell.results, cell.source) for cell in cells}}
+    return [_look(cell, data[cell.results, cell.source], clocks[cell.results]) for cell in cells]
 
 
-def _look(cell: Cell, now: float) -> SurveyedCell:
-    store, rows, folder, lacks_weights, target = cell.store(), [], None, False, None
+def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
+    store, rows, folder, lacks_weights, target = cell.store_on(data), [], None, False, None
     if store is not None:
         folder = store.folder
         stored = read_cell(folder, weights=cell.config.keep_weights)
@@ -207,12 +216,12 @@ def _look(cell: Cell, now: float) -> SurveyedCell:
         if cell.config.keep_weights and "finetune" in method_of(cell.config).uses:
             lacks_weights = bool(stored.without_weights(range(cell.config.trials)))
         if len(rows) == cell.config.trials and stored.description is not None and not stored.damaged:
-            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights, target)
+            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights, target, data)
         if is_claimed(folder, now):
-            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights, target)
+            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights, target, data)
     failure = read_failure(cell.results, cell.key)
     state = State.FAILED if failure else State.WAITING
-    return SurveyedCell(cell, state, rows, failure, folder, lacks_weights, target)
+    return SurveyedCell(cell, state, rows, failure, folder, lacks_weights, target, data)
 
 
 def _time(results: Path) -> float:

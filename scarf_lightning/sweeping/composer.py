@@ -1,14 +1,17 @@
 """From overrides to checked configurations.
 
-Hydra takes a tenth of a second to compose a cell. A sweep has few settings on many datasets, so each distinct setting
-is composed once, on the default dataset, and the dataset is put in afterwards.
+Hydra takes a tenth of a second to compose a cell. The cells of a sweep choose among few files, so each distinct choice
+is composed once, on the default dataset. Values such as ``seed=3`` are put into a copy, by Hydra's own function, and
+the dataset is put in last.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -17,8 +20,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from ..errors import UsageError
 from ..options import Config, checked
+from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import explain, read_config
+from .hydra import explain, our_sections, read_config
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Composer:
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
         self._composed = cache(self._compose)
+        self._chosen = cache(self._choose)
+        self._parsed = cache(self._parse)
         self._dataset_file = cache(self._read_dataset_file)
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
@@ -65,7 +71,7 @@ class Composer:
             choices = (each for each in file.choices if each.partition("=")[0] not in given)
             setting = self._composed((*choices, *(each for each in overrides if each != of_dataset[0])))
             if setting is not None:
-                return replace(_or_raise(setting), dataset=file.dataset)
+                return on_dataset(_or_raise(setting), file.dataset)
         whole = self._composed(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
@@ -78,14 +84,14 @@ class Composer:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
         try:
             if list(overrides) == self._overrides_of_master:
-                composed = self._master
-            else:
-                composed = self._loader.load_sweep_config(self._master, list(overrides))
-            sections = OmegaConf.to_container(composed, resolve=False)
-            assert isinstance(sections, dict)
-            others = [value for name, value in sections.items() if name not in ("dataset", "hydra")]
-            if not whole and any(map(_refers_to_dataset, others)):
+                return read_config(self._master)
+            parsed = [self._parsed(override) for override in overrides]
+            choices = tuple(str(each.input_line) for each, is_choice in parsed if is_choice)
+            composed, refers_to_dataset = self._chosen(choices)
+            if refers_to_dataset and not whole:
                 return None
+            composed = deepcopy(composed)
+            ConfigLoaderImpl._apply_overrides_to_config([each for each, is_choice in parsed if not is_choice], composed)
             return read_config(composed)
         except UsageError as error:
             return error
@@ -93,6 +99,25 @@ class Composer:
             return UsageError(explain(error))
         except ValueError as error:  # a group set to null, which Hydra does not name
             return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
+
+    def _parse(self, line: str) -> tuple[Override, bool]:
+        """An override, and whether Hydra must compose with it: it chooses a file, or sets no value of our sections."""
+        (override,) = self.parse([line])
+        is_of_group = override.package is not None or self.is_group(override.key_or_group)
+        is_choice = is_of_group and not isinstance(override.value(), dict)
+        return override, is_choice or override.is_sweep_override() or override.is_hydra_override()
+
+    def _choose(self, choices: tuple[str, ...]) -> tuple[DictConfig, bool]:
+        """What Hydra composes of these choices, without its own section; whether another section refers to the dataset.
+
+        Raises:
+            HydraException: it cannot be composed.
+        """
+        composed = our_sections(self._loader.load_sweep_config(self._master, list(choices)))
+        OmegaConf.set_struct(composed, True)  # a value is put in only where there is an option
+        sections = OmegaConf.to_container(composed, resolve=False)
+        assert isinstance(sections, dict)
+        return composed, any(_refers_to_dataset(value) for name, value in sections.items() if name != "dataset")
 
     def _read_dataset_file(self, override: str) -> DatasetFile | None:
         """What a dataset's file sets, if that is the dataset and options of other axes and nothing else."""

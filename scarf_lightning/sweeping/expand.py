@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.errors import HydraException
 
 from ..data.sources import is_table_file
 from ..data.targets import Target
@@ -173,8 +174,7 @@ def answer_of_file(path: str | None = None, target: str | None = None) -> list[s
     asked = ["sweeps=answer"]
     for option, value in (("dataset.path", path), ("dataset.target", target)):
         if value is not None:
-            quoted = QuotedString(value, Quote.single).with_quotes()
-            asked.append(f"{option}={value if is_plain_text(value) else quoted}")
+            asked.append(f"{option}={value if is_plain_text(value) else _in_quotes(value)}")
     return spelled_out(asked)
 
 
@@ -185,14 +185,37 @@ def is_plain_text(value: str) -> bool:
 
 
 def spelled_out(arguments: Sequence[str]) -> list[str]:
-    """A command line in which a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named."""
+    """A command line for Hydra: a file of the user's is ``dataset=csv dataset.path=FILE``, however it was named, and a
+    value that Hydra's grammar does not have, such as ``Größe (cm)``, is in quotes."""
     names = [argument for argument in arguments if argument.startswith("dataset=")]
+    file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
     if not names and any(argument.startswith("dataset.path=") for argument in arguments):
-        return [*arguments, "dataset=csv"]
-    file = names[-1].partition("=")[2] if names else ""
-    if not is_table_file(file):
-        return list(arguments)
-    return [argument for argument in arguments if argument not in names] + ["dataset=csv", f"dataset.path={file}"]
+        spelled += ["dataset=csv"]
+    elif is_table_file(file):
+        spelled = [argument for argument in arguments if argument not in names] + [
+            "dataset=csv",
+            f"dataset.path={file}",
+        ]
+    return [_readable(argument) for argument in spelled]
+
+
+def _readable(argument: str) -> str:
+    """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is."""
+    key, sign, value = argument.partition("=")
+    if not sign or argument.startswith("-"):
+        return argument
+    try:
+        OverridesParser.create().parse_override(argument)
+    except HydraException:
+        if value.startswith("[") and value.endswith("]"):
+            each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
+            return f"{key}=[{','.join(map(_in_quotes, each))}]"
+        return f"{key}={_in_quotes(value)}"
+    return argument
+
+
+def _in_quotes(value: str) -> str:
+    return value if value[:1] in ("'", '"') else QuotedString(value, Quote.single).with_quotes()
 
 
 def _axis(override: Override) -> str:

@@ -25,7 +25,7 @@ from ..errors import UsageError, did_you_mean
 from ..options import BASES, Config, load_plugins, read
 from ..options.axes import parts
 from ..options.filling import filled
-from ..options.option import suggestion
+from ..options.option import meant_by, suggestion
 from .folders import CONF
 
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
@@ -106,13 +106,18 @@ def read_config(composed: DictConfig) -> Config:
     Raises:
         UsageError: an interpolation leads nowhere, or as by `scarf_lightning.options.read`.
     """
-    ours = OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
     try:
+        ours = our_sections(composed) if "hydra" in composed else composed
         values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise UsageError(f"{error.full_key}: {str(error).splitlines()[0].removesuffix('.')}.") from error
     assert isinstance(values, dict)
     return read({str(name): value for name, value in values.items()})
+
+
+def our_sections(composed: DictConfig) -> DictConfig:
+    """A copy of what Hydra composed, without Hydra's own section."""
+    return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
 
 
 def explain(error: BaseException) -> str:
@@ -125,9 +130,22 @@ def explain(error: BaseException) -> str:
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
         where = f"the options of {parent}" if parent else "the options"
-        return f"{full} is not an option; {where} are: {', '.join(known)}.{suggestion(name, known)}"
+        hint = suggestion(name, known) or _within(cause.parent_node, parent, name)
+        return f"{full} is not an option; {where} are: {', '.join(known)}.{hint}"
     message = str(error) if cause is None else f"{error} {cause}"
     return " ".join(message.split())
+
+
+def _within(group: DictConfig, place: str, name: str) -> str:
+    """A question that names the options of this name in the groups of a group, if there are any."""
+    found = [
+        f"{place}.{inner!s}.{option}".removeprefix(".")
+        for inner, node in group.items()
+        if isinstance(node, DictConfig) and inner != "hydra"
+        for option in meant_by(name, map(str, node))
+    ]
+    *others, last = found or [""]
+    return f" Did you mean {', '.join(others)}{' or ' if others else ''}{last}?" if found else ""
 
 
 def _unknown_choice(file: str, options: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ from .cell import Cell, State, SurveyedCell
 PRETRAIN, FINETUNE, RIVAL = 5e-5, 2e-5, 4e-5
 """Seconds a row and an epoch on one core: of the default network on 30 columns in each phase, and of boosted trees, one
 fit of which counts as one epoch."""
+USUAL_COLUMNS, OTHER_COLUMNS = 30, 1300
+"""The columns of the measurement, and how many would cost as much as all of the network behind its first layer."""
 OVERHEAD = 0.05
 """Seconds of a trial's phase, however small the data are."""
 START_UP = 5.0
@@ -106,8 +108,11 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
     """
     known = dict(sizes or {})
     for each in surveyed:
-        if each.cell.source.key not in known and (data := each.cell.data()) is not None:
-            known[each.cell.source.key] = Size(data.n_rows, data.n_columns)
+        source = each.cell.source
+        if source.key not in known and each.data is not None:
+            known[source.key] = Size(each.data.n_rows, each.data.n_columns)
+        elif source.key not in known and source.known_size is not None:
+            known[source.key] = Size(*source.known_size)
     expected = [_seconds(each.cell, known) for each in surveyed]
     pace = _pace(surveyed, expected)
     sharing: dict[object, list[tuple[SurveyedCell, Phases]]] = {}
@@ -128,7 +133,7 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     needed = set[int]()
     for each in cells:
         needed |= set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
-    store = cells[0].cell.pretraining()
+    store = cells[0].cell.pretraining_on(cells[0].data)
     missing = len(needed) if store is None else len(store.missing(sorted(needed)))
     seconds = missing * max(phases["pretrain"] for _, phases in together)
     return Group(cells, supervised, seconds, len(needed) - missing, missing)
@@ -137,15 +142,18 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
 def _seconds(cell: Cell, sizes: Mapping[str, Size]) -> Phases:
     """Expected of one trial."""
     config, unused = cell.config, unused_options(cell.config)
-    n_rows, tries = sizes.get(cell.source.key, TYPICAL_SIZE).n_rows, max(1, config.tune)
+    (n_rows, n_columns), tries = sizes.get(cell.source.key, TYPICAL_SIZE), max(1, config.tune)
+    wide = (n_columns + OTHER_COLUMNS) / (USUAL_COLUMNS + OTHER_COLUMNS)
     found = {}
     if is_pretrained(config):
-        found["pretrain"] = tries * (OVERHEAD + PRETRAIN * n_rows * _epochs(config.pretrain, "pretrain", n_rows))
+        epochs = _epochs(config.pretrain, "pretrain", n_rows)
+        found["pretrain"] = tries * (OVERHEAD + PRETRAIN * wide * n_rows * epochs)
     labelled = n_rows * _labelled_share(config, n_rows)
     if "network" in unused:
         found["finetune"] = tries * (OVERHEAD + RIVAL * labelled)
     else:
-        found["finetune"] = tries * (OVERHEAD + FINETUNE * labelled * _epochs(config.finetune, "finetune", labelled))
+        epochs = _epochs(config.finetune, "finetune", labelled)
+        found["finetune"] = tries * (OVERHEAD + FINETUNE * wide * labelled * epochs)
     return found
 
 

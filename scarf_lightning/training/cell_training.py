@@ -80,15 +80,8 @@ class CellTraining:
         splitting: Callable[[Splitting], Splitting] | None = None,
         console: "Console | None" = None,
     ) -> "CellTraining":
-        """Check a cell against its data, and make its parts.
-
-        Args:
-            config: the cell's configuration.
-            table: its data.
-            hardware: what to train on.
-            results: the folder of all results; None keeps neither records nor pre-trainings.
-            splitting: makes the rule that rows are split by, of the one that the configuration names.
-            console: where progress is shown.
+        """Check a cell against its data, and make its parts. Without a folder of results it keeps neither records nor
+        pre-trainings; ``splitting`` makes the rule that rows are split by, of the one that is configured.
 
         Raises:
             UsageError: the data cannot be split so, or lack unlabelled rows that the method needs.
@@ -119,11 +112,7 @@ class CellTraining:
         return Streams(self.config.seed, self.table.hash)
 
     def describe(self, overrides: Sequence[str]) -> None:
-        """Write into the store what the cell is, before its first record.
-
-        Args:
-            overrides: what asks for the cell on the command line.
-        """
+        """Write into the store what the cell is, before its first record; overrides ask for it on the command line."""
         assert self.store is not None
         table = self.table
         self.store.describe(
@@ -160,12 +149,8 @@ class CellTraining:
     def run(
         self, trials: Sequence[int], company: Sequence[int] | None = None, *, predicts_validation: bool = False
     ) -> TrainedStack:
-        """Pre-train where the cell says so, and run the method.
-
-        Args:
-            trials, company: as in `train`.
-            predicts_validation: predict the validation rows that stop training too, before the test rows.
-        """
+        """Pre-train where the cell says so, and run the method; the trials are as in `train`. For a search the
+        validation rows that stop training are predicted too, before the test rows."""
         together = list(trials if company is None else company)
         stack = self.stack(together, predicts_validation=predicts_validation)
         pretraining = self.pretrain(stack)
@@ -259,13 +244,7 @@ class CellTraining:
 
 
 class EpochTeller(Callback):
-    """Passes on the curves of one phase after each epoch. It must stand after the early stopping, which writes them.
-
-    Args:
-        phase: its name.
-        stopping: the early stopping that keeps the curves.
-        tell: called with the phase and the new records.
-    """
+    """Passes on the curves of one phase after each epoch. It must stand after the early stopping, which writes them."""
 
     def __init__(self, phase: str, stopping: TrialStopping, tell: Tell) -> None:
         self._phase, self._stopping, self._tell, self._told = phase, stopping, tell, 0

@@ -37,16 +37,8 @@ def tuning_metric(config: Config) -> str:
 
 def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) -> tuple[list[Try[T]], int]:
     """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
-    suggests.
-
-    Args:
-        config: the cell's configuration.
-        seed: of the search in this trial.
-        train: trains a configuration; returns a result and its score by `tuning_metric`.
-
-    Returns:
-        The tries in their order, and the position of the best one.
-    """
+    suggests. The tries in their order, and the position of the best one; ``train`` returns a result and its score by
+    `tuning_metric`."""
     import optuna
     from optuna.trial import TrialState
 

@@ -69,8 +69,17 @@ def of_codes(codes: np.ndarray, categories: tuple[str, ...]) -> pd.Categorical:
 
 
 def rows(names: list[str], cache: Path | None, n_splits: int) -> Iterator[str]:
-    yield "| table | rows | `ScarfClassifier()` | logistic regression | gain | standard error | from scratch | fit, s |"
-    yield "|---|---|---|---|---|---|---|---|"
+    headings = (
+        "table",
+        "rows",
+        "`ScarfClassifier()`",
+        "logistic regression",
+        "difference",
+        "without pre-training",
+        "seconds",
+    )
+    yield f"| {' | '.join(headings)} |"
+    yield f"|---|{'--:|' * (len(headings) - 1)}"
     for name in names:
         X, y = table(name, cache)
         pairs, times, scratch = [], [], 0
@@ -84,9 +93,10 @@ def rows(names: list[str], cache: Path | None, n_splits: int) -> Iterator[str]:
             scratch += "not used" in str(ours.choice_)
             pairs.append(pair)
         both, differences = 100 * np.mean(pairs, axis=0), 100 * np.subtract(*np.transpose(pairs))
-        numbers = f"{both[0]:.1f} | {both[1]:.1f} | {differences.mean():+.1f}"
         noise = differences.std(ddof=1) / np.sqrt(n_splits)
-        yield f"| {name} | {len(X):,} | {numbers} | {noise:.1f} | {scratch} | {np.median(times):.1f} |"
+        difference = f"{differences.mean():+.1f} ± {noise:.1f}".replace("-", "−")
+        cells = name, f"{len(X):,}", f"{both[0]:.1f}", f"{both[1]:.1f}", difference, f"{scratch} of {n_splits}"
+        yield f"| {' | '.join(cells)} | {np.median(times):.1f} |"
 
 
 def fitted(

@@ -60,6 +60,22 @@ def test_in_a_file_a_line_a_minute_says_how_far_it_is_and_how_long_it_takes(cell
     assert out.getvalue() == f"3 of 4 cells done, 0:01:10 gone, 0:00:35 left; {result}\n"
 
 
+def test_the_time_left_runs_down_while_a_cell_trains(cells: list[Cell], clock: Clock) -> None:
+    progress, out = watching(cells, terminal=True)
+    finish(cells[1])
+    clock.now += 30
+    progress.look()
+
+    for seconds in (10, 60):
+        clock.now += seconds
+        progress.look()
+        progress._console.print(progress._lines())
+
+    first, second = (line for line in out.getvalue().splitlines() if "cells done" in line)
+    assert first.strip() == "2 of 4 cells done, 0:00:40 gone, 0:00:50 left"
+    assert second.strip() == "2 of 4 cells done, 0:01:40 gone, time left unknown"
+
+
 def test_no_line_says_that_nothing_has_changed(cells: list[Cell], clock: Clock) -> None:
     progress, out = watching(cells, terminal=False)
 

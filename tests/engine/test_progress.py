@@ -1,4 +1,5 @@
 import io
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -6,13 +7,17 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options.settings import FinetuneSettings, FitSettings
+from scarf_lightning.randomness import Roster
 
 TRAINER: Any = None
 MODULE: Any = None
+TABLE: Any = None
 
 
 def state(
@@ -53,6 +58,37 @@ def test_the_epochs_left(stopping: TrialStopping, max_epochs: int, left: float) 
     assert expected_epochs_left(stopping, max_epochs) == left
 
 
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Module(StackModule):
+    """Of no network."""
+
+    def losses(self, batch: Any) -> Any: ...
+    def validation_metrics(self, batch: Any) -> Any: ...
+
+
+def started(
+    stopping: TrialStopping, console: Console, monkeypatch: pytest.MonkeyPatch, n_steps: int = 10
+) -> tuple[StackProgress, Clock, Callable[[int], None]]:
+    """The progress of a phase that starts, the clock, and what the module calls after each of its steps."""
+    clock, module, datamodule = Clock(), Module(Roster(1), settings=FitSettings()), StackDataModule(TABLE)
+    monkeypatch.setattr("scarf_lightning.engine.progress.time", clock)
+    monkeypatch.setattr(StackDataModule, "steps_per_epoch", n_steps)
+    progress = StackProgress("pretrain", stopping, 1000, console)
+    trainer: Any = SimpleNamespace(datamodule=datamodule)
+    progress.on_fit_start(trainer, module)
+    assert module.after_step is not None
+    return progress, clock, module.after_step
+
+
 def shown(
     stopping: TrialStopping,
     *,
@@ -63,19 +99,36 @@ def shown(
 ) -> str:
     """What a phase prints that is in this state after this time."""
     monkeypatch.setenv("TERM", "xterm")
-    clock = iter([100.0, 100.0 + seconds])
-    monkeypatch.setattr("scarf_lightning.engine.progress.time", SimpleNamespace(perf_counter=lambda: next(clock)))
     written = io.StringIO()
     console = Console(file=written, force_terminal=terminal, width=width)
-    progress = StackProgress("pretrain", stopping, 1000, console)
-    progress.on_fit_start(TRAINER, MODULE)
+    progress, clock, _ = started(stopping, console, monkeypatch)
+    clock.now += seconds
     progress.on_train_epoch_end(TRAINER, MODULE)
     progress.on_fit_end(TRAINER, MODULE)
     return written.getvalue()
 
 
-def test_nothing_is_printed_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert shown(state([5], [0], [0]), terminal=False, monkeypatch=monkeypatch) == ""
+def test_a_short_phase_prints_nothing_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(state([5], [0], [0]), terminal=False, monkeypatch=monkeypatch, seconds=59.0) == ""
+
+
+def test_a_pipe_gets_a_line_a_minute_within_an_epoch_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    written, stopping = io.StringIO(), state([0], [0], [0])
+    stopping.best[:] = np.inf
+    progress, clock, after_step = started(stopping, Console(file=written, width=160), monkeypatch)
+
+    for done in (1, 2, 3, 4):
+        clock.now += 30.0
+        after_step(done)
+    stopping.epochs, stopping.best = np.array([1]), np.array([0.25])
+    clock.now += 180.0
+    progress.on_train_epoch_end(TRAINER, MODULE)
+
+    assert written.getvalue().splitlines() == [
+        "pretrain: 1 of 1 trials, epoch 0.20, ~19:00 left",
+        "pretrain: 1 of 1 trials, epoch 0.40, ~18:00 left",
+        "pretrain: 1 of 1 trials, epoch 1, best loss 0.2500, ~20:00 left",
+    ]
 
 
 def test_a_terminal_shows_phase_trials_epoch_best_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,13 +178,12 @@ def test_the_line_is_gone_when_training_fails(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TERM", "xterm")
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=160)
-    progress = StackProgress("finetune", state([5], [0], [0]), 1000, console)
-    progress.on_fit_start(TRAINER, MODULE)
+    progress, _, _ = started(state([5], [0], [0]), console, monkeypatch)
 
     progress.on_exception(TRAINER, MODULE, FloatingPointError("diverged"))
 
     text = written.getvalue()
-    assert text.rfind("\x1b[2K") > text.rfind("finetune") > -1
+    assert text.rfind("\x1b[2K") > text.rfind("pretrain") > -1
     after = len(text)
     console.print("Traceback")
     assert written.getvalue()[after:] == "Traceback\n"

@@ -1,5 +1,6 @@
 """The estimators are the engine: what they give, what they are given, and what they refuse."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -238,6 +239,22 @@ class TestRows:
         fitted.predict(X.assign(c="2"))
         with pytest.raises(UsageError, match="The rows lack 'c'"):
             fitted.predict(X)
+
+    def test_what_is_said_of_a_table_names_parameters_and_not_the_command_line(self, X: pd.DataFrame) -> None:
+        y = np.repeat(["rare", "usual"], [4, 56])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tiny().fit(X.assign(key=[f"k{i}" for i in range(60)]), y)
+
+        said = [str(each.message) for each in caught]
+        assert (
+            "Column 'key' has a different value in every row and is left out; options={'dataset.text': ['key']} "
+            "reads it as text."
+        ) in said
+        assert (
+            "Target 'y' is imbalanced: 6.7 % of its rows are of class 'rare'. "
+            'class_weight="balanced" trains with equal weights of the classes.'
+        ) in said
 
     def test_a_frame_and_its_array_are_one_table(self, X: pd.DataFrame, y: Any) -> None:
         numbers = X[["a"]].assign(c=X["a"] ** 2)

@@ -125,7 +125,6 @@ def test_what_has_no_default_must_be_given() -> None:
     ("name", "value", "sentence"),
     [
         ("trials", 0, "trials must be at least 1, not 0."),
-        ("trials", 10**5, "trials must be at most 10000, not 100000."),
         ("fit_on", "test", "fit_on must be one of all, train, not test."),
         ("dataset.separator", ";;", "dataset.separator must be one character, not ';;'."),
         ("dataset.encoding", "utf9", "dataset.encoding must be one that Python knows, such as utf-8 or cp1252, not"),
@@ -135,8 +134,6 @@ def test_what_has_no_default_must_be_given() -> None:
         ("pretrain.lr", 1, "pretrain.lr is not an option; the options of pretrain are: "),
         ("pretrain.name", "scarfs", "pretrain.name=scarfs is unknown; the options are: none, "),
         ("trainer.trials_per_stack", "many", "trainer.trials_per_stack must be one of auto, not many."),
-        ("trainer.accelerator", "tpu", "trainer.accelerator must be one of auto, cpu, cuda, not tpu."),
-        ("views.name", "three", "views.name must be one of one, both, not three."),
         (
             "cotrain.wieght",
             1,
@@ -147,7 +144,6 @@ def test_what_has_no_default_must_be_given() -> None:
         ("corruption.name", "means", "corruption.name=means is unknown; the options are: gaussian, "),
         ("network.encoder.depth", "deep", "network.encoder.depth must be a whole number, not deep."),
         ("network.name", "mpl", "network.name=mpl is unknown; the options are: "),
-        ("method.rate", 1, "method.rate is not an option; the options of method are: none."),
         ("paths", 3, "paths is a group of options (results, openml); it cannot be 3."),
         ("plugins", "mine", "plugins must be a list, as in plugins=[a,b]."),
         ("finetune._target_", "os.system", "finetune._target_ is not an option; the options of finetune are: "),

@@ -10,16 +10,16 @@ def test_the_papers_test_is_the_default() -> None:
     assert (
         read_options({})
         == ReportOptions()
-        == ReportOptions(metric=None, rope=0.01, test="welch", adjust="none", alpha=0.05, nemenyi=False)
+        == ReportOptions(metric=None, rope=0.01, test="welch", adjust="none", alpha=0.05)
     )
     assert ReportOptions().in_words == "Welch's t-test, p < 0.05"
 
 
 def test_all_can_be_chosen() -> None:
     given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
-    chosen = read_options(given | {"nemenyi": "true"})
+    chosen = read_options(given)
 
-    assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01, nemenyi=True)
+    assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01)
     assert chosen.measure.label == "AUROC"
     assert chosen.in_words == "corrected resampled t-test, p < 0.01 after Holm's correction over datasets"
 
@@ -29,7 +29,6 @@ def test_all_can_be_chosen() -> None:
     [
         ({"test": "student"}, r"test must be one of welch, paired, corrected, not student\."),
         ({"adjust": "bonferroni"}, r"adjust must be one of none, holm, not bonferroni\."),
-        ({"nemenyi": "perhaps"}, r"nemenyi must be true or false, not perhaps\."),
         ({"alpha": "small"}, r"alpha must be a number, not small\."),
         ({"alpha": "5"}, r"alpha must lie in \(0, 1\), not 5\.0\."),
         ({"alpha": "nan"}, r"alpha must be a finite number, not nan\."),
@@ -37,7 +36,7 @@ def test_all_can_be_chosen() -> None:
         ({"metric": "gini"}, r"metric=gini is unknown; the metrics are: accuracy, .*\."),
         (
             {"tset": "welch"},
-            r"tset is not an option; the options are: metric, rope, test, adjust, alpha, nemenyi\. Did you mean test\?",
+            r"tset is not an option; the options are: metric, rope, test, adjust, alpha\. Did you mean test\?",
         ),
     ],
 )

@@ -80,10 +80,28 @@ def test_any_probabilities_come_back_within_their_digits(raw: np.ndarray) -> Non
     n = len(raw)
     given = Predictions(3, np.arange(n) * 7, np.zeros(n, dtype=np.int64), probabilities, of(raw.shape[1]))
 
-    found = Predictions.of(given.frame(), given.target)
+    (found,) = Predictions.of(given.frame(), given.target)
 
     assert (found.trial, found.rows.tolist()) == (3, given.rows.tolist())
     np.testing.assert_allclose(found.values, probabilities, atol=2e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 20])
+def test_trials_of_one_file_are_read_as_each_alone(n_classes: int) -> None:
+    random = np.random.default_rng(0)
+    alone = [
+        Predictions(
+            trial, np.arange(50), np.zeros(50, dtype=np.int64), random.dirichlet(np.ones(n_classes), 50), of(n_classes)
+        )
+        for trial in (4, 1)
+    ]
+    for expected, found in zip(
+        alone, Predictions.of(pd.concat([e.frame() for e in alone]), of(n_classes)), strict=True
+    ):
+        (by_itself,) = Predictions.of(expected.frame(), of(n_classes))
+        assert found.trial == expected.trial
+        np.testing.assert_array_equal(found.values, by_itself.values)
+        np.testing.assert_array_equal(found.values.sum(axis=1), by_itself.values.sum(axis=1))
 
 
 def test_a_later_metric_is_had_of_trials_that_kept_them(store: CellStore, results: Path, late: Metric) -> None:

@@ -1,4 +1,4 @@
-"""Cells are what Hydra alone composes, though each setting is composed once for all datasets."""
+"""Cells are what Hydra alone composes, though each choice of files is composed once for all values and datasets."""
 
 import shutil
 from functools import cache
@@ -14,8 +14,9 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.hydra import read_config
-from tests.composing import CONF, loader_and_master, names
+from tests.composing import CONF, ROOT, loader_and_master, names, request_of
 
+SWEEP_FILES = sorted(file for folder in ("sweeps", "paper/sweeps", "study") for file in (ROOT / folder).glob("*.yaml"))
 UNSCALED = ("cc18-Bioresponse", "cc18-cnae-9", "cc18-optdigits")
 SETTINGS = [
     (),
@@ -135,7 +136,21 @@ def test_every_dataset_on_its_own(composer: Composer) -> None:
     assert composer((f"dataset={UNSCALED[0]}", "scaling=mean")).scaling["name"] == "mean"
 
 
-def test_a_setting_is_composed_once_for_all_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("file", SWEEP_FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
+    """Each setting on one of its datasets, and on each that is never scaled."""
+    checked = set[tuple[str, ...]]()
+    for cell in request_of(f"sweeps={file}").cells:
+        setting = tuple(each for each in cell.overrides if not each.startswith("dataset="))
+        dataset = set(cell.overrides) - set(setting)
+        if setting not in checked or dataset & {f"dataset={name}" for name in UNSCALED}:
+            checked.add(setting)
+            assert cell.config == in_full(cell.overrides), cell.label
+    assert checked
+
+
+def test_choices_are_composed_once_for_all_values_and_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     loader, master = loader_and_master()
     composed: list[tuple[str, ...]] = []
     load = loader.load_sweep_config
@@ -146,8 +161,7 @@ def test_a_setting_is_composed_once_for_all_datasets(monkeypatch: pytest.MonkeyP
         for name in ("wdbc", "cc18-phoneme", "cc18-wilt", *UNSCALED):
             composer((f"dataset={name}", f"seed={seed}"))
 
-    each = [(f"seed={seed}",) for seed in (1, 2)]
-    assert sorted(composed) == sorted([*each, *(("scaling=none", *setting) for setting in each)])
+    assert sorted(composed) == [(), ("scaling=none",)]
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])

@@ -135,6 +135,10 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
          " Did you mean max_epochs?"),
         ("network.encoder.depht=3", "network.encoder.depht is not an option; the options of network.encoder are: width,"
          " depth.", " Did you mean depth?"),
+        ("network.hidden=64", "network.hidden is not an option; the options of network are: ", " Did you mean "
+         "network.pretrain_head.width, network.head.width or network.encoder.width?"),
+        ("patience=5", "patience is not an option; the options are: ", " Did you mean pretrain.patience or "
+         "finetune.patience?"),
     ],
 )  # fmt: skip
 def test_what_hydra_refuses_is_explained_by_the_options_there_are(override: str, start: str, end: str) -> None:

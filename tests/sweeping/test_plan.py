@@ -78,13 +78,23 @@ def test_of_one_that_is_finished(cells: list[Cell]) -> None:
 
 
 def test_of_one_cell_of_data_that_nobody_has_loaded(tmp_path: Path) -> None:
-    cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path))
+    dataset = DatasetSettings(source="openml", id=61)
+    cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path), dataset=dataset)
 
     assert sentences(planned([cell])) == [
         "1 cell: 1 waiting; 1 trial to train.",
         "Expected: about 10 s on one core.",
         "The size of 1 dataset is not known before it is loaded; 1,000 rows are assumed.",
     ]
+
+
+def test_the_size_of_a_bundled_table_is_known_before_it_is_loaded(tmp_path: Path) -> None:
+    cell = some_cell(pretrain="none", trials=1, paths=results_in(tmp_path))
+
+    plan = planned([cell])
+
+    assert list(plan.sizes.values()) == [Size(569, 30)]
+    assert not [line for line in sentences(plan) if "assumed" in line]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +141,14 @@ def test_seconds_are_rows_times_epochs_times_a_constant(chosen: dict[str, Any], 
     assert seconds() == pytest.approx(2 * (OVERHEAD + one_epoch * 11))
 
     assert seconds(**chosen) == pytest.approx(2 * (OVERHEAD + one_epoch * 11 * times))
+
+
+def test_columns_count_beside_the_rest_of_the_network() -> None:
+    cell = some_cell(pretrain="none", regime={"name": "full"})
+
+    usual, wide = (make_plan(survey([cell]), {cell.source.key: Size(10_000, n)}).seconds for n in (30, 30 + 1330))
+
+    assert wide - 2 * OVERHEAD == pytest.approx(2 * (usual - 2 * OVERHEAD))
 
 
 @pytest.mark.parametrize(("chosen", "times"), [({"tune": 3}, 3), ({"trials": 4}, 2)])

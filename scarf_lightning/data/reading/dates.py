@@ -42,7 +42,10 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
         reader.fit_transform(column)
     except RejectColumn:
         return None
-    notes = [note for note in (_two_ways(column, reader.format_), _zones(known, reader.format_)) if note]
+    two_ways = _two_ways(column, reader.format_)
+    notes = [] if two_ways is None else [two_ways]
+    if "%z" in reader.format_ and not all(map(IN_UTC.search, known)):  # the moment may be on another day there
+        notes.append(OTHER_ZONES)
     return times_of(texts, reader.format_), reader.format_, notes
 
 
@@ -58,8 +61,7 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     Months and weekdays are categories. Other periodic codings would need a sine, which differs between machines in its
     last bits and with it the hash of the data; whole numbers and a division do not.
     """
-    if times.dt.tz is not None:
-        times = times.dt.tz_convert("UTC").dt.tz_localize(None)
+    times = in_utc(times)
     seconds = (times - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
     known = times.notna()
     parts: dict[str, Any] = {
@@ -69,6 +71,11 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
         "hour": times.dt.hour + times.dt.minute / 60,
     }
     return {name: pd.Series(part, dtype="float64").where(known).to_numpy() for name, part in parts.items()}
+
+
+def in_utc(times: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Times of any zone, or of none, as times of UTC without a zone."""
+    return times if times.dt.tz is None else times.dt.tz_convert("UTC").dt.tz_localize(None)
 
 
 def as_hours(texts: Sequence[str]) -> list[float] | None:
@@ -90,11 +97,6 @@ def _looks_like_a_date(text: str) -> bool:
     if len(text) > LONGEST_DATE or not any(map(str.isdigit, text)):
         return False
     return bool(NUMERIC_DATE.search(text) or NAME_OF_A_MONTH.search(text))
-
-
-def _zones(texts: Sequence[str], format: str) -> str | None:
-    """A note on times that are not in UTC: the same moment may be on another day there."""
-    return OTHER_ZONES if "%z" in format and not all(map(IN_UTC.search, texts)) else None
 
 
 def _two_ways(texts: "pd.Series[str]", format: str) -> str | None:

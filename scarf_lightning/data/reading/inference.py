@@ -91,11 +91,7 @@ class ColumnsRead:
 
 
 def read_columns(frame: pd.DataFrame, options: ReadingOptions) -> ColumnsRead:
-    """Find out what every column of a frame without its target holds.
-
-    Raises:
-        UsageError: see `read_column`.
-    """
+    """Find out what every column of a frame without its target holds."""
     found = ColumnsRead()
     for name, column in frame.items():
         read = read_column(column, options)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..columns import Coded, Column, Floats, spell
+from ..columns import Coded, Column, Floats, listed, spell
 from .rules import Feature, Rule, unread
 
 SHOWN = 5
@@ -49,17 +49,13 @@ class Reader:
 
     @classmethod
     def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
-        """A reader from the ``rules`` of `as_plain` and the columns that they make."""
+        """A reader from `plain_rules` and the columns that they make."""
         return cls(tuple((str(rule["column"]), Rule.from_plain(rule)) for rule in plain), tuple(columns))
 
-    def as_plain(self) -> dict[str, Any]:
-        """Everything as lists, strings and numbers."""
-        columns = [
-            {"name": column.name, "categories": column.categories}
-            | ({} if column.indicators is None else {"indicators": column.indicators})
-            for column in self.columns
-        ]
-        return {"rules": [{"column": name, **rule.plain()} for name, rule in self.rules], "columns": columns}
+    @property
+    def plain_rules(self) -> list[dict[str, Any]]:
+        """The rules as dictionaries, for JSON."""
+        return [{"column": name, **rule.plain()} for name, rule in self.rules]
 
     @property
     def names(self) -> list[str]:
@@ -86,10 +82,10 @@ class Reader:
             columns.setdefault(str(name), []).append(column.rename(str(name)))
         missing = [name for name in self.names if name not in columns]
         if missing:
-            raise UsageError(f"The rows lack {_named(missing)}, which the model was trained on.")
+            raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
         twice = [name for name in self.names if len(columns[name]) > 1]
         if twice:
-            raise UsageError(f"The rows have {_named(twice)} more than once.")
+            raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
         features = [feature for name, rule in self.rules for feature in _features(columns[name][0], rule)]
         values = np.empty((len(rows), len(self.columns)))
         for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
@@ -104,9 +100,11 @@ def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
         return made
     if made[0].is_missing.all():
         raise UsageError(
-            f"Column {column.name!r} holds {rule.of} in the table, but {_named(others)} in the rows; correct it."
+            f"Column {column.name!r} holds {rule.of} in the table, but {listed(others, SHOWN)} in the rows; correct it."
         )
-    warnings.warn(f"Column {column.name!r} has {_named(others)} among its {rule.of}: taken as missing.", stacklevel=4)
+    warnings.warn(
+        f"Column {column.name!r} has {listed(others, SHOWN)} among its {rule.of}: taken as missing.", stacklevel=4
+    )
     return made
 
 
@@ -120,7 +118,8 @@ def _encoded(feature: Feature, column: Column) -> Floats:
         unseen = [text for text in spelled if text not in known]
         if unseen:
             warnings.warn(
-                f"Column {column.name!r} has {_named(unseen)}, which the training table did not: taken as missing.",
+                f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as "
+                "missing.",
                 stacklevel=4,
             )
         return feature.values.spread([known.get(text, np.nan) for text in spelled])
@@ -129,8 +128,3 @@ def _encoded(feature: Feature, column: Column) -> Floats:
     if np.isinf(feature.values).any():
         raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
     return feature.values
-
-
-def _named(names: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, names[:SHOWN]))
-    return f"{shown} and {len(names) - SHOWN} more" if len(names) > SHOWN else shown

@@ -122,8 +122,9 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
             times = times_of(texts, rule.format)
         made = {name: coded.spread(part) for name, part in date_parts(times).items()}
     return [
-        Feature(f"{column.name} ({part})", as_categories(made[part]) if part in CATEGORICAL_PARTS else made[part])
+        Feature(f"{column.name} ({part})", Coded.of(pd.Series(values)) if part in CATEGORICAL_PARTS else values)
         for part in rule.parts
+        for values in [made[part]]
     ]
 
 
@@ -156,15 +157,14 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
     Nothing is fitted: a string has the same numbers in every table and on every machine. Cerda and Varoquaux (2022),
     DOI 10.1109/TKDE.2020.2992529.
     """
-    text, _ = text_of(Coded.of(column), column.name)
-    hashes = np.empty((0, N_HASHES))
-    if text.distinct:
+
+    def encode(strings: list[str]) -> Floats:
         from skrub import MinHashEncoder
 
-        encoder = MinHashEncoder(n_components=N_HASHES)
-        distinct = pd.Series(text.distinct, name="text", dtype="str")
-        hashes = np.asarray(encoder.fit_transform(distinct), dtype=np.float64) / 2**31
-    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(hashes.T)]
+        column = pd.Series(strings, name="text", dtype="str")
+        return np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(column), dtype=np.float64) / 2**31
+
+    return _encoded(column, N_HASHES, encode)
 
 
 def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
@@ -173,14 +173,21 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
 
     Nothing is fitted, as for strings. Weinberger et al. (2009), DOI 10.1145/1553374.1553516.
     """
-    text, _ = text_of(Coded.of(column), column.name)
-    hashes = np.empty((0, N_TEXT_HASHES))
-    if text.distinct:
+
+    def encode(texts: list[str]) -> Floats:
         from sklearn.feature_extraction.text import HashingVectorizer
 
         hasher = HashingVectorizer(n_features=N_TEXT_HASHES, analyzer="char_wb", ngram_range=TEXT_NGRAMS)
-        hashes = hasher.transform(text.distinct).toarray()
-    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(hashes.T)]
+        return np.asarray(hasher.transform(texts).toarray())
+
+    return _encoded(column, N_TEXT_HASHES, encode)
+
+
+def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> list[Feature]:
+    """A column of text as features, of the numbers ``(n_distinct, width)`` that stand for its distinct texts."""
+    text, _ = text_of(Coded.of(column), column.name)
+    numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
+    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(numbers.T)]
 
 
 @dataclass(frozen=True)
@@ -218,11 +225,6 @@ def floats(column: "pd.Series[Any]") -> Floats:
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def as_categories(values: Floats) -> Coded:
-    """Numbers as categories."""
-    return Coded.of(pd.Series(values))
-
-
 def stripped(values: list[Any], name: Any) -> list[str]:
     """Each value as text without blanks around it.
 
@@ -249,14 +251,9 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
 
 def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
     """A column of numbers, or of numbers that are text, as float64 ``(n,)`` with NaN where a value is missing; and the
-    texts that are no numbers, which are NaN too.
-
-    Args:
-        column: values of any type.
-        decimal: see `as_numbers`.
-    """
+    texts that are no numbers, which are NaN too; ``decimal`` is as of `as_numbers`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan), []
+        return floats(column), []
     text, _ = text_of(Coded.of(column), column.name)
     numbers = as_numbers(text.distinct, decimal)
     return text.spread([numbers.values.get(each, np.nan) for each in text.distinct]), list(numbers.others)

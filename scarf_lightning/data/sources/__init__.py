@@ -48,13 +48,8 @@ def open_source(
     split: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Source:
-    """The source that a dataset's configuration names.
-
-    Args:
-        source, name: of the data.
-        openml_cache: the folder of the openml client's cache; None takes the client's own.
-        split: the split's configuration; None stands for the paper's.
-        given: all other options of a dataset, None if they are not set.
+    """The source that the options of a dataset name; None where an option is not set. Without a split it is the
+    paper's.
 
     Raises:
         UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
@@ -106,11 +101,7 @@ def open_source(
 
 
 def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
-    """What the source must know of a split.
-
-    Raises:
-        UsageError: the split lacks an option that it needs, or does not go with the source.
-    """
+    """What the source must know of a split."""
     kind = split.get("name", NEEDS_NOTHING[0])
     if kind == OF_A_TASK and task is None:
         raise UsageError("split=task takes the splits of an OpenML task; use it with dataset=openml dataset.task=N.")

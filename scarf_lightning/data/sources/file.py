@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
+from ..columns import ColumnReading, listed
 from .source import ENDING, KNOWN, Source, SplitBy
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..columns import ColumnReading, Floats
+    from ..columns import Floats
     from ..table import Table
     from .formats import DataFile
 
@@ -37,7 +38,7 @@ READING = 3
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileSource(Source):
     """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
 
@@ -132,7 +133,7 @@ class FileSource(Source):
         path = str(self.path)
         labels = frame.pop(self.target)
         target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
-        left_out: list[ColumnReading] = []
+        left_out = []
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
@@ -163,11 +164,7 @@ class FileSource(Source):
         return files | ({"dataset.unlabelled": self.unlabelled} if self.unlabelled else {})
 
     def _open(self) -> dict[str, "DataFile"]:
-        """All files with their headers, by option.
-
-        Raises:
-            UsageError: a file or a column is not there, or the options contradict each other.
-        """
+        """All files with their headers, by option."""
         files = {option: self._opened(option, path) for option, path in self._paths().items()}
         names = files["dataset.path"].names
         self._check_options(names)
@@ -230,15 +227,15 @@ class FileSource(Source):
         spelled = file.spelled_missing(self.target) if labels.isna().any() else []
         if spelled:
             notes.append(
-                f"Target {self.target!r}: {_listed(spelled)} stands for no label here; if it is a class, give it "
-                "another name."
+                f"Target {self.target!r}: {listed(spelled, MOST_NAMES)} stands for no label here; if it is a class, "
+                "give it another name."
             )
         return notes
 
     def _check_options(self, names: list[str]) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        listed = ("categorical", "numeric", "dates", "text", "drop")
-        given: dict[str, tuple[str, ...]] = {f"dataset.{option}": getattr(self, option) for option in listed}
+        lists = ("categorical", "numeric", "dates", "text", "drop")
+        given: dict[str, tuple[str, ...]] = {f"dataset.{option}": getattr(self, option) for option in lists}
         split_column = self.split.column if self.split else None
         needed = {
             "dataset.target": (self.target,),
@@ -255,7 +252,7 @@ class FileSource(Source):
                 if column is not None and column not in known:
                     raise UsageError(
                         f"{option} names {column!r}, which is not a column of {self.path}{_similar(column, names)}; "
-                        f"its columns are: {_listed([name for name in names if name])}."
+                        f"its columns are: {listed([name for name in names if name], MOST_NAMES)}."
                     )
                 if option != "dataset.target" and column == self.target:
                     raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
@@ -304,9 +301,7 @@ def _similar(name: str, names: list[str]) -> str:
     return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
-def _not_looked_at(column: "pd.Series[Any]", why: str) -> "ColumnReading":
-    from ..columns import ColumnReading
-
+def _not_looked_at(column: "pd.Series[Any]", why: str) -> ColumnReading:
     return ColumnReading(
         str(column.name), "not looked at", int(column.isna().sum()), column.nunique(), f"left out: {why}"
     )
@@ -326,9 +321,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.resolve())
     return sorted(value) if isinstance(value, tuple) else value
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
-    left_out = len(names) - MOST_NAMES
-    return f"{shown} and {left_out} more" if left_out > 0 else shown

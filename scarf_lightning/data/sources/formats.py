@@ -393,11 +393,7 @@ def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
 
 
 def _check_extremes(table: pa.Table, extremes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
-    """Compare values with what the file says of them: few writers add checksums, nearly all add these.
-
-    Raises:
-        UsageError: a value lies outside.
-    """
+    """Compare values with what the file says of them: few writers add checksums, nearly all add these."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in extremes and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
             (low, high), found = extremes[name], pc.min_max(column).as_py()
@@ -449,11 +445,7 @@ def _categories(schema: pa.Schema, path: Path) -> list[str]:
 
 
 def _pandas_metadata(schema: pa.Schema, path: Path) -> dict[str, Any]:
-    """What pandas has noted in a Parquet file of its index and categories.
-
-    Raises:
-        UsageError: the notes are not as pandas writes them.
-    """
+    """What pandas has noted in a Parquet file of its index and categories."""
     try:
         metadata = schema.pandas_metadata or {}
         for column in metadata.get("columns", []):

@@ -56,7 +56,7 @@ class _DamagedError(Exception):
     """Cached files cannot be used; the message says why."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLSource(Source):
     """A dataset of https://www.openml.org, from the client's cache, or else downloaded into it.
 
@@ -178,7 +178,7 @@ class OpenMLSource(Source):
         return str(dataset.name), dataset.default_target_attribute, frame, categorical  # type: ignore[return-value]
 
 
-@dataclass
+@dataclass(frozen=True)
 class OpenMLTaskSource(Source):
     """A task of https://www.openml.org: a dataset, its target, and splits that everyone who works on it shares.
 
@@ -323,11 +323,7 @@ def _is_whole(file: Path) -> bool:
 
 def _check_cached(folder: Path) -> None:
     """Read a cached description, and compare a cached ARFF file with the checksum in it. The client compares them only
-    after a download.
-
-    Raises:
-        _DamagedError: the description cannot be read, or the data are another file, such as one with a flipped bit.
-    """
+    after a download."""
     import xmltodict
 
     try:
@@ -346,16 +342,10 @@ def _check_cached(folder: Path) -> None:
 
 @contextmanager
 def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
-    """Let the client work on a copy of the cached files, and keep what it downloads. Yields the folder of the copy.
+    """Let the client work on a copy of the cached files, and keep those ``files`` that it downloads. Yields the folder
+    of the copy. The server is needed where nothing is ``cached``.
 
     All that goes wrong with the network or the files becomes a `UsageError` here.
-
-    Args:
-        kind: ``dataset`` or ``task``.
-        number: its id.
-        cache: see `OpenMLSource`.
-        files: the names of the files to keep.
-        cached: the names of those that the cache has; if there are none, the server is needed.
     """
     root, folder = _locations(cache, f"{kind}s", number)
     subject = f"OpenML {kind} {number}"
@@ -400,11 +390,7 @@ def _kept(file: Path, folder: Path) -> bool:
 
 
 def _reach_server() -> None:
-    """Find out within seconds whether the server, or the proxy in front of it, can be reached.
-
-    Raises:
-        _UnreachableError: it cannot.
-    """
+    """Find out within seconds whether the server, or the proxy in front of it, can be reached."""
     import requests
 
     url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)

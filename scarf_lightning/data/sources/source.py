@@ -25,7 +25,7 @@ class SplitBy:
     test: Path | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
 
@@ -48,6 +48,11 @@ class Source(ABC):
     @property
     def known_kind(self) -> str | None:
         """The kind of its target, if that is known without loading."""
+        return None
+
+    @property
+    def known_size(self) -> tuple[int, int] | None:
+        """Its numbers of rows and of columns, if they are known without loading."""
         return None
 
     @abstractmethod
@@ -73,18 +78,23 @@ class Source(ABC):
         """
 
 
-@dataclass
+@dataclass(frozen=True)
 class BundledSource(Source):
-    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target."""
+    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target, its rows and columns."""
 
     bundled: ClassVar[tuple[str, ...]]
     target_kind: ClassVar[str]
+    size: ClassVar[tuple[int, int]]
 
     dataset_name: str
 
     @property
     def known_kind(self) -> str:
         return self.target_kind
+
+    @property
+    def known_size(self) -> tuple[int, int]:
+        return self.size
 
     @property
     def key(self) -> str:
@@ -98,7 +108,7 @@ class BundledSource(Source):
         return paths if all(path.exists() for path in paths) else ()
 
 
-@dataclass
+@dataclass(frozen=True)
 class WdbcSource(BundledSource):
     """Breast cancer Wisconsin (diagnostic) as scikit-learn ships it: 569 rows, 30 numeric columns, two classes.
 
@@ -111,6 +121,7 @@ class WdbcSource(BundledSource):
     dataset_id: ClassVar[int] = 1510
     target_kind: ClassVar[str] = "classes"
     bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
+    size: ClassVar[tuple[int, int]] = (569, 30)
 
     dataset_name: str = "wdbc"
 
@@ -132,7 +143,7 @@ class WdbcSource(BundledSource):
         )
 
 
-@dataclass
+@dataclass(frozen=True)
 class DiabetesSource(BundledSource):
     """Progression of diabetes after a year as scikit-learn ships it: 442 patients, ten columns, a number to predict.
 
@@ -142,6 +153,7 @@ class DiabetesSource(BundledSource):
     name: ClassVar[str] = "diabetes"
     target_kind: ClassVar[str] = "number"
     bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
+    size: ClassVar[tuple[int, int]] = (442, 10)
 
     dataset_name: str = "diabetes"
 

@@ -136,12 +136,8 @@ class Sensitivity(Drawing):
 
 @styled()
 def sensitivity_line(relative: pd.DataFrame, *, x_title: str, y_title: str) -> Figure:
-    """The mean over datasets of a metric relative to the best setting of each, with its 95 % interval.
-
-    Args:
-        relative: ``x, mean, low, high``, in percent; an interval may be missing.
-        x_title, y_title: the option, the metric.
-    """
+    """The mean over datasets of a metric relative to the best setting of each, with its 95 % interval if there is one:
+    ``x, mean, low, high``, in percent."""
     figure, (axes,) = new_figure(COLUMN, 2.3)
     x, mean = relative["x"].to_numpy(float), relative["mean"].to_numpy(float)
     axes.fill_between(

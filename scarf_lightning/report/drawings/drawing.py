@@ -38,12 +38,7 @@ class Drawing(ABC):
 
     @abstractmethod
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        """What the section consists of.
-
-        Args:
-            results: what there is.
-            options: how differences are tested, and the metric.
-            name: that the names of all figures and tables begin with.
+        """What the section consists of; the names of its figures and tables begin with ``name``.
 
         Raises:
             UsageError: it cannot be drawn of these cells, or not yet.
@@ -62,11 +57,7 @@ def left_out(n_shown: int, n_found: int) -> list[Block]:
 
 
 def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
-    """Drawings as a sweep file gives them, checked before anything is read.
-
-    Args:
-        entries: the ``report`` of a sweep file.
-        file: its name, for messages.
+    """Drawings as the ``report`` of a sweep file gives them, checked before anything is read.
 
     Raises:
         UsageError: an unknown drawing, or a key that is missing, unknown or of the wrong type.
@@ -103,11 +94,7 @@ def draw_all(results: CellResults, drawings: Sequence[Drawing], options: ReportO
 
 
 def _read(kind: type[Drawing], keys: dict[str, Any]) -> Drawing:
-    """A drawing from its keys.
-
-    Raises:
-        UsageError: a key is missing, unknown or of the wrong type.
-    """
+    """A drawing from its keys."""
     types, known = get_type_hints(kind), [each.name for each in fields(kind)]
     for name in keys:
         if name not in known:

@@ -59,12 +59,8 @@ class GainTable(Drawing):
 
 @styled()
 def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
-    """A line a row of the grid and a mark a column: hollow what the paper's filter keeps, filled all datasets.
-
-    Args:
-        table: as `gain_table` returns it.
-        reference: what is gained upon.
-    """
+    """Of a `gain_table`, a line a row of the grid and a mark a column: hollow what the paper's filter keeps, filled all
+    datasets."""
     rows = list(dict.fromkeys(table.index.get_level_values("row")))
     columns = list(dict.fromkeys(table.index.get_level_values("column")))
     height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
@@ -186,15 +182,11 @@ class BoxPlot(Drawing):
 
 @styled()
 def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figure:
-    """A panel a row of the grid, in it two boxes a column: coloured what the paper's filter keeps, grey all datasets.
+    """Of `relative_gains`, a panel a row of the grid, in it two boxes a column: coloured what the paper's filter keeps,
+    grey all datasets.
 
     Each dataset is a point. The y-axis is that of the boxes and whiskers; points beyond it stand at its edge as
     triangles.
-
-    Args:
-        gains: as `relative_gains` returns them.
-        reference: what is improved upon.
-        column_title: what the columns are.
     """
     rows = list(dict.fromkeys(gains["row"]))
     columns = list(dict.fromkeys(gains["column"]))

@@ -1,6 +1,5 @@
 """Tables of absolute values: a row a dataset."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,15 @@ from ..statistics import cell_means
 from ..tables import NOTHING, Entry, Table
 from .drawing import Drawing
 
-EPOCHS = Metric("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
-"""Shown like a metric, though it is none."""
 
-Show = Callable[[float], str]
+class Epochs(Metric):
+    """The number of epochs of fine-tuning, in a table like a metric, though it measures no predictions."""
+
+    def plain(self, value: float) -> str:
+        return f"{value:.2f}"
+
+
+EPOCHS = Epochs("finetune_epochs", "epochs of fine-tuning", False, (0.0, float("inf")), lambda _, __: float("nan"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +37,9 @@ class MetricTable(Drawing):
     columns: list[str]
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        return self.table(results, options.measure, name, options.measure.shown, best=True)
+        return self.table(results, options.measure, name, best=True)
 
-    def table(self, results: CellResults, metric: Metric, name: str, show: Show, *, best: bool) -> list[Block]:
+    def table(self, results: CellResults, metric: Metric, name: str, *, best: bool) -> list[Block]:
         found = competing(results, self.cells(results), self.columns, metric)
         means = cell_means(found.scores, "value", by=("dataset", "competitor"))
         means["mean"] *= metric.sign
@@ -47,9 +51,9 @@ class MetricTable(Drawing):
         rows = []
         for dataset in datasets:
             cells = [places.get((dataset, competitor), {"trials": 0}) for competitor in competitors]
-            known = [show(cell["mean"]) for cell in cells if cell["trials"]]
+            known = [metric.shown(cell["mean"]) for cell in cells if cell["trials"]]
             bold = choose(known, key=float) if known and best else None
-            entries = [_entry(cell, most, show, metric.scale, bold) for cell in cells]
+            entries = [_entry(cell, most, metric, bold) for cell in cells]
             rows.append((Entry(str(dataset), str(dataset)), *entries))
         caption = (
             f"Mean {metric.heading}, ± standard error, of {counted(most, 'trial')}; where there are fewer, their "
@@ -71,13 +75,13 @@ class EpochsTable(MetricTable):
     name = "epochs_table"
 
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        return self.table(results, EPOCHS, name, "{:.2f}".format, best=False)
+        return self.table(results, EPOCHS, name, best=False)
 
 
-def _entry(cell: dict[str, Any], most: int, show: Show, scale: float, bold: str | None) -> Entry:
+def _entry(cell: dict[str, Any], most: int, metric: Metric, bold: str | None) -> Entry:
     if not cell["trials"]:
         return Entry(NOTHING, None)
-    mean = show(cell["mean"])
-    error = "" if pd.isna(cell["standard_error"]) else f" ± {show(cell['standard_error'])}"
+    mean = metric.shown(cell["mean"])
+    error = "" if pd.isna(cell["standard_error"]) else f" ± {metric.shown(cell['standard_error'])}"
     fewer = "" if cell["trials"] == most else f" ({cell['trials']})"
-    return Entry(f"{mean}{error}{fewer}", scale * float(cell["mean"]), best=mean == bold)
+    return Entry(f"{mean}{error}{fewer}", metric.scale * float(cell["mean"]), best=mean == bold)

@@ -161,6 +161,8 @@ def roc_figure(curves: Sequence[tuple[PredictedCell, Floats]]) -> Figure:
 MOST_PANELS = 4
 MOST_WRITTEN = 12
 """Classes of which numbers can be read; with more, colours alone are shown."""
+MOST_UPRIGHT = 24
+"""Letters of all classes together that fit side by side under a matrix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,8 +252,13 @@ def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> 
                 c = "white" if shares[a, b] > 70 else "black"
                 axes.text(b, a, f"{shares[a, b]:.0f}", ha="center", va="center", color=c, fontsize=6.5 if n > 6 else 8)
     every = max(1, n // 20)
-    axes.set_xticks(range(0, n, every), classes[::every], rotation=45, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(0, n, every), classes[::every])
+    written = classes[::every]
+    # Upright where there is room: a plus sign that is turned is another sign.
+    axes.set_xticks(range(0, n, every), written)
+    if sum(map(len, written)) > MOST_UPRIGHT:
+        for label in axes.get_xticklabels():
+            label.set(rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(0, n, every), written)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
 

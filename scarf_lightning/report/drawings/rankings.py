@@ -13,8 +13,6 @@ from ..report_options import ReportOptions
 from ..statistics import (
     Ranking,
     friedman_test,
-    nemenyi_cliques,
-    nemenyi_critical_difference,
     rank_competitors,
     wilcoxon_cliques,
     wilcoxon_tests,
@@ -57,19 +55,13 @@ def friedman_words(ranking: Ranking) -> str:
 
 
 def _diagram(ranking: Ranking, options: ReportOptions, name: str) -> Picture:
-    distance = None
-    if options.nemenyi:
-        cliques = nemenyi_cliques(ranking, alpha=options.alpha)
-        distance = nemenyi_critical_difference(ranking.ranks.shape[1], len(ranking.ranks), options.alpha)
-        joined = f"within Nemenyi's critical difference, {distance:.3f}"
-    else:
-        cliques = wilcoxon_cliques(ranking, alpha=options.alpha)
-        joined = f"that do not differ (Wilcoxon's signed-rank test with Holm's correction, p < {options.alpha:g})"
+    cliques = wilcoxon_cliques(ranking, alpha=options.alpha)
+    joined = f"that do not differ (Wilcoxon's signed-rank test with Holm's correction, p < {options.alpha:g})"
     order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.mean_ranks.items())
     groups = "; ".join(" and ".join(clique) for clique in cliques) or "nobody"
     return Picture(
         f"{name}-ranks",
-        critical_difference(ranking.mean_ranks, cliques, distance=distance),
+        critical_difference(ranking.mean_ranks, cliques),
         alt=f"Critical-difference diagram. Mean ranks: {order}. Joined: {groups}.",
         caption=f"Mean ranks over {counted(len(ranking.ranks), 'dataset')}, 1 is best. Bars join competitors {joined}."
         f"{friedman_words(ranking)}",
@@ -102,20 +94,14 @@ def _pairwise_table(ranking: Ranking, name: str) -> Block:
 
 
 @styled()
-def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques, *, distance: float | None = None) -> Figure:
-    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ.
-
-    Args:
-        mean_ranks: best first.
-        cliques: groups to join.
-        distance: Nemenyi's critical difference, drawn above the axis where the groups are its.
-    """
+def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques) -> Figure:
+    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ."""
     names, ranks = list(mean_ranks.index), mean_ranks.to_numpy(float)
     low, high = math.floor(ranks.min()), math.ceil(ranks.max())
     high = max(high, low + 1)
     half = math.ceil(len(names) / 2)
     depth = 0.35 + 0.16 * len(cliques)
-    height = 0.55 + depth + LINE * half + (0.3 if distance else 0)
+    height = 0.55 + depth + LINE * half
     figure, (axes,) = new_figure(PAGE * 0.8, height)
     axes.set_axis_off()
     axes.plot([low, high], [0, 0], color="black", lw=0.8)
@@ -135,11 +121,6 @@ def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques, *, dis
         y = -0.14 - 0.16 * level
         reach = 0.012 * (high - low)
         axes.plot([ends.min() - reach, ends.max() + reach], [y, y], color="black", lw=3, solid_capstyle="butt")
-    top = 0.35
-    if distance is not None:
-        top = 0.65
-        axes.plot([low, low + distance], [0.42, 0.42], color="black", lw=0.8, marker="|")
-        axes.text(low + distance / 2, 0.46, f"critical difference {distance:.2f}", ha="center", va="bottom")
-    axes.set_ylim(-depth - LINE * (half - 1) - 0.15, top)
+    axes.set_ylim(-depth - LINE * (half - 1) - 0.15, 0.35)
     axes.set_xlim(low - margin, high + margin)
     return figure

@@ -47,21 +47,14 @@ def fixed_error(row_values: Floats, *, in_time: bool = False) -> tuple[float, fl
     units = by_row if parts is None else np.array([part.mean() for part in parts])
     of_rows = float(units.var(ddof=1)) / len(units)
     of_seeds = float(row_values.mean(axis=1).var(ddof=1)) / trials
-    both = of_rows + of_seeds
-    freedom = both**2 / (of_rows**2 / (len(units) - 1) + of_seeds**2 / (trials - 1)) if both else math.inf
-    return math.sqrt(both), freedom
+    return _of_both(of_rows, len(units), of_seeds, trials)
 
 
 def bootstrapped_error(
     value: Callable[[NDArray[np.int64]], Floats], n: int, *, in_time: bool = False
 ) -> tuple[float, float]:
-    """As `fixed_error`, for a metric that is no mean over rows: rows, or blocks of them, are drawn again.
-
-    Args:
-        value: the values of the trials, ``(T,)``, on these rows.
-        n: number of rows.
-        in_time: whether rows are in the order of time.
-    """
+    """As `fixed_error`, for a metric that is no mean over rows: of n rows, or blocks of them, some are drawn again, and
+    ``value`` gives the trials' values ``(T,)`` on these."""
     random = np.random.default_rng(0)
     blocks = np.array_split(np.arange(n), min(BLOCKS, n) if in_time else n)
     drawn = [
@@ -70,9 +63,14 @@ def bootstrapped_error(
     ]
     observed = value(np.arange(n))
     of_rows, of_seeds = float(np.nanvar(drawn, ddof=1)), float(observed.var(ddof=1)) / len(observed)
+    return _of_both(of_rows, len(blocks), of_seeds, len(observed))
+
+
+def _of_both(of_rows: float, n_units: int, of_seeds: float, n_trials: int) -> tuple[float, float]:
+    """The standard error of a sum of two parts with these variances, and its degrees of freedom by Satterthwaite."""
     both = of_rows + of_seeds
-    of_freedom = of_rows**2 / (len(blocks) - 1) + of_seeds**2 / (len(observed) - 1)
-    return math.sqrt(both), both**2 / of_freedom if both else math.inf
+    freedom = both**2 / (of_rows**2 / (n_units - 1) + of_seeds**2 / (n_trials - 1)) if both else math.inf
+    return math.sqrt(both), freedom
 
 
 def datasets_interval(means: Floats, *, level: float = 0.95) -> Interval:

@@ -115,7 +115,6 @@ def compare(
     *,
     test: Test = "welch",
     adjust: bool = False,
-    test_to_train: float = TEST_TO_TRAIN,
 ) -> pd.DataFrame:
     """Tests each pair's difference of means on every dataset.
 
@@ -125,7 +124,6 @@ def compare(
         test: ``welch`` is the paper's; ``paired`` and ``corrected`` (Nadeau and Bengio's) use the trials that both
             have.
         adjust: correct each pair's p-values over datasets by Holm's procedure.
-        test_to_train: n_test/n_train of the corrected test.
 
     Returns:
         A row a pair and dataset, no dataset left out: ``dataset, competitor, reference``; ``mean, reference_mean,
@@ -140,7 +138,7 @@ def compare(
         raise UsageError("There are no pairs to compare; name two competitors or more.")
     array = score_array(scores, list(dict.fromkeys(name for pair in pairs for name in pair)))
     first, second = (np.array([array.competitors.index(pair[side]) for pair in pairs]) for side in (0, 1))
-    mean, mean2, n, n2, p = _tested(array, first, second, test, test_to_train)
+    mean, mean2, n, n2, p = _tested(array, first, second, test)
     if adjust:
         p = holm(p, axis=0)
     count = len(array.datasets)
@@ -160,7 +158,7 @@ def compare(
 
 
 def _tested(
-    array: ScoreArray, first: Indices, second: Indices, test: Test, test_to_train: float
+    array: ScoreArray, first: Indices, second: Indices, test: Test
 ) -> tuple[Floats, Floats, Indices, Indices, Floats]:
     """Both means, both numbers of trials and the p-values, each ``(D, pairs)``."""
     if test == "welch":
@@ -172,7 +170,7 @@ def _tested(
     a, b = array.values[:, first], array.values[:, second]
     common = np.isfinite(a) & np.isfinite(b)
     a, b = np.where(common, a, np.nan), np.where(common, b, np.nan)
-    p = paired_test(a, b, test_to_train=test_to_train if test == "corrected" else 0.0).p
+    p = paired_test(a, b, test_to_train=TEST_TO_TRAIN if test == "corrected" else 0.0).p
     return mean_of(a), mean_of(b), common.sum(axis=-1), common.sum(axis=-1), p
 
 

@@ -79,27 +79,16 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
     return FriedmanTest(float(result.statistic), float(result.pvalue))
 
 
-def nemenyi_critical_difference(competitors: int, datasets: int, alpha: float = 0.05) -> float:
-    """The difference of two mean ranks from which they differ significantly: q sqrt(k (k + 1) / (6 N)).
-
-    q is the quantile of the studentized range for k groups and infinite degrees of freedom, over the root of 2.
-    """
-    q = stats.studentized_range.ppf(1 - alpha, competitors, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(competitors * (competitors + 1) / (6 * datasets)))
-
-
 Cliques = list[tuple[str, ...]]
 
 
-def wilcoxon_tests(ranking: Ranking, *, zero_method: str = "pratt") -> pd.DataFrame:
+def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
     """Wilcoxon's signed-rank test of each pair of competitors over datasets, with Holm's correction over pairs.
+
+    Equal means are ranked and then dropped (Pratt 1959, DOI 10.1080/01621459.1959.10501526).
 
     Preferred to Nemenyi's test because a pair's verdict does not depend on who else is ranked (Benavoli, Corani and
     Mangili 2016, jmlr.org/papers/v17/benavoli16a.html).
-
-    Args:
-        ranking: its means are compared.
-        zero_method: of equal means, as in `scipy.stats.wilcoxon`; ``pratt`` ranks them and then drops them.
 
     Returns:
         A row a pair, in order of mean rank: ``competitor, reference``; ``higher, lower, equal``, datasets by the sign
@@ -108,40 +97,29 @@ def wilcoxon_tests(ranking: Ranking, *, zero_method: str = "pratt") -> pd.DataFr
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
         differences = (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()
-        p = stats.wilcoxon(differences, zero_method=zero_method).pvalue if differences.any() else 1.0
+        p = stats.wilcoxon(differences, zero_method="pratt").pvalue if differences.any() else 1.0
         signs = (int((differences > 0).sum()), int((differences < 0).sum()), int((differences == 0).sum()))
         rows.append((first, second, *signs, float(p)))
     tests = pd.DataFrame(rows, columns=["competitor", "reference", "higher", "lower", "equal", "p"])
     return tests.assign(p_holm=holm(tests["p"]))
 
 
-def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05, zero_method: str = "pratt") -> Cliques:
+def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
     """Maximal groups, contiguous in mean rank, of which no pair differs by Wilcoxon's test with Holm's correction.
 
     Returns:
         Groups of two or more, best first; a competitor that differs from both its neighbours is in none.
     """
-    tests = wilcoxon_tests(ranking, zero_method=zero_method)
+    tests = wilcoxon_tests(ranking)
     different = pd.DataFrame(False, index=ranking.mean_ranks.index, columns=ranking.mean_ranks.index)
     for first, second in tests.loc[tests["p_holm"] < alpha, ["competitor", "reference"]].itertuples(index=False):
         different.loc[first, second] = True
     return _maximal_groups(list(ranking.mean_ranks.index), different.to_numpy())
 
 
-def nemenyi_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
-    """Maximal groups whose mean ranks lie within Nemenyi's critical difference, as `wilcoxon_cliques` returns them."""
-    datasets, competitors = ranking.ranks.shape
-    mean_ranks = ranking.mean_ranks.to_numpy()
-    apart = np.abs(mean_ranks[:, None] - mean_ranks) >= nemenyi_critical_difference(competitors, datasets, alpha)
-    return _maximal_groups(list(ranking.mean_ranks.index), apart)
-
-
 def _maximal_groups(names: list[str], different: NDArray[np.bool_]) -> Cliques:
-    """Runs of names without a different pair that lie in no longer run.
-
-    Args:
-        different: ``(k, k)``, read above its diagonal.
-    """
+    """Runs of names without a different pair that lie in no longer run; ``different`` ``(k, k)`` is read above its
+    diagonal."""
     groups: Cliques = []
     reached = 0
     for start in range(len(names)):

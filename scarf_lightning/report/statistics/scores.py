@@ -89,13 +89,22 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
     dataset, datasets = pd.factorize(scores["dataset"], sort=True)
     competitor, names = pd.factorize(scores["competitor"], sort=True)
     trial, trials = pd.factorize(scores["trial"], sort=True)
-    _refuse_repeated_trials(scores)
+    repeated = scores[scores.duplicated(["dataset", "competitor", "trial"])]
+    if len(repeated):
+        row = repeated.iloc[0]
+        raise UsageError(
+            f"Competitor {row['competitor']} has two values for trial {row['trial']} on dataset {row['dataset']}; "
+            "select one setting of it, or name its settings differently."
+        )
 
     array = np.full((len(datasets), len(names), len(trials)), np.nan)
     array[dataset, competitor, trial] = values
     known = [str(name) for name in names]
     wanted = known if competitors is None else list(dict.fromkeys(competitors))
-    _check_known(wanted, known)
+    if unknown := [name for name in wanted if name not in known]:
+        raise UsageError(f"The scores have no competitor {unknown[0]}; they have: {', '.join(known)}.")
+    if not wanted:
+        raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
     return ScoreArray(array[:, [known.index(name) for name in wanted]], tuple(datasets.tolist()), tuple(wanted))
 
 
@@ -112,24 +121,6 @@ def on_complete_datasets(array: ScoreArray) -> ScoreArray:
         )
     datasets = tuple(name for name, there in zip(array.datasets, complete, strict=True) if there)
     return ScoreArray(array.values[complete], datasets, array.competitors)
-
-
-def _check_known(wanted: Sequence[str], known: Sequence[str]) -> None:
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
-        raise UsageError(f"The scores have no competitor {unknown[0]}; they have: {', '.join(known)}.")
-    if not wanted:
-        raise UsageError(f"No competitor was named; name some of: {', '.join(known)}.")
-
-
-def _refuse_repeated_trials(scores: pd.DataFrame) -> None:
-    repeated = scores.duplicated(["dataset", "competitor", "trial"])
-    if repeated.any():
-        row = scores[repeated].iloc[0]
-        raise UsageError(
-            f"Competitor {row['competitor']} has two values for trial {row['trial']} on dataset {row['dataset']}; "
-            "select one setting of it, or name its settings differently."
-        )
 
 
 def mean_of(values: Floats) -> Floats:

@@ -10,7 +10,7 @@ interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodg
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, get_args
 
@@ -128,58 +128,49 @@ def judge_trials(
 ) -> Verdict:
     """The verdict on one dataset from its paired differences, ``(n,)``; the other arguments are `judge`'s."""
     n = len(differences)
-    mean = float(differences.mean()) if n else math.nan
-    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
     if n < FEWEST:
-        nothing = (math.nan,) * 6
-        return Verdict("cannot tell yet", mean, *nothing, won, lost, n, int(n > 0))
+        return no_verdict(differences)
     variance = float(differences.var(ddof=1))
-    ends = _student_ends(np.array([mean]), np.array([variance]), n, test_to_train)
-    error = math.sqrt(variance * (1 / n + test_to_train))
-
-    def above(x: float) -> float:
-        if error == 0:
-            return 0.5 if mean == x else float(mean > x)
-        return float(stdtr(n - 1, (mean - x) / error))
-
-    answer = ANSWERS[_answers(*ends, n, rope)[0]]
-    asks = predicts and answer == "cannot tell yet"
-    ask = _settling_trials(mean, variance, n, rope, test_to_train) if asks else (None, math.nan)
-    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
-    return Verdict(answer, mean, low, high, *_parts(above, rope), won, lost, n, 1, *ask, p=_level(answer, above, rope))
+    found = _by_student(differences, math.sqrt(variance * (1 / n + test_to_train)), n - 1, rope, width)
+    if not predicts or found.answer != "cannot tell yet":
+        return found
+    more, chance = _settling_trials(found.difference, variance, n, rope, test_to_train)
+    return replace(found, more=more, chance=chance)
 
 
 def judge_fixed(
     differences: Floats, error: float, freedom: float, *, rope: float = ROPE, width: float = math.inf
 ) -> Verdict:
-    """The verdict on one dataset whose trials share their test rows.
+    """The verdict on one dataset whose trials share their test rows; error and freedom are those of `fixed_error`."""
+    if len(differences) < FEWEST:
+        return no_verdict(differences)
+    return replace(_by_student(differences, error, freedom, rope, width), shares_rows=True)
 
-    Args:
-        differences: of paired trials, ``(T,)``; higher is better.
-        error, freedom: of their mean, as `fixed_error` gives them.
-        rope, width: as `judge`'s.
-    """
+
+def no_verdict(differences: Floats, reason: str = "") -> Verdict:
+    """The mean of paired differences ``(T,)`` on one dataset, and why nothing is claimed if not for too few trials."""
+    n = len(differences)
+    mean = float(differences.mean()) if n else math.nan
+    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, *_won(differences), n, int(n > 0), reason=reason)
+
+
+def _by_student(differences: Floats, error: float, freedom: float, rope: float, width: float) -> Verdict:
+    """The verdict on one dataset by Student's t, from the error of the mean and its degrees of freedom."""
     n, mean = len(differences), float(differences.mean())
-    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
-    if n < FEWEST:
-        return Verdict("cannot tell yet", mean, *(math.nan,) * 6, won, lost, n, 1)
-    halves = [float(stdtrit(freedom, p)) * error for p in ((1 + LEVEL) / 2, LEVEL)]
+    half, probable = (float(stdtrit(freedom, p)) * error for p in ((1 + LEVEL) / 2, LEVEL))
 
     def above(x: float) -> float:
         return float(stdtr(freedom, (mean - x) / error)) if error else 0.5 if mean == x else float(mean > x)
 
-    low, high, probable_low, probable_high = (np.array([mean + side * h]) for h in halves for side in (-1, 1))
-    answer = ANSWERS[_answers(low, high, probable_low, probable_high, n, rope)[0]]
-    least, most = max(mean - halves[0], -width), min(mean + halves[0], width)
-    p = _level(answer, above, rope)
-    return Verdict(answer, mean, least, most, *_parts(above, rope), won, lost, n, 1, p=p, shares_rows=True)
+    ends = [np.array([mean + end]) for end in (-half, half, -probable, probable)]
+    answer = ANSWERS[_answers(ends[0], ends[1], ends[2], ends[3], n, rope)[0]]
+    low, high, p = max(mean - half, -width), min(mean + half, width), _level(answer, above, rope)
+    return Verdict(answer, mean, low, high, *_parts(above, rope), *_won(differences), n, 1, p=p)
 
 
-def no_verdict(differences: Floats, reason: str) -> Verdict:
-    """The mean of paired differences ``(T,)`` on one dataset, and why nothing is claimed."""
-    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
-    mean = float(differences.mean())
-    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, won, lost, len(differences), 1, reason=reason)
+def _won(differences: Floats) -> tuple[int, int]:
+    """How many differences are for the better and for the worse."""
+    return int((differences > 0).sum()), int((differences < 0).sum())
 
 
 def answers_together(verdicts: Sequence[Verdict], alpha: float = 1 - LEVEL) -> list[Answer]:
@@ -213,11 +204,9 @@ def judge_datasets(
         answer = "cannot tell yet"  # a few datasets that gain much may lift the mean; it has no interval of too few
     ask = _settling_datasets(means, rope) if predicts and answer == "cannot tell yet" else (None, math.nan)
     low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
-    won, lost = int((means > 0).sum()), int((means < 0).sum())
-    estimate = float(np.median(averages))
+    of_effect = float(np.median(averages)), low, high, *_parts(above, rope)
     p = _level(answer, above, rope)
-    parts = _parts(above, rope)
-    return Verdict(answer, estimate, low, high, *parts, won, lost, trials, n, *ask, p=p, average=average)
+    return Verdict(answer, *of_effect, *_won(means), trials, n, *ask, p=p, average=average)
 
 
 def _level(answer: Answer, above: Callable[[float], float], rope: float) -> float:

@@ -7,7 +7,6 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from ...intervals import TEST_TO_TRAIN
 from .pairs import Grid, Test, compare, placed
 from .scores import Pair, score_array
 
@@ -70,14 +69,13 @@ def win_matrix(
     test: Test = "welch",
     alpha: float = 0.05,
     adjust: bool = False,
-    test_to_train: float = TEST_TO_TRAIN,
 ) -> WinMatrix:
     """All competitors against each other; the paper's matrix by default.
 
     Args:
         scores: ``dataset, competitor, trial, value``.
         competitors: which, in this order; all of them by name if not given.
-        test, adjust, test_to_train: as in `compare`.
+        test, adjust: as in `compare`.
         alpha: a dataset is decided where p < alpha.
 
     Raises:
@@ -86,7 +84,7 @@ def win_matrix(
     array = score_array(scores, competitors)
     names = list(array.competitors)
     pairs = {(a, b): (a, b) for a in names for b in names if a != b}
-    compared = compare(scores, pairs, test=test, adjust=adjust, test_to_train=test_to_train)
+    compared = compare(scores, pairs, test=test, adjust=adjust)
     return _matrix(_tally(compared, alpha), pairs, names, names, array.incomplete)
 
 
@@ -97,26 +95,23 @@ def reference_win_matrix(
     test: Test = "welch",
     alpha: float = 0.05,
     adjust: bool = False,
-    test_to_train: float = TEST_TO_TRAIN,
 ) -> WinMatrix:
     """In each (row, column), wins of a competitor over its reference: the paper's second win matrix.
 
     Args:
         grid: for (method, pre-training) the method with that pre-training and the method without any.
-        scores, test, alpha, adjust, test_to_train: as in `win_matrix`.
+        scores, test, alpha, adjust: as in `win_matrix`.
 
     Raises:
         UsageError: as `compare`.
     """
-    compared = compare(scores, grid.values(), test=test, adjust=adjust, test_to_train=test_to_train)
+    compared = compare(scores, grid.values(), test=test, adjust=adjust)
     rows, columns = (list(dict.fromkeys(cell[side] for cell in grid)) for side in (0, 1))
     named = list(dict.fromkeys(name for pair in grid.values() for name in pair))
     return _matrix(_tally(compared, alpha), grid, rows, columns, score_array(scores, named).incomplete)
 
 
-def surviving_wins(
-    scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05, test_to_train: float = TEST_TO_TRAIN
-) -> pd.DataFrame:
+def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
     """How many wins survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
 
     Returns:
@@ -130,7 +125,7 @@ def surviving_wins(
     tallies = []
     for test in get_args(Test):
         for adjust in (False, True):
-            compared = compare(scores, pairs, test=test, adjust=adjust, test_to_train=test_to_train)
+            compared = compare(scores, pairs, test=test, adjust=adjust)
             tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
     columns = ["competitor", "reference", "test", "adjusted", *OUTCOMES]
     return pd.concat(tallies)[columns].sort_values(["competitor", "reference"], kind="stable", ignore_index=True)
@@ -171,7 +166,6 @@ def relative_gains(
     *,
     alpha: float = 0.20,
     test: Test = "welch",
-    test_to_train: float = TEST_TO_TRAIN,
 ) -> pd.DataFrame:
     """The relative gain 100 (a - b) / abs(b) of the means, in percent, on every dataset: a point of a box plot.
 
@@ -179,7 +173,7 @@ def relative_gains(
         scores: ``dataset, competitor, trial, value``.
         grid: (row, column) to (competitor a, reference b): see `against` for one reference.
         alpha: the paper keeps datasets on which the means differ at p < 0.20.
-        test, test_to_train: as in `compare`.
+        test: as in `compare`.
 
     Returns:
         A row a grid cell and dataset: ``row, column, competitor, reference, dataset``; ``gain``, in percent, NaN where
@@ -189,7 +183,7 @@ def relative_gains(
     Raises:
         UsageError: as `compare`.
     """
-    compared = compare(scores, grid.values(), test=test, test_to_train=test_to_train)
+    compared = compare(scores, grid.values(), test=test)
     compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].abs().replace(0, np.nan)
     compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
     columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]

@@ -51,8 +51,7 @@ def reader(table: Table) -> Reader:
 
 def again(reader: Reader) -> Reader:
     """The reader after a turn through JSON, as models keep it."""
-    plain = json.loads(json.dumps(reader.as_plain()))
-    return Reader.with_rules(plain["rules"], tuple(map(Column.from_plain, plain["columns"])))
+    return Reader.with_rules(json.loads(json.dumps(reader.plain_rules)), reader.columns)
 
 
 def feature(reader: Reader, rows: pd.DataFrame, name: str) -> list[Any]:

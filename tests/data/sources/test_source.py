@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from scarf_lightning.data.sources import WdbcSource, open_source
+from scarf_lightning.data.sources import DiabetesSource, WdbcSource, open_source
+from scarf_lightning.data.sources.source import BundledSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
@@ -32,6 +33,11 @@ def test_columns_and_classes_are_those_of_openml_1510(table: Table) -> None:
     # The first row of the original file: a malignant tumour of mean radius 17.99 and mean texture 10.38.
     assert table.values[0, :2].tolist() == [17.99, 10.38]
     assert table.target.names[table.labels[0]] == "2"
+
+
+@pytest.mark.parametrize("source", [WdbcSource(), DiabetesSource("diabetes")])
+def test_the_size_of_a_bundled_table_is_known(source: BundledSource) -> None:
+    assert source.known_size == source.load().values.shape
 
 
 def test_the_source_names_its_key_and_its_file() -> None:

@@ -1,7 +1,7 @@
 import gc
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,14 @@ from scarf_lightning.report.drawings import draw_all, read_drawings
 from scarf_lightning.report.drawings.curves import relative_to_best
 from scarf_lightning.report.drawings.drawing import BASE, Drawing
 from scarf_lightning.report.drawings.matrices import WinsOverReference
-from scarf_lightning.report.drawings.predicted import area, confusion, curves_of_trials, mistakes, predicted_cells
+from scarf_lightning.report.drawings.predicted import (
+    area,
+    confusion,
+    confusion_matrices,
+    curves_of_trials,
+    mistakes,
+    predicted_cells,
+)
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.tables import Table
@@ -236,14 +243,6 @@ def test_ranks_are_those_of_the_means(stored: tuple[CellResults, pd.DataFrame]) 
     )
 
 
-def test_nemenyis_difference_is_drawn_when_asked_for(stored: tuple[CellResults, pd.DataFrame]) -> None:
-    blocks = blocks_of(stored[0], "win_matrix", ReportOptions(nemenyi=True), compare="pretrain")
-    (diagram,) = [b for b in blocks if isinstance(b, Picture) and b.name.endswith("-ranks")]
-
-    # q = 2.343 for three competitors (Demšar 2006, table 5a)
-    assert f"critical difference, {2.343 * np.sqrt(3 * 4 / (6 * 4)):.3f}" in diagram.caption
-
-
 def test_accuracies_have_standard_errors_and_the_best_is_bold() -> None:
     results = compared(
         {"iris": {"none": [0.5, 0.7], "scarf": [0.8]}, "wine": {"none": [0.9, 0.9], "scarf": [0.6, 0.5]}}
@@ -401,6 +400,22 @@ def test_the_confusion_matrix_is_scikit_learns(stored: tuple[CellResults, pd.Dat
     np.testing.assert_allclose(shares, 100 * confusion_matrix(labels, given, normalize="true"))
     a, b = (0, 1) if shares[0, 1] > shares[1, 0] else (1, 0)
     assert f"takes {shares[a, b]:.1f} % of {cell.classes[a]} for {cell.classes[b]}" in mistakes(cell)
+
+
+@pytest.mark.parametrize(("classes", "angle"), [(("+", "-"), 0), (("returned", "kept"), 0), (("w" * 13, "v" * 13), 45)])
+def test_short_class_names_are_written_upright(
+    stored: tuple[CellResults, pd.DataFrame], classes: tuple[str, ...], angle: int
+) -> None:
+    (cell,) = predicted_cells(stored[0], stored[0].cells.iloc[:1], Classes)
+    trials = [
+        replace(each, values=each.values[:, :2], labels=each.labels % 2, target=Classes(classes))
+        for each in cell.trials
+    ]
+
+    (axes,) = confusion_matrices([replace(cell, trials=trials)]).axes
+
+    assert [label.get_text() for label in axes.get_xticklabels()] == list(classes)
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
 
 
 def test_the_area_of_a_roc_curve_is_the_metric(stored: tuple[CellResults, pd.DataFrame]) -> None:

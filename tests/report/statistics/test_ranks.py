@@ -1,18 +1,15 @@
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.statistics import (
-    Ranking,
     friedman_test,
-    nemenyi_cliques,
-    nemenyi_critical_difference,
     rank_competitors,
     wilcoxon_cliques,
     wilcoxon_tests,
 )
+from scarf_lightning.report.statistics.ranks import _maximal_groups
 from tests.report.statistics.frames import paper_scores, random_scores, scores_from
 
 NAMES = ["none+control", "scarf+control", "scarf_ae+control", "add_noise_ae+control", "no_noise_ae+control"]
@@ -60,23 +57,6 @@ def test_demsars_example() -> None:
     ties = 3 * (2**3 - 2) + (4**3 - 4)  # iris, lung cancer and primary tumor; mushroom
     statistic = friedman_test(ranking).statistic
     assert statistic * (1 - ties / (14 * (4**3 - 4))) == pytest.approx(9.28, abs=0.005)  # his is not corrected for ties
-
-
-def test_nemenyis_critical_difference_for_the_papers_tables() -> None:
-    assert nemenyi_critical_difference(7, 69) == pytest.approx(1.084, abs=5e-4)
-
-
-@pytest.mark.parametrize(
-    ("competitors", "q"), [(2, 1.960), (3, 2.343), (4, 2.569), (5, 2.728), (7, 2.949), (10, 3.164)]
-)
-def test_nemenyis_critical_difference_from_demsars_table_of_quantiles(competitors: int, q: float) -> None:
-    expected = q * np.sqrt(competitors * (competitors + 1) / (6 * 14))
-
-    assert nemenyi_critical_difference(competitors, 14) == pytest.approx(expected, rel=5e-4)
-
-
-def test_nemenyis_difference_at_another_level() -> None:
-    assert nemenyi_critical_difference(2, 6, alpha=0.10) == pytest.approx(1.645 * np.sqrt(6 / 36), abs=1e-3)
 
 
 def test_equal_means_share_their_ranks_however_they_are_summed() -> None:
@@ -166,16 +146,10 @@ def test_equal_everywhere_is_no_difference() -> None:
     assert wilcoxon_cliques(ranking) == [("a", "b")]
 
 
-def ranking_of(mean_ranks: dict[str, float], datasets: int) -> Ranking:
-    """A ranking with these mean ranks; what lies below them is not looked at."""
-    ranks = pd.DataFrame([mean_ranks] * datasets)
-    return Ranking(-ranks, ranks, pd.Series(mean_ranks), {})
-
-
 @pytest.mark.parametrize(
     ("mean_ranks", "groups"),
     [
-        # Four competitors on 14 datasets: the critical difference is 1.25.
+        # A difference of 1.25 counts.
         ({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, [("a", "b"), ("b", "c"), ("c", "d")]),
         ({"a": 1.9, "b": 2.3, "c": 2.8, "d": 3.0}, [("a", "b", "c", "d")]),
         ({"a": 1.0, "b": 2.8, "c": 3.0, "d": 3.2}, [("b", "c", "d")]),
@@ -184,8 +158,10 @@ def ranking_of(mean_ranks: dict[str, float], datasets: int) -> Ranking:
         ({"a": 1.96, "b": 2.0, "c": 2.89, "d": 3.14}, [("a", "b", "c", "d")]),
     ],
 )
-def test_groups_by_nemenyis_difference(mean_ranks: dict[str, float], groups: list[tuple[str, ...]]) -> None:
-    assert nemenyi_cliques(ranking_of(mean_ranks, 14)) == groups
+def test_groups_are_runs_without_a_different_pair(mean_ranks: dict[str, float], groups: list[tuple[str, ...]]) -> None:
+    ranks = np.array(list(mean_ranks.values()))
+
+    assert _maximal_groups(list(mean_ranks), np.abs(ranks[:, None] - ranks) >= 1.25) == groups
 
 
 def test_groups_by_wilcoxon_end_at_a_clear_gap() -> None:
