@@ -59,6 +59,18 @@ def test_a_word_among_many_numbers_is_named_and_among_few_makes_categories() -> 
 
 
 @pytest.mark.parametrize(
+    ("values", "from_text"),
+    [(cycle("1", "2"), True), (cycle(1, 2), False), (pd.Categorical(cycle("1", "2")), False)],
+    ids=["text", "numbers", "declared"],
+)
+def test_later_rows_of_named_categories_are_read_as_text_where_these_were_text(values: Any, from_text: bool) -> None:
+    found = read(values, categorical=["c"])
+    assert found.kind == "categories"
+    assert found.rule is not None
+    assert found.rule.from_text is from_text
+
+
+@pytest.mark.parametrize(
     ("values", "kind"),
     [
         (range(N), "id"),
