@@ -23,7 +23,7 @@ DEFAULTS = ("options/test_search_space", "options/test_filling")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
-    "data/splits.py": ("data/test_splits", "data/sources/test_openml_task", "data/sources/test_file"),
+    "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),

@@ -661,6 +661,13 @@ class TestFiles:
         settings.write_text("apikey = abc\ncachedir = ~/mine\n")
         assert module._default_cache() == home / "mine"
 
+    def test_settings_without_a_cache_change_nothing(self, home: Path) -> None:
+        before = module._default_cache()
+        settings = home / ".config" / "openml" / "config"
+        settings.parent.mkdir(parents=True)
+        settings.write_text("apikey = abc\n")
+        assert module._default_cache() == before
+
 
 def test_a_fault_of_ours_is_not_hidden(tmp_path: Path, no_network: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
