@@ -14,6 +14,7 @@ from .checking import CHOICES
 from .option import options_of
 from .settings import (
     SHORTHANDS,
+    USED,
     Choice,
     Config,
     DatasetSettings,
@@ -35,9 +36,6 @@ each phase."""
 
 SECTIONS = tuple(field.name for field in fields(Config) if field.name not in {*OF_THE_RUN, *IN_ANOTHER_FORM})
 """The sections that decide a cell's numbers."""
-
-USED = "_used_options"
-"""The attribute of a configuration that keeps its `used_options`."""
 
 SCORES = ("finetune.metric",)
 """What a method without networks of ours uses only where its options are searched for."""
@@ -226,7 +224,8 @@ class UsedOption(NamedTuple):
 def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
-    They are kept with the configuration, which is never changed once it is made, and go with it to `on_dataset`.
+    They are kept with the configuration, which is never changed once it is made. A copy, which may be changed, lacks
+    them, but for that of `on_dataset`.
     """
     found: list[UsedOption] | None = vars(config).get(USED)
     if found is None:
@@ -239,9 +238,9 @@ def used_options(config: Config) -> Sequence[UsedOption]:
 
 def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
     """The configuration on another dataset. Which options it uses is found once for both."""
-    used_options(config)
     other = copy(config)
     other.dataset = dataset
+    vars(other)[USED] = used_options(config)
     return other
 
 

@@ -230,6 +230,10 @@ class ChunkSettings(Options):
     file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")
 
 
+USED = "_used_options"
+"""The attribute of a configuration that keeps the options that decide its numbers."""
+
+
 @dataclass(kw_only=True)
 class Config(Options):
     """One cell, and how and where to train it."""
@@ -285,6 +289,10 @@ class Config(Options):
         super().__post_init__()
         if self.time_limit is not None and not TIME.fullmatch(self.time_limit):
             raise ValueError(f"time_limit must be a time such as 90s, 10min or 2h, not {self.time_limit}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has: it may be changed, so it keeps nothing that follows from the options."""
+        return {name: value for name, value in vars(self).items() if name != USED}
 
     @property
     def seconds_limit(self) -> float | None:

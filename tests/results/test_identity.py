@@ -143,7 +143,7 @@ class TestAnOptionThatIsAddedLater:
         later = make_dataclass("Later", [("later", Any, added)], namespace={"__module__": __name__})
         line = later.__dataclass_fields__["later"]  # type: ignore[attr-defined]
         extended = [each for each in (cls, *_subclasses(cls)) if "__dataclass_fields__" in vars(each)]
-        configs = {overrides: config_of(*overrides.split()) for overrides in PINNED}
+        configs = {overrides: deepcopy(config_of(*overrides.split())) for overrides in PINNED}
         for each in extended:
             monkeypatch.setitem(each.__dataclass_fields__, "later", line)
             monkeypatch.setitem(each.__annotations__, "later", Any)
@@ -155,7 +155,7 @@ class TestAnOptionThatIsAddedLater:
             found = name_of(config), fingerprint(pretraining_identity(config, DATA_HASH))
             assert found == PINNED[overrides]
 
-        usual = configs[""]
+        usual = deepcopy(configs[""])
         assert place in columns(usual)
         assert name_of(with_value(usual, place, 0.25)) != name_of(usual)
 
