@@ -43,6 +43,8 @@ OTHER_METRICS = {"balanced_accuracy": "balanced accuracy", "auroc": "AUROC"}
 RIVALS_FROM = 4
 """The rivals' first colour, so that they share none with the first pre-trainings."""
 FEWEST_TABLES = 6
+MOST_TABLES = 0.75
+"""The share of the tables that a competitor needs to take part in averages over tables."""
 LEVEL = 0.05
 
 
@@ -283,16 +285,16 @@ def is_part(competitor: str) -> bool:
 def complete(trials: pd.DataFrame) -> pd.DataFrame:
     """The trials that can be averaged over tables: every table has every competitor at every budget.
 
-    A budget, or one of the study's competitors, that fewer than half of the tables have is left out, so that it does
-    not leave few tables. A competitor that is not of the study always counts.
+    A budget, or one of the study's competitors, that fewer than three quarters of the tables have is left out, so that
+    it does not leave few tables. A competitor that is not of the study always counts.
     """
-    half = trials["dataset"].nunique() / 2
+    enough = MOST_TABLES * trials["dataset"].nunique()
 
-    def on_half(column: str) -> pd.Series:
-        return trials.groupby(column)["dataset"].nunique() >= half
+    def on_most(column: str) -> pd.Series:
+        return trials.groupby(column)["dataset"].nunique() >= enough
 
     own = ~trials["competitor"].isin([NONE, *PRETRAININGS, *RIVALS])
-    kept = trials["labels"].map(on_half("labels")) & (own | trials["competitor"].map(on_half("competitor")))
+    kept = trials["labels"].map(on_most("labels")) & (own | trials["competitor"].map(on_most("competitor")))
     known = trials[kept]
     cells = known[["dataset", "labels", "competitor"]].drop_duplicates()
     n_each = cells.groupby("dataset").size()
@@ -310,13 +312,15 @@ def _place(competitor: str) -> tuple[int, str]:
 
 
 def _look(competitor: str) -> dict[str, Any]:
-    """The colour, marker and line of a competitor, the same in all figures."""
+    """The colour, marker and line of a competitor, the same in all figures. Rivals, which share colours with networks,
+    have broken lines and hollow markers."""
     if competitor == NONE:
         return {"color": GREY, "marker": "o", "ls": "-"}
     place, _ = _place(competitor)
     is_rival = competitor in RIVALS
     place = place - 1 - len(PRETRAININGS) + RIVALS_FROM if is_rival else place - 1
-    return {"color": colour(place), "marker": marker(place), "ls": "--" if is_rival else "-"}
+    look = {"color": colour(place), "marker": marker(place), "ls": "-"}
+    return look | {"ls": "--", "mfc": "white"} if is_rival else look
 
 
 def _levels(whole: pd.DataFrame) -> pd.DataFrame:
