@@ -61,7 +61,10 @@ class Table:
         target: "pd.Series[Any] | ReadTarget",
         *,
         categorical: Sequence[bool],
-        **described: Any,
+        name: str,
+        source: str,
+        dataset_id: int | None = None,
+        split_by: Floats | None = None,
     ) -> "Table":
         """Build the canonical table from a frame and its target.
 
@@ -70,7 +73,7 @@ class Table:
             target: ``n`` labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric are categorical in
                 any case.
-            described: what the data are, as in `of`.
+            name, source, dataset_id, split_by: as in `of`.
 
         Raises:
             ValueError: the arguments' lengths differ.
@@ -84,7 +87,7 @@ class Table:
             for (name, column), asked in zip(features.items(), categorical, strict=True)
             if not column.isna().all()
         )
-        return cls.of(columns, target, **described)
+        return cls.of(columns, target, name=name, source=source, dataset_id=dataset_id, split_by=split_by)
 
     @classmethod
     def of(
