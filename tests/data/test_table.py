@@ -290,3 +290,8 @@ def test_what_cannot_be_used_is_refused_by_name(features: dict[str, Any], labels
 
 def test_ten_rows_are_enough() -> None:
     assert build({"x": WHOLE[:10]}, LABELS[:10]).n_rows == 10
+
+
+@pytest.mark.parametrize(("names", "said"), [(["a"], "'a'"), (["a", "b", "c"], "'a', 'b' and 1 more")])
+def test_names_in_a_message(names: list[str], said: str) -> None:
+    assert listed(names, 2) == said

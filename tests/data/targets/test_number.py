@@ -60,7 +60,7 @@ class TestReading:
         many = read(np.arange(60) / 7, None)
 
         assert many.target == Number("y")
-        assert many.notes == (
+        assert tuple(map(str, many.notes)) == (
             "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each "
             "of them as a class.",
         )
@@ -72,7 +72,7 @@ class TestReading:
         found = read(["yes"] * 7 + ["no"] * 93, None)
 
         assert found.target.metric == "balanced_accuracy"
-        assert found.notes[0].startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'. ")
+        assert str(found.notes[0]).startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'; ")
         assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
         assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
 
