@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scarf_lightning.data.columns import listed
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.errors import UsageError
 
