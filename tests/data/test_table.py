@@ -207,6 +207,12 @@ def test_the_hash_tells_all_contents_apart() -> None:
     assert len(set(hashes.values())) == len(hashes)
 
 
+def test_the_hash_of_a_long_table_is_that_of_its_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = build(BASE).hash
+    monkeypatch.setattr("scarf_lightning.data.table.ROWS_AT_A_TIME", 5)
+    assert build(BASE).hash == at_once
+
+
 def test_the_hash_is_that_of_the_content_alone() -> None:
     table = build(BASE)
     other = Table.from_frame(
