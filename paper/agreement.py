@@ -14,8 +14,7 @@ import pandas as pd
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.cli.reporting import command_of, gathered
-from scarf_lightning.errors import UsageError
-from scarf_lightning.report.blocks import counted
+from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.loading import CellResults, Row
 from scarf_lightning.report.tables import number, table, to_markdown
 

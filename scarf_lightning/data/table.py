@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from .advice import Note
 from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, is_numeric, spell
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
@@ -50,7 +51,7 @@ class Table:
     target: Target
     split_by: Floats | None = None
     reading: tuple[ColumnReading, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     reader: Reader | None = None
     weights: Floats | None = None
 
@@ -138,7 +139,7 @@ class Table:
             "n_labelled": self.n_rows - self.n_unlabelled,
             "n_unlabelled": self.n_unlabelled,
             "columns": [asdict(reading) for reading in self.reading],
-            "notes": [*self.notes, *notes],
+            "notes": [*map(str, self.notes), *notes],
         }
 
     @property

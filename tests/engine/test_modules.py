@@ -107,6 +107,13 @@ def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, n
     assert all(name.startswith("classifier.head") for name in changed)
 
 
+def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack: MakeStack) -> None:
+    settings = FinetuneSettings(max_epochs=1)
+    stacks = [make_stack(patients, range(2), network=ResNet(width=16, hidden_dropout=rate)) for rate in (0.0, 0.5)]
+    without, dropped = (stack.finetune(settings, stack.labelled())[0].weights for stack in stacks)
+    assert not all(torch.equal(tensor, dropped[name]) for name, tensor in without.items())
+
+
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)
 
 
