@@ -11,6 +11,10 @@ TEST_TO_TRAIN = 2 / 7
 """Test rows over training rows in the paper's splits of 70 % / 10 % / 20 % (section 4)."""
 FEWEST = 3
 """Trials below which there is no interval: the spread of two says nothing."""
+LEVEL = 0.95
+TESTS_OF_A_TABLE = 5
+"""Splits of the paper's size whose test rows, a fifth each, can all be different ones."""
+ROUNDING = 1e-12
 FIXED_SPLITS = ("time", "column", "files")
 """Splits in which all trials share their test rows. Their spread does not show the error of these rows."""
 
@@ -44,11 +48,31 @@ def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None
     return min(correlation / (1 - correlation), n_test / n_train)
 
 
+def unseen(n_test: float, trials: int) -> float:
+    """The largest share of rows of which there may be one more, with 95 %, although no test row of any trial was one:
+    1 - 0.05^(1/m) of m different test rows, the rule of three (Hanley and Lippman-Hand 1983, DOI
+    10.1001/jama.1983.03330370053031).
+
+    Where all trials have exactly the same value, their spread is zero and says nothing of the rows that none of them
+    tested. An interval is at least so wide then.
+
+    Args:
+        n_test: test rows of a trial; infinite if unknown, which gives 0.
+        trials: each with test rows of its own.
+    """
+    return -math.expm1(math.log1p(-LEVEL) / (n_test * min(trials, TESTS_OF_A_TABLE)))
+
+
+def are_equal(values: Sequence[float] | NDArray[np.float64]) -> bool:
+    """Whether all values are the same but for rounding."""
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
+
+
 def mean_interval(
     values: Sequence[float] | NDArray[np.float64],
     ratio: float = TEST_TO_TRAIN,
     *,
-    level: float = 0.95,
+    n_test: float = math.inf,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Interval:
     """The mean of trials on one table, with the interval of the corrected resampled t-test.
@@ -56,7 +80,7 @@ def mean_interval(
     Args:
         values: one a trial.
         ratio: as `overlap_ratio` gives it.
-        level: coverage.
+        n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
     n = len(values)
@@ -65,7 +89,10 @@ def mean_interval(
         return Interval(mean, math.nan, math.nan)
     from scipy.special import stdtrit  # takes longer than all else that a finished run imports
 
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(np.std(values, ddof=1)) * math.sqrt(1 / n + ratio)
+    spread = float(np.std(values, ddof=1))
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * spread * math.sqrt(1 / n + ratio)
+    if are_equal(values) and math.isfinite(bounds[1]):
+        half = unseen(n_test, n) * (bounds[1] - bounds[0])
     return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
@@ -79,7 +106,8 @@ def level_interval(
     one from the kept predictions. ``sizes`` are the `median_sizes` of the cell's trials."""
     if split in FIXED_SPLITS:
         return Interval(float(np.mean(values)), math.nan, math.nan)
-    return mean_interval(values, overlap_ratio(*sizes), bounds=bounds)
+    n_test = sizes[0] if sizes[0] >= 1 else math.inf  # rows of an older version say their shares alone
+    return mean_interval(values, overlap_ratio(*sizes), n_test=n_test, bounds=bounds)
 
 
 def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, float | None]:

@@ -83,8 +83,15 @@ class CellTraining:
         splitting: Callable[[Splitting], Splitting] | None = None,
         console: "Console | None" = None,
     ) -> "CellTraining":
-        """Check a cell against its data, and make its parts. Without a folder of results it keeps neither records nor
-        pre-trainings; ``splitting`` makes the rule that rows are split by, of the one that is configured.
+        """Check a cell against its data, and make its parts.
+
+        Args:
+            config: the cell's configuration.
+            table: its data.
+            hardware: what to train on.
+            results: the folder of all results; None keeps neither records nor pre-trainings.
+            splitting: makes the rule that rows are split by, of the one that the configuration names.
+            console: where progress is shown.
 
         Raises:
             UsageError: the data cannot be split so, or lack unlabelled rows that the method needs; or training needs
