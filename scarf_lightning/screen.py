@@ -33,6 +33,17 @@ ACTIVE = frozenset('"$`\\!')
 
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
+_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Within this context, consoles show nothing."""
+    token = _IS_SILENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SILENT.reset(token)
 
 
 @contextmanager
@@ -103,6 +114,8 @@ class Screen(Console):
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
+    if _IS_SILENT.get():
+        return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
     return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
 
