@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from rich.console import Console
@@ -60,9 +61,12 @@ def escaped(text: str, kept: str = KEPT) -> str:
 
 def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+    return _spreadsheet_text(value) if isinstance(value, str) else value
+
+
+@lru_cache
+def _spreadsheet_text(text: str) -> str:
+    return ("'" if text.startswith(FORMULA) else "") + escaped(text)
 
 
 class Screen(Console):
