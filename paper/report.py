@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from scarf_lightning.errors import UsageError
-from scarf_lightning.report.blocks import Block, Paragraph, Picture, Section, counted
+from scarf_lightning.errors import UsageError, counted
+from scarf_lightning.report.blocks import Block, Paragraph, Picture, Section
 from scarf_lightning.report.drawings.gains import FILTER
 from scarf_lightning.report.loading import NOT_AXES, CellResults, Row
 from scarf_lightning.report.making import RowOf

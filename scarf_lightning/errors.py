@@ -44,6 +44,11 @@ def on_system_error(error: OSError) -> str:
     return f"{' and '.join(where)}: {what}." if where else f"{what}."
 
 
+def counted(n: float, thing: str) -> str:
+    """``1 cell``, ``2 cells``, ``2,070 cells``."""
+    return f"1 {thing}" if n == 1 else f"{round(n, 6):,} {thing}s"
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that follows a sentence on a name that does not exist, with a space before it; or nothing."""
     options = list(known)

@@ -12,11 +12,15 @@ TEST_TO_TRAIN = 2 / 7
 """Test rows over training rows in the paper's splits of 70 % / 10 % / 20 % (section 4)."""
 FEWEST = 3
 """Trials below which there is no interval: the spread of two says nothing."""
+LEVEL = 0.95
+TESTS_OF_A_TABLE = 5
+"""Splits of the paper's size whose test rows, a fifth each, can all be different ones."""
+ROUNDING = 1e-12
 SIZES = ("n_test", "n_train", "n_labelled")
 """The columns of results with the rows of a split."""
+UNBOUNDED = (-math.inf, math.inf)
 FIXED_SPLITS = ("time", "column", "files")
 """Splits in which all trials share their test rows. Their spread does not show the error of these rows."""
-UNBOUNDED = (-math.inf, math.inf)
 
 
 class Interval(NamedTuple):
@@ -48,11 +52,31 @@ def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None
     return min(correlation / (1 - correlation), n_test / n_train)
 
 
+def unseen(n_test: float, trials: int) -> float:
+    """The largest share of rows of which there may be one more, with 95 %, although no test row of any trial was one:
+    1 - 0.05^(1/m) of m different test rows, the rule of three (Hanley and Lippman-Hand 1983, DOI
+    10.1001/jama.1983.03330370053031).
+
+    Where all trials have exactly the same value, their spread is zero and says nothing of the rows that none of them
+    tested. An interval is at least so wide then.
+
+    Args:
+        n_test: test rows of a trial; infinite if unknown, which gives 0.
+        trials: each with test rows of its own.
+    """
+    return -math.expm1(math.log1p(-LEVEL) / (n_test * min(trials, TESTS_OF_A_TABLE)))
+
+
+def are_equal(values: Sequence[float] | NDArray[np.float64]) -> bool:
+    """Whether all values are the same but for rounding."""
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
+
+
 def mean_interval(
     values: Sequence[float] | NDArray[np.float64],
     ratio: float = TEST_TO_TRAIN,
     *,
-    level: float = 0.95,
+    n_test: float = math.inf,
     bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
     """The mean of trials on one table, with the interval of the corrected resampled t-test.
@@ -60,10 +84,10 @@ def mean_interval(
     Args:
         values: one a trial.
         ratio: as `overlap_ratio` gives it.
-        level: coverage.
+        n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
-    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, level=level)[0]
+    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test)[0]
 
 
 def mean_intervals(
@@ -71,7 +95,7 @@ def mean_intervals(
     bounds: Sequence[tuple[float, float]],
     ratio: float = TEST_TO_TRAIN,
     *,
-    level: float = 0.95,
+    n_test: float = math.inf,
 ) -> list[Interval]:
     """As `mean_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     n = values.shape[1]
@@ -80,11 +104,13 @@ def mean_intervals(
         return [Interval(mean, math.nan, math.nan) for mean in means]
     from scipy.special import stdtrit  # takes longer than all else that a finished run imports
 
-    halves = float(stdtrit(n - 1, (1 + level) / 2)) * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
-    return [
-        Interval(mean, max(mean - half, low), min(mean + half, high))
-        for mean, half, (low, high) in zip(means, halves.tolist(), bounds, strict=True)
-    ]
+    halves = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
+    found = []
+    for mean, half, its, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+        if math.isfinite(most) and are_equal(its):
+            half = unseen(n_test, n) * (most - least)
+        found.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
+    return found
 
 
 def level_interval(
@@ -107,7 +133,8 @@ def level_intervals(
     """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
         return [Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()]
-    return mean_intervals(values, bounds, overlap_ratio(*sizes))
+    n_test = sizes[0] if sizes[0] >= 1 else math.inf  # rows of an older version say their shares alone
+    return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:

@@ -1,12 +1,15 @@
 """What is shown to people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
 import re
+import shlex
+import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -22,6 +25,12 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
+
+
+INSTALLED = {"train.py": "scarf-train", "report.py": "scarf-report"}
+"""The programs of the repository, and the commands of the installed package."""
+ACTIVE = frozenset('"$`\\!')
+"""What a shell acts on within double quotes."""
 
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
@@ -41,6 +50,19 @@ def reported() -> list[object]:
     """What has been shown already; an empty list of its own outside `reported_once`."""
     shown = _REPORTED.get()
     return [] if shown is None else shown
+
+
+def command_line(program: str, arguments: Iterable[str]) -> str:
+    """A command for the shell: ``python train.py ...``, or ``scarf-train ...`` where this process was started by an
+    installed command."""
+    is_installed = Path(sys.argv[0]).name.startswith("scarf-")
+    called = INSTALLED.get(program) if is_installed else None
+    return " ".join([called or f"python {program}", *map(_quoted, arguments)])
+
+
+def _quoted(argument: str) -> str:
+    """An argument in the quotes that are easiest to read."""
+    return f'"{argument}"' if "'" in argument and not ACTIVE & set(argument) else shlex.quote(argument)
 
 
 def escaped(text: str, kept: str = KEPT) -> str:

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from scarf_lightning.cli.commands import answered
-from scarf_lightning.errors import UsageError
-from scarf_lightning.report.blocks import counted, named
+from scarf_lightning.errors import UsageError, counted
+from scarf_lightning.report.blocks import named
 from scarf_lightning.report.statistics import (
     Interval,
     Verdict,

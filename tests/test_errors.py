@@ -1,6 +1,6 @@
 import pytest
 
-from scarf_lightning.errors import UsageError, did_you_mean, explained
+from scarf_lightning.errors import UsageError, counted, did_you_mean, explained
 
 KNOWN = ("marginal", "mean", "gaussian", "joint")
 
@@ -36,3 +36,8 @@ def test_what_is_no_fault_of_the_code_is_a_sentence(error: Exception, said: str)
 
 def test_a_fault_of_the_code_is_none() -> None:
     assert explained(RuntimeError("shapes do not fit")) is None
+
+
+@pytest.mark.parametrize(("n", "said"), [(0, "0 cells"), (1, "1 cell"), (2070, "2,070 cells"), (2.5, "2.5 cells")])
+def test_a_number_of_things(n: float, said: str) -> None:
+    assert counted(n, "cell") == said

@@ -39,6 +39,16 @@ def test_an_interval_stays_within_the_bounds_and_two_trials_have_none() -> None:
     assert math.isnan(high)
 
 
+def test_a_level_that_never_varies_has_the_interval_of_rows_that_none_tested() -> None:
+    bounds = metric_named("accuracy").bounds
+    _, low, high = mean_interval([1.0] * 10, n_test=30, bounds=bounds)
+
+    assert stats.binom.cdf(0, 150, 1 - low) == pytest.approx(0.05)
+    assert high == 1.0
+    assert level_interval([1.0] * 10, (30, 105, None), bounds=bounds).low == pytest.approx(low)
+    assert mean_interval([2.0] * 3, n_test=30, bounds=metric_named("rmse").bounds) == (2.0, 2.0, 2.0), "has no largest"
+
+
 def test_few_labels_overlap_less() -> None:
     assert overlap_ratio(20, 70) == overlap_ratio(20, 70, 70) == TEST_TO_TRAIN
     assert overlap_ratio(20, 70, 7, 0.0) == pytest.approx((7 / 90) / (1 - 7 / 90))

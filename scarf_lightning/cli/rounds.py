@@ -9,10 +9,14 @@ from ..sweeping.cell import Cell, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.folders import SWEEPS
-from ..sweeping.run import run
+from ..sweeping.plan import about, make_plan
+from ..sweeping.run import read_files, run, sizes_of
 from ..sweeping.sweep_file import read_sweep
 from .show import Terminal
 from .signals import OutOfTime, alarm
+
+SURELY = 0.5
+"""The share of a table's labelled rows that any split gives to training."""
 
 
 class SoFar(Terminal):
@@ -61,6 +65,8 @@ def _in_rounds(request: ExpandedSweep, rounds: Sequence[int], launch: Launch, la
     rounds = [asked] if sets_trials else [asked, *(n for n in rounds if n > asked)]
     with alarm(request.cells[0].config.seconds_limit), reported_once():
         everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
+        if quick := _that_comes_first(request.cells, everything):
+            run(replace(request, cells=quick), launch, SoFar(), launcher)
         if everything:  # the first cells tell how many labels there are
             run(replace(request, cells=everything), launch, SoFar(), launcher)
         cells, reasons = that_fit(request.cells)
@@ -75,6 +81,24 @@ def _in_rounds(request: ExpandedSweep, rounds: Sequence[int], launch: Launch, la
             cells = [_with_trials(each, following) if each.key in undecided else each for each in cells]
     Terminal().results(surveyed, request, 0)
     return surveyed
+
+
+def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell]) -> list[Cell]:
+    """What is trained before ``everything``, the cells with all labels, where these alone are expected to take longer
+    than the time limit: the cells with few labels and without pre-training. None where the size of a table is not
+    known before it is loaded."""
+    limit, tables = cells[0].config.seconds_limit, read_files(cells)
+    plan = make_plan(survey(everything), sizes_of(tables))
+    if limit is None or plan.seconds <= limit or not all(cell.source.key in tables for cell in cells):
+        return []
+    Terminal().say(
+        f"Training with all labels is expected to take about {about(plan.seconds)} on one core, longer than "
+        f"time_limit={cells[0].config.time_limit}, so few labels without pre-training come first. Allow more time, or "
+        "give a file with fewer rows."
+    )
+    n_labelled = {key: table.n_rows - table.n_unlabelled for key, table in tables.items()}
+    few = [cell for cell in cells if cell.pretraining_key is None and "labels" in cell.config.regime]
+    return [cell for cell in few if cell.config.regime["labels"] < SURELY * n_labelled[cell.source.key]]
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:

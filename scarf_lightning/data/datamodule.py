@@ -79,8 +79,16 @@ class StackDataModule(pl.LightningDataModule):
         roster: Roster,
         validation_batch_size: int = EVALUATION_ROWS,
     ) -> None:
-        """Give the batches of a fit from here on: of the trials on the roster, to train on in the permutations that
-        ``order`` draws for each, and to validate on in their own fixed order."""
+        """Give the batches of a fit from here on.
+
+        Args:
+            train: examples to train on, on the table's device, ``(T, n)`` row numbers with labels.
+            validation: examples to validate on; batched in their own fixed order.
+            batch_size: rows a trial in a training batch.
+            order: one random stream a trial, from which the permutations of its rows are drawn.
+            roster: of the trials still here.
+            validation_batch_size: rows a trial in a validation batch.
+        """
         self._train, self._validation, self._order, self.roster = train, validation, order, roster
         self._train_bounds = batch_bounds(len(train), batch_size)
         self._validation_bounds = batch_bounds(len(validation), validation_batch_size)

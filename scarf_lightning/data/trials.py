@@ -57,8 +57,16 @@ def prepare_trials(
     fit_on: str,
     splitting: Splitting | None = None,
 ) -> TrialData:
-    """Split, label and preprocess the table for each trial; for one only if the sizes of the split differ between
-    trials. Imputation and scaling are fitted on all rows, or with ``fit_on=train`` on the training rows.
+    """Split, label and preprocess the table for each trial.
+
+    Args:
+        table: the data.
+        trials: numbers of trials; only one if the split's sizes differ between trials.
+        streams: random streams of the data.
+        regime: which of the training rows' labels training sees.
+        scaling: of numeric columns.
+        fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
+        splitting: None splits as the paper does (section 4).
 
     Raises:
         UsageError: the table cannot be split in this way, has fewer labels than the regime shows, or these rows all

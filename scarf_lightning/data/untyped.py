@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
+from .advice import Advice
 from .columns import Coded, Column, Floats, Ints
 from .reading import ColumnsRead, Reader, ReadingOptions, read_columns
 from .table import FEWEST_ROWS, Table
@@ -71,8 +72,8 @@ def _columns(found: ColumnsRead) -> Iterator[tuple[Column, Floats]]:
             yield Column(feature.name), feature.values
 
 
-def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]) -> list[str]:
-    """A sentence on each column from which alone a small tree predicts the target's strata almost without error.
+def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]) -> list[Advice]:
+    """A note on each column from which alone a small tree predicts the target's strata almost without error.
 
     The strata of classes are the classes, those of numbers their tenths.
 
@@ -94,10 +95,8 @@ def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]
             continue
         score = _score(table, list(made), fitted, held_out)
         if score > SUSPICIOUS:
-            found.append(
-                f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows); "
-                f"if it is known only once the target is, leave it out with dataset.drop=[{name}]."
-            )
+            said = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
+            found.append(Advice(said, "dataset.drop", [name], "leaves it out, if it is known only once the target is"))
     return found
 
 

@@ -26,8 +26,13 @@ temporaries are several times as large."""
 
 
 class CorruptionSource:
-    """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front. The
-    input layer of f encodes, and a view may take its missing values."""
+    """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front.
+
+    Args:
+        encoder: f, whose input layer encodes and whose missing values a view may take.
+        rows: the training rows of each trial, ``(T, n, M)``.
+        roster: the trials still here.
+    """
 
     def __init__(self, encoder: Encoder, rows: TrainingRows, roster: Roster) -> None:
         self._encoder, self._rows, self._roster = encoder, rows, roster
@@ -97,8 +102,15 @@ class BatchRows:
 
 
 class PretextTask:
-    """Computes the loss of a pretext for the trials of a stack; training views are drawn from ``random``. It owns no
-    parameters: f and g belong to the module."""
+    """Computes the loss of a pretext for the trials of a stack. It owns no parameters: f and g belong to the module.
+
+    Args:
+        pretext: the task.
+        encoder: f.
+        head: g.
+        source: the rows that a corruption draws from.
+        random: stream of the training views.
+    """
 
     def __init__(
         self, pretext: Pretext, encoder: Encoder, head: nn.Module, source: CorruptionSource, random: StackedGenerator

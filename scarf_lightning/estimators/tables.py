@@ -1,6 +1,5 @@
 """From X and y, frames or arrays, to a table."""
 
-import re
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..data.advice import Advice
 from ..data.reading import ReadingOptions
 from ..data.splits import Split, Splitting, split_values
 from ..data.table import Table
@@ -63,14 +63,8 @@ def table_of(
         options, named = _reading_options(config.dataset, frame), {"name": SOURCE, "source": SOURCE}
         table = read_table(frame, target, options, **named, split_by=split_by, looks_for_leaks=False)
     for note in table.notes:
-        warnings.warn(in_python(note), UserWarning, stacklevel=3)
+        warnings.warn(note.in_python if isinstance(note, Advice) else note, UserWarning, stacklevel=3)
     return table.weighted(weights)
-
-
-def in_python(note: str) -> str:
-    """A note on a table, with the parameters of an estimator in the place of the command line's options."""
-    note = re.sub(r"Tables lead with .*", 'class_weight="balanced" trains with equal weights of the classes.', note)
-    return re.sub(r"(dataset\.\w+)=\[(.*)\]", lambda found: f"options={ {found[1]: [found[2]]} }", note)
 
 
 def table_for(

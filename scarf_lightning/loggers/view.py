@@ -1,6 +1,5 @@
 """What W&B and TensorBoard show of a cell, read from the store."""
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from ..metrics import metrics
 from ..options import AXES
 from ..options.naming import told_apart
 from ..results import StoredCell, load_cell, read_cell, read_environments
+from ..screen import command_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +122,7 @@ def _is_used(key: str, options: Collection[str]) -> bool:
 
 
 def _command(overrides: Sequence[str]) -> dict[str, str]:
-    return {"command": shlex.join(["python", "train.py", *overrides])}
+    return {"command": command_line("train.py", overrides)}
 
 
 def _tags(options: Mapping[str, Any]) -> list[str]:

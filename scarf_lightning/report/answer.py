@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from ..errors import counted
 from ..metrics import Metric, metrics
 from .advice import Commands
-from .blocks import Block, Command, Paragraph, Section, counted
+from .blocks import Block, Command, Paragraph, Section
 from .comparisons import Comparison, compare_all
 from .effects import effects_picture, forest_picture, outlying_in_words
 from .label_curve import label_curve

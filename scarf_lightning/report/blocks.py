@@ -58,8 +58,3 @@ def named(items: list[str], longest: int = 8) -> str:
     """A list in words: the first few of many, and how many more there are; semicolons part what has commas in it."""
     shown = ("; " if any("," in item for item in items[:longest]) else ", ").join(items[:longest])
     return shown if len(items) <= longest else f"{shown} and {len(items) - longest} more"
-
-
-def counted(n: float, thing: str) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"1 {thing}" if n == 1 else f"{round(n, 6)} {thing}s"

@@ -15,7 +15,9 @@ LARGEST_MATRIX = 20
 
 
 def default_drawings(results: CellResults) -> list[Drawing]:
-    """Matrices, tables and curves that suit the cells."""
+    """Matrices, tables and curves that suit the cells; none while no trial is finished."""
+    if not results.cells["finished"].any():
+        return []
     cells, words = results.cells, Words(labels=results.labels)
     different = distinguishing(cells, results.axes)
     contexts = [column for column in CONTEXT if column in different]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..screen import escaped
 from .advice import Commands
 from .answer import answer_section
-from .blocks import Command, Paragraph, Picture, Section, counted
+from .blocks import Command, Paragraph, Picture, Section
 from .drawings import Drawing, draw_all
 from .loading import CellResults, Row
 from .provenance import completeness, damage, of_another_kind, provenance_section

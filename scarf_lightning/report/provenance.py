@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..errors import counted
 from ..metrics import Metric
 from ..results import source_commit
-from .blocks import Block, Paragraph, Section, counted, named
+from .blocks import Block, Paragraph, Section, named
 from .loading import CellResults, environments
 from .naming import Words, distinguishing, named_by
 from .tables import table

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import counted
 from ..metrics import Metric
 from ..sweeping.plan import about
 from .advice import Commands
-from .blocks import counted, named
+from .blocks import named
 from .comparisons import Comparison
 from .loading import SECONDS, CellResults
 from .naming import columns_in_words, distinguishing, value_in_words

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..intervals import FEWEST, FIXED_SPLITS, SIZES, median_sizes
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, median_sizes, unseen
 from ..metrics import Metric
 from ..results import Predictions, read_cell, read_predictions
 from .loading import CellResults
@@ -38,26 +38,30 @@ def verdict_of(
     its = its[np.isfinite(its)]
     if not is_fixed(results, cell):
         ratio = ratio_of(results, cell, metric, reference)
-        return judge(differences, rope=options.rope, test_to_train=ratio, width=width)
+        return judge(differences, rope=options.rope, test_to_train=ratio, n_test=_n_test(results, cell), width=width)
     if len(its) < FEWEST:
         return judge(differences, rope=options.rope, width=width)
     first, second = _shared(results, cell, reference)
     if len(first) < FEWEST:
         return no_verdict(its, NOT_KEPT)
     error, freedom = _error(results, cell, metric, first, second)
-    return judge_fixed(its, error / float(sizes[tried][0]), freedom, rope=options.rope, width=width)
+    size, n_test = float(sizes[tried][0]), len(first[0].rows)
+    return judge_fixed(its, error / size, freedom, rope=options.rope, n_test=n_test, width=width)
 
 
 def level_of(results: CellResults, cell: int, values: list[float], metric: Metric) -> Interval:
     """The mean of a cell's metric over trials with its interval; without ends where nothing is known of the error."""
     if not is_fixed(results, cell):
-        return mean_interval(values, ratio_of(results, cell, metric), bounds=metric.bounds)
+        ratio, n_test = ratio_of(results, cell, metric), _n_test(results, cell)
+        return mean_interval(values, ratio, n_test=n_test, bounds=metric.bounds)
     mean = float(np.mean(values))
     predicted = _aligned(list(_predictions(results, cell).values())) if len(values) >= FEWEST else []
     if len(predicted) < FEWEST:
         return Interval(mean, math.nan, math.nan)
     error, freedom = _error(results, cell, metric, predicted, None)
     half = float(stdtrit(freedom, 0.975)) * error
+    if not error and math.isfinite(metric.bounds[1]):
+        half = unseen(len(predicted[0].rows), 1) * (metric.bounds[1] - metric.bounds[0])
     return Interval(mean, max(mean - half, metric.bounds[0]), min(mean + half, metric.bounds[1]))
 
 
@@ -79,6 +83,12 @@ def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | N
         if len(rows) >= FEWEST and len({len(each) for each in rows}) == 1:
             share = share_of_test(np.array(rows))
     return overlap_ratio(n_test, n_train, n_labelled, share)
+
+
+def _n_test(results: CellResults, cell: int) -> float:
+    """Test rows of the median trial; infinite where rows of an older version do not say."""
+    found = float(results.trials.loc[results.trials["cell"] == cell, "n_test"].median())
+    return math.inf if math.isnan(found) else found
 
 
 def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..errors import counted
 from ..options import Config, unused_options
 from ..options.combinations import is_pretrained
 from ..options.settings import FitSettings
@@ -190,15 +191,15 @@ def sentences(plan: Plan) -> list[str]:
     states = Counter(each.state for each in plan.surveyed)
     counts = ", ".join(f"{states[state]:,} {state}" for state in State if states[state])
     n_trials = sum(each.n_missing for each in plan.unfinished)
-    left = f"{_counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
-    lines = [f"{_counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
+    left = f"{counted(n_trials, 'trial')} to train" if n_trials else "nothing is left to train"
+    lines = [f"{counted(len(plan.surveyed), 'cell')}: {counts}; {left}."]
     shared = [group for group in plan.groups if group.cells[0].cell.pretraining_key is not None]
     if shared:
         n_cells = sum(len(group.cells) for group in shared)
         kept, to_train = sum(group.n_kept for group in shared), sum(group.n_to_train for group in shared)
         serve = "serves" if len(shared) == 1 else "serve"
         lines.append(
-            f"{_counted(len(shared), 'pre-training')} {serve} {_counted(n_cells, 'cell')}: {kept:,} of the trials "
+            f"{counted(len(shared), 'pre-training')} {serve} {counted(n_cells, 'cell')}: {kept:,} of the trials "
             f"are in the cache, {to_train:,} to train."
         )
     if plan.groups:
@@ -208,7 +209,7 @@ def sentences(plan: Plan) -> list[str]:
     unknown = {each.cell.source.key for each in plan.unfinished} - plan.sizes.keys()
     if unknown:
         lines.append(
-            f"The size of {_counted(len(unknown), 'dataset')} is not known before it is loaded; "
+            f"The size of {counted(len(unknown), 'dataset')} is not known before it is loaded; "
             f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
         )
     return lines
@@ -233,7 +234,3 @@ def largest(plan: Plan, n: int) -> list[tuple[str, Size | None, float]]:
         seconds[name] += of_cells[each.cell.key]
     longest = sorted(seconds, key=lambda name: -seconds[name])[:n]
     return [(name, sizes[name], seconds[name]) for name in longest]
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

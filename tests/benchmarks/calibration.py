@@ -125,8 +125,10 @@ def lucks(random: np.random.Generator) -> Floats:
 def verdict_of(drawn: Drawn, *, fixed: bool = False, time: bool = False) -> Verdict:
     differences = drawn.values[0] - drawn.values[1]
     if fixed or time:
-        return judge_fixed(differences, *fixed_error(drawn.by_row, in_time=time))
-    return judge(differences[None], test_to_train=drawn.ratio(drawn.by_row), predicts=False)
+        error, freedom = fixed_error(drawn.by_row, in_time=time)
+        return judge_fixed(differences, error, freedom, n_test=drawn.by_row.shape[1], width=1.0)
+    ratio, n_test = drawn.ratio(drawn.by_row), drawn.by_row.shape[1]
+    return judge(differences[None], test_to_train=ratio, n_test=n_test, width=1.0, predicts=False)
 
 
 def first_verdict_of(drawn: Drawn) -> Verdict:
@@ -183,6 +185,17 @@ def one_dataset(
         count(line, verdict_of(drawn, **shares_rows), truth + drawn.of_table * this_table)
         if not any(shares_rows.values()):
             line.found_first = (line.found_first or 0) + (first_verdict_of(drawn).answer == "helps")
+    return line
+
+
+def alike(random: np.random.Generator, draws: int, rows: int, truth: float) -> Line:
+    """Competitors that agree on every row of a table but a share ``truth``, which the first alone has right."""
+    line = Line(f"difference of two that mostly agree, table of {rows} rows, 10 trials", truth)
+    n_test = rows // 5
+    for _ in range(draws):
+        differs = random.random(rows) < truth
+        values = np.array([differs[random.permutation(rows)[:n_test]].mean() for _ in range(10)])
+        count(line, judge(values[None], n_test=n_test, width=1.0, predicts=False), truth)
     return line
 
 
@@ -291,6 +304,9 @@ def lines(draws: int) -> Iterator[Line]:
             for trials in (5, 10, 30):
                 for truth in (0.0, 0.05):
                     yield one_dataset(random, draws, truth, trials, this_table=this_table, by_rows=by_rows)
+    for rows in (50, 150, 600):
+        for truth in (0.0, 0.02):
+            yield alike(np.random.default_rng(2), draws, rows, truth)
     for comparisons in (1, 5, 20):
         yield pages(random, draws // 2, comparisons, 10)
     for truth in (0.0, 0.02, 0.05):

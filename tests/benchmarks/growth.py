@@ -7,7 +7,7 @@ it down, so it is fitted to the larger half of the sizes.
 """
 
 import argparse
-import resource
+import re
 import statistics
 import subprocess
 import sys
@@ -107,8 +107,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def peak() -> float:
-    """MB that this process held at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """MB that this process held at most. `resource` would also count what its parent held before it."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
 
 
 def measured(kind: str, file: Path, size: Size) -> list[float]:

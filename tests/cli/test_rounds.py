@@ -1,6 +1,7 @@
 """Sweeps that go on until they are answered, and the time limit of all."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,9 @@ import scarf_lightning
 from scarf_lightning.cli import rounds
 from scarf_lightning.cli.signals import OutOfTime, alarm
 from scarf_lightning.errors import UnfinishedError, UsageError
+from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.plan import Plan
+from scarf_lightning.training import CellTraining
 from tests.processes import TINY
 
 SWEEP = """\
@@ -78,6 +82,39 @@ def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_go
 
     assert set(first["regime"]) == {"full"}
     assert "time_limit=1h is over; the same command goes on." in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Plan, "seconds", 2 * 3600.0)
+    real, calls = rounds.run, []
+
+    def recorded(request: ExpandedSweep, *others: Any) -> Any:
+        calls.append([(cell.config.regime.get("labels"), cell.config.pretrain.name) for cell in request.cells])
+        return real(request, *others)
+
+    monkeypatch.setattr(rounds, "run", recorded)
+    scarf_lightning.run([*asked, "time_limit=1h"])
+
+    assert calls[:2] == [[(20, "none"), (30, "none")], [(None, "none"), (None, "scarf")]]
+    said = capsys.readouterr().err
+    assert "about 2 h on one core, longer than time_limit=1h, so few labels without pre-training come first" in said
+
+
+def test_a_page_of_which_nothing_is_finished_says_so(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def over(*_: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr(CellTraining, "train", over)
+    with pytest.raises(UsageError, match="results holds no results"):
+        scarf_lightning.run([*asked, "time_limit=1h"])
+
+    with pytest.raises(UsageError, match=r"^Nothing is finished yet: none of 10 cells has a trial"):
+        scarf_lightning.report([f"sweeps={tmp_path / 'mine.yaml'}", *asked[1:3]])
 
 
 def test_a_block_ends_when_its_time_is_over() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scarf_lightning.data.columns import listed
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.errors import UsageError
 
@@ -206,6 +207,12 @@ def test_the_hash_tells_all_contents_apart() -> None:
     assert len(set(hashes.values())) == len(hashes)
 
 
+def test_the_hash_of_a_long_table_is_that_of_its_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = build(BASE).hash
+    monkeypatch.setattr("scarf_lightning.data.table.ROWS_AT_A_TIME", 5)
+    assert build(BASE).hash == at_once
+
+
 def test_the_hash_is_that_of_the_content_alone() -> None:
     table = build(BASE)
     other = Table.from_frame(
@@ -290,3 +297,19 @@ def test_what_cannot_be_used_is_refused_by_name(features: dict[str, Any], labels
 
 def test_ten_rows_are_enough() -> None:
     assert build({"x": WHOLE[:10]}, LABELS[:10]).n_rows == 10
+
+
+@pytest.mark.parametrize(("names", "said"), [(["a"], "'a'"), (["a", "b", "c"], "'a', 'b' and 1 more")])
+def test_names_in_a_message(names: list[str], said: str) -> None:
+    assert listed(names, 2) == said
+
+
+def test_columns_are_put_side_by_side_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.data.table.ROWS_IN_CACHE", 4)
+    columns = np.random.default_rng(0).normal(size=(3, 30))
+
+    table = Table.from_frame(
+        pd.DataFrame(columns.T), pd.Series(np.arange(30) % 2), categorical=[False] * 3, name="t", source="made up"
+    )
+
+    assert np.array_equal(table.values, columns.T)

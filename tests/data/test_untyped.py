@@ -15,7 +15,7 @@ def found(columns: dict[str, object], labels: np.ndarray = LABELS, categorical: 
     flags = [name in categorical for name in frame.columns]
     table = Table.from_frame(frame, target, categorical=flags, name="t", source="test:t")
     said = leaks(table, list(columns), [[m] for m in range(len(columns))])
-    return [sentence.split("'")[1] for sentence in said]
+    return [str(sentence).split("'")[1] for sentence in said]
 
 
 def test_columns_that_give_the_target_away_are_named_and_good_ones_are_not() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pytorch_lightning as pl
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -86,6 +87,31 @@ def test_training_is_bit_for_bit_lightnings_own(
         assert torch.equal(weight, expected.weights[name]), name
 
 
+@pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
+def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
+    patients: Table, make_stack: MakeStack, precision: str, of_lightning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its defaults would take another device where there is one, log, keep checkpoints and validate before training."""
+    given: list[dict[str, Any]] = []
+
+    class Spy(pl.Trainer):
+        def __init__(self, **options: Any) -> None:
+            given.append(options)
+            super().__init__(**options)
+
+    monkeypatch.setattr(pl, "Trainer", Spy)
+    stack = make_stack(patients, range(2), precision=precision)
+    stack.finetune(FinetuneSettings(max_epochs=4, validate_every=2), stack.labelled())
+
+    (options,) = given
+    assert (options["accelerator"], options["devices"]) == (stack.hardware.device.type, 1)
+    assert (options["precision"], options["max_epochs"]) == (of_lightning, 4)
+    assert options["check_val_every_n_epoch"] == 2
+    switches = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary", "inference_mode")
+    assert [options[name] for name in (*switches, "num_sanity_val_steps")] == [False] * 6
+    assert [type(plugin).__name__ for plugin in options["plugins"]] == ["LightningEnvironment"]
+
+
 def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
     """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
     module = make_stack(patients, range(3)).finetune_module(FinetuneSettings())
@@ -105,6 +131,13 @@ def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, n
     changed = {name for name, tensor in before.items() if not torch.equal(tensor, fit.weights[name])}
     assert changed
     assert all(name.startswith("classifier.head") for name in changed)
+
+
+def test_dropout_of_an_encoder_that_is_trained_is_on(patients: Table, make_stack: MakeStack) -> None:
+    settings = FinetuneSettings(max_epochs=1)
+    stacks = [make_stack(patients, range(2), network=ResNet(width=16, hidden_dropout=rate)) for rate in (0.0, 0.5)]
+    without, dropped = (stack.finetune(settings, stack.labelled())[0].weights for stack in stacks)
+    assert not all(torch.equal(tensor, dropped[name]) for name, tensor in without.items())
 
 
 SETTINGS = FinetuneSettings(max_epochs=3, batch_size=46)

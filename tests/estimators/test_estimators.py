@@ -252,8 +252,8 @@ class TestRows:
             "reads it as text."
         ) in said
         assert (
-            "Target 'y' is imbalanced: 6.7 % of its rows are of class 'rare'. "
-            'class_weight="balanced" trains with equal weights of the classes.'
+            "Target 'y' is imbalanced: 6.7 % of its rows are of class 'rare'; "
+            "options={'finetune.class_weight': 'balanced'} trains with equal weights of the classes."
         ) in said
 
     def test_a_frame_and_its_array_are_one_table(self, X: pd.DataFrame, y: Any) -> None:

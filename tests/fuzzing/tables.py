@@ -68,7 +68,7 @@ def attack(prepared: Usual, draw: random.Random, folder: Path) -> str:
     n_changed = _n_changed(prepared.table, table)
     if n_changed is not None and n_changed <= int(is_one_value):
         return USED
-    said = set(table.notes) - set(prepared.table.notes)
+    said = set(map(str, table.notes)) - set(map(str, prepared.table.notes))
     said |= _kinds(table) - _kinds(prepared.table)
     assert said, f"{damage.__name__}: another table is read without a word: {n_changed} of {table.n_rows} rows differ"
     return "; ".join(sorted(said))

@@ -14,8 +14,10 @@ from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.losses.supervised import bitempered
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import (
+    Bitempered,
     Control,
     Distill,
     Dropout,
@@ -42,6 +44,16 @@ def fresh_classifier(stack: Stack) -> Classifier:
     """f and h of its trials before any training."""
     trials = stack.trials
     return Classifier(stack.networks.encoder(trials), stack.networks.head(trials)).to(stack.hardware.dtype)
+
+
+@pytest.mark.parametrize("option", [{"t1": 0.5}, {"t2": 2.0}, {"iterations": 1}])
+def test_every_option_of_the_bitempered_loss_is_heeded(option: dict[str, Any]) -> None:
+    logits, labels = 3 * torch.randn(8, 3, generator=torch.Generator().manual_seed(0)), torch.arange(8) % 3
+    weights = torch.linspace(1, 2, 8)
+    loss = Bitempered(**option).compute_loss(logits, labels, weights)
+    assert loss == bitempered(logits, labels, weights, **option)
+    assert loss != Bitempered().compute_loss(logits, labels, weights)
+    assert loss != Bitempered(**option).compute_loss(logits, labels, None)
 
 
 def test_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:

@@ -103,6 +103,13 @@ def test_deep_knn_trains_on_all_where_it_would_keep_fewer_than_two(
     assert trained == [139, n_trained]
 
 
+def test_deep_knn_whose_first_model_diverges_trains_no_second_one(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    result = DeepKNN().run(stack, SupervisedPhase(FinetuneSettings(max_epochs=2, learning_rate=1e12)))
+    assert result.diverged.tolist() == [True]
+    assert result.predictions[0].shape == (len(stack.data.predicted[0]), 3)
+
+
 @dataclass
 class Script:
     """Predictions of the unlabelled rows, one table of probabilities by row number for each fit."""

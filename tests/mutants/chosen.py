@@ -59,6 +59,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
+    "results/": ("results/test_store", "results/test_loading"),
     "results/records.py": ("results/test_records", "results/test_store"),
     "results/store.py": ("results/test_store", "results/test_predictions", "training/test_tuning"),
     "results/loading.py": ("results/test_loading", "results/test_loading_cells", "results/test_predictions"),
@@ -66,13 +67,19 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/combinations.py": ("options/test_combinations", "results/test_identity"),
     "options/": OPTIONS,
-    "training/": ("training/test_loop", "training/test_tuning", "training/test_kept_predictions"),
+    "training/": (
+        "training/test_loop",
+        "training/test_tuning",
+        "training/test_kept_predictions",
+        "training/test_pretraining",
+    ),
     "report/statistics/pairs.py": ("report/statistics/test_pairs", "report/statistics/test_wins"),
+    "report/statistics/intervals.py": ("report/statistics/test_errors_of_means",),
     "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
     "randomness.py": ("test_randomness",),
     "metrics.py": ("test_metrics",),
 }
-"""Tests of a module, or of all in a folder, where its mirror is missing or guards it in part; quick ones first."""
+"""Tests of a module, in place of its mirror, and of all modules in a folder; quick ones first."""
 
 NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
@@ -132,6 +139,8 @@ EQUIVALENT = (
     ("results/store.py", "for name in records[0].preprocessing", "for name in records[-1].preprocessing"),
     # Means that do not differ have p = 1, which no level exceeds.
     ("report/statistics/wins.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
+    # The default of NumPy from 2.3 on.
+    ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # The end of the function.
     ("networks/network.py", "        return\n", "        pass\n"),
 )
@@ -149,16 +158,12 @@ def modules() -> list[str]:
 
 
 def guards(module: str) -> tuple[str, ...]:
-    """Test files of a module, from the root: the table's entry, else its mirror, else the table's for its folder."""
+    """Test files of a module, from the root: the table's entry, or else its mirror; then the table's for its folder."""
     room, name = Path(module).parent, Path(module).stem
     mirror = (room / f"test_{name}").as_posix()
-    if module in GUARDS:
-        found = GUARDS[module]
-    elif (ROOT / "tests" / f"{mirror}.py").exists():
-        found = (mirror,)
-    else:
-        found = GUARDS.get(f"{room}/", ())
-    return tuple(f"tests/{test}.py" for test in found)
+    has_mirror = (ROOT / "tests" / f"{mirror}.py").exists()
+    own = GUARDS.get(module, (mirror,) if has_mirror else ())
+    return tuple(f"tests/{test}.py" for test in dict.fromkeys((*own, *GUARDS.get(f"{room}/", ()))))
 
 
 def named_mutants(module: str, source: str) -> list[Mutant]:

@@ -37,6 +37,11 @@ CALLS = {
 """Functions and methods by those that they are mistaken for."""
 
 
+CONVERSIONS = {"list", "tuple", "int", "float", "bool", "asarray", "tolist", "item"}
+"""Functions and methods of which mostly only the type of a value depends."""
+SYMMETRIC = {"max", "min", "maximum", "minimum", "equal", "array_equal", "isclose", "lcm", "gcd"}
+"""Functions whose arguments may come in any order."""
+
 MODULES = {"np", "pd", "torch", "math", "functional", "itertools", "ast", "json", "os", "re", "shlex", "sys", "yaml"}
 """Names that are no values: a call of theirs is no method of a value."""
 
@@ -168,11 +173,15 @@ def _without(node: ast.expr) -> Iterator[ast.expr]:
                     other = ast.comprehension(each.target, each.iter, conditions, each.is_async)
                     yield type(node)(node.elt, [*node.generators[:place], other, *node.generators[place + 1 :]])
         case ast.Call(func=function, args=args, keywords=keywords):
-            if isinstance(function, ast.Attribute) and not _is_module(function.value):
+            name = ast.unparse(function).split(".")[-1]
+            if name in CONVERSIONS:
+                pass
+            elif isinstance(function, ast.Attribute) and not _is_module(function.value):
                 yield function.value
             elif len(args) == 1 and not keywords and not isinstance(args[0], ast.GeneratorExp | ast.Starred):
                 yield args[0]
-            if len(args) > 1 and not any(isinstance(each, ast.Starred) for each in args):
+            is_ordered = len(args) > 1 and name not in SYMMETRIC and ast.dump(args[0]) != ast.dump(args[1])
+            if is_ordered and not any(isinstance(each, ast.Starred) for each in args):
                 yield ast.Call(function, [args[1], args[0], *args[2:]], keywords)
             for rest, dropped in zip(_without_each(keywords), keywords, strict=True):
                 if dropped.arg not in {*NEUTRAL, None}:

@@ -8,6 +8,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.options.axes import AXES, BASES, label, part, parts
 from scarf_lightning.options.building import build
 from scarf_lightning.options.option import Options, options_of
+from tests.composing import GROUPS
 
 BASE = """
 from abc import ABC, abstractmethod
@@ -133,6 +134,14 @@ def test_two_parts_of_one_name_are_refused_with_both(shapes: str, tmp_path: Path
 
     assert str(caught.value).startswith("square is the name of two parts, ")
     assert {"toy_shapes.straight.Square", "other_square.Square"} <= set(str(caught.value).replace(";", "").split())
+
+
+def test_every_axis_is_a_group_of_the_menu_and_parts_are_columns() -> None:
+    names = {axis.name for axis in AXES}
+
+    assert names == {*GROUPS, "hydra/launcher"}
+    assert {axis.column for axis in AXES if axis.base} == set(BASES)
+    assert all(axis.meaning not in names for axis in AXES)
 
 
 @pytest.mark.parametrize("axis", BASES)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import build_parts, check_combination, options_of, parts, unused_options
-from scarf_lightning.options.combinations import check_labels, on_data, on_empty_selections
+from scarf_lightning.options import Config, build_parts, check_combination, options_of, parts, unused_options
+from scarf_lightning.options.combinations import check_labels, check_method, check_target, on_data, on_empty_selections
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.results import identity
@@ -213,6 +214,42 @@ class TestLabelsOfLoadedData:
         self, overrides: list[str], n_unlabelled: int
     ) -> None:
         check_labels(config_of(*self.FILE, *overrides), n_unlabelled)
+
+
+class TestTargetOfLoadedData:
+    @pytest.mark.parametrize("check", [check_target, check_method])
+    @pytest.mark.parametrize(("method", "served"), [("logistic", Classes), ("ridge", Number), ("control", Number)])
+    def test_a_method_is_taken_for_what_it_serves(
+        self, method: str, served: type[Target], check: Callable[[Config, type[Target]], None]
+    ) -> None:
+        check(config_of(f"method={method}"), served)
+
+    @pytest.mark.parametrize("check", [check_target, check_method])
+    @pytest.mark.parametrize(("method", "other"), [("logistic", Number), ("ridge", Classes)])
+    def test_and_refused_for_what_it_does_not(
+        self, method: str, other: type[Target], check: Callable[[Config, type[Target]], None]
+    ) -> None:
+        start = f"method={method} does not go with dataset.target_kind={other.name}: "
+        assert refusal(lambda: check(config_of(f"method={method}"), other)).startswith(start)
+
+    @pytest.mark.parametrize(
+        ("override", "kind", "start"),
+        [
+            (
+                "finetune.class_weight=balanced",
+                Number,
+                "finetune.class_weight=balanced does not go with dataset.target",
+            ),
+            ("metric=accuracy", Number, "metric=accuracy does not measure numbers; their metrics are: rmse, "),
+            ("metric=rmse", Classes, "metric=rmse does not measure classes; their metrics are: accuracy, "),
+            ("finetune.metric=rmse", Classes, "finetune.metric=rmse does not measure classes; "),
+        ],
+    )
+    def test_options_of_another_kind_are_refused(self, override: str, kind: type[Target], start: str) -> None:
+        (other,) = {Classes, Number} - {kind}
+
+        check_target(config_of(override), other)
+        assert refusal(lambda: check_target(config_of(override), kind)).startswith(start)
 
 
 class TestUnused:

@@ -57,6 +57,14 @@ def test_every_part_has_its_file_and_every_file_names_a_part(axis: str) -> None:
     assert {own(file)["name"] for file in files(axis)} == set(names(axis))
 
 
+@pytest.mark.parametrize("axis", BASES)
+def test_every_option_has_a_meaning_in_words(axis: str) -> None:
+    meanings = {
+        f"{name}.{each.name}": each.meaning for name in parts(axis) for each in options_of(part(axis, name)).values()
+    }
+    assert [option for option, meaning in meanings.items() if not isinstance(meaning, str) or " " not in meaning] == []
+
+
 def test_every_task_of_co_training_has_its_file() -> None:
     assert names("cotrain") == sorted(name for name, cls in parts("pretrain").items() if cls.can_cotrain)
     assert [own(file)["task"] for file in files("cotrain")] == names("cotrain")

@@ -168,6 +168,22 @@ class TestTakeover:
             assert ELSEWHERE not in tokens(folder)
         assert list(folder.iterdir()) == []
 
+    def test_its_holder_notices_though_another_file_lies_there_that_cannot_be_removed(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A file server leaves such files; the holder's own is the one that is taken over."""
+        with claim(folder) as mine:
+            assert mine is not None
+            (folder / "claim" / ".nfs0001").touch()
+            for path in (folder / "claim").iterdir():
+                os.utime(path, (0, 0))
+            with monkeypatch.context() as patched:
+                patched.setattr(module, "remove", lambda path: (_ for _ in ()).throw(OSError("busy")))
+                assert module._take_over(folder, ELSEWHERE)
+
+            with pytest.raises(LostClaimError):
+                mine.check()
+
     def test_one_that_is_not_too_old_is_respected(self, folder: Path) -> None:
         path = claimed_by(folder, ELSEWHERE, age=STALE_AFTER - 30)
 

@@ -10,13 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scarf_lightning.data.targets import Classes
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
-from scarf_lightning.results import CellStore, Predictions, keeps_predictions, load, load_cell, load_predictions
+from scarf_lightning.results import (
+    CellStore,
+    Predictions,
+    identity,
+    keeps_predictions,
+    load,
+    load_cell,
+    load_predictions,
+)
 from scarf_lightning.results.records import PREDICTIONS
 from scarf_lightning.results.store import read_cell
-from tests.cells import finish, results_in, some_cell, some_record
+from tests.cells import DATA_HASH, OF_WDBC, finish, results_in, some_cell, some_config, some_record
 
 
 def of(n: int) -> Classes:
@@ -61,6 +69,22 @@ def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: 
         np.testing.assert_allclose(part.iloc[:, 3:], expected.values, atol=1e-3)
         np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
     assert found["trial"].unique().tolist() == [0, 1]
+
+
+def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:
+    store = CellStore(results, identity(some_config(), DATA_HASH))
+    store.describe(dataset="t", dataset_id=None, source="t", **OF_WDBC | {"target": Number("price")})
+    values, true = np.array([1.5, -2.25]), np.array([1.0, -3.0])
+    store.add(replace(some_record([4]), predictions=[Predictions(4, np.array([9, 2]), true, values, Number("price"))]))
+
+    found = load_predictions(store.fingerprint, results)
+
+    assert found.to_dict("list") == {
+        "trial": [4, 4],
+        "row": [9, 2],
+        "number": true.tolist(),
+        "predicted": values.tolist(),
+    }
 
 
 def test_whether_some_were_kept_is_told_without_reading_them(store: CellStore, results: Path) -> None:

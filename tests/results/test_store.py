@@ -16,7 +16,7 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from scarf_lightning.results import CellStore, LostClaimError, fingerprint, identity, store
+from scarf_lightning.results import CellStore, LostClaimError, StackRecord, fingerprint, identity, store
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
 from scarf_lightning.results.store import DESCRIBED, on_few_steps, source_commit
@@ -69,6 +69,24 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
         "labels": {},
         "reading": {},
     }
+
+
+def test_a_joined_record_holds_what_each_held_and_a_note_once(cell: CellStore) -> None:
+    records = [
+        replace(some_record(trials), notes=["short", note], tries=[{"trial": trials[0], "try": 0, "score": 0.5}])
+        for trials, note in (([0, 1], "one"), ([2], "other"))
+    ]
+    describe(cell)
+
+    joined = StackRecord.join(records)
+    cell.add(joined)
+
+    assert joined.notes == ["short", "one", "other"]
+    assert [row["trial"] for row in joined.rows] == [0, 1, 2]
+    assert [each["trial"] for each in joined.tries] == [0, 2]
+    assert len(joined.curves) == sum(len(record.curves) for record in records)
+    assert {len(array) for array in joined.preprocessing.values()} == {3}
+    assert cell.missing(range(4)) == [3]
 
 
 def test_the_first_description_stays(cell: CellStore) -> None:

@@ -41,6 +41,11 @@ def test_overrides_are_kept_and_applied_as_they_were_given() -> None:
     assert cell.config.seed == 0
 
 
+def test_several_cells_are_told_from_the_one_without_overrides() -> None:
+    assert request_of("corruption=mean,marginal", "seed=1").usual == columns(config_of())
+    assert request_of("corruption=mean").usual == {}, "one cell is told from none"
+
+
 def test_several_axes_make_their_product_the_last_one_fastest() -> None:
     cells = cells_of("corruption=mean,marginal", "seed=1", "scaling=minmax,none")
 

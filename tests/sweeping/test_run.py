@@ -153,6 +153,15 @@ class TestLaunching:
 
         assert capsys.readouterr().err == "Left out: method=a does not go with regime=b.\n"
 
+    def test_a_results_folder_that_is_a_file_is_refused_before_anything_is_launched(self) -> None:
+        Path("taken").touch()
+        launcher, cells = FakeLauncher(finish), [*seeds(0), *seeds(1, paths=PathSettings(results="taken"))]
+
+        with pytest.raises(UsageError, match=r"paths\.results=taken cannot be used"):
+            run(ExpandedSweep(cells), by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
+
+        assert launcher.launched == []
+
 
 class TestSkipping:
     def test_a_finished_cell_is_not_launched_and_shown_again(self, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """`train.py`'s loop over cells, in a world that is not as it should be."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,26 @@ def test_a_method_without_a_network_has_no_weights_to_lack(tmp_path: Path) -> No
     for again in ((), ("keep_weights=true",)):
         ran = here(commands.train, "trials=1", "pretrain=none", "method=logistic", *again, cwd=tmp_path)
         assert ran.returncode == 0, ran.stderr
+
+
+def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[Any, ...]] = []
+
+    def live_curves(_: object, *where: Any) -> AbstractContextManager[None]:
+        opened.append(where)
+        return nullcontext()
+
+    monkeypatch.setattr("scarf_lightning.loggers.live_curves", live_curves)
+    monkeypatch.setattr("scarf_lightning.loggers.write_views", lambda *_: [])
+
+    ran = here(commands.train, *CONTROL, "logger=tensorboard", "seed=3", cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    (found,) = load(tmp_path / "results")["fingerprint"]
+    ((results, fingerprint, name, _),) = opened
+    assert (tmp_path / results, fingerprint) == (tmp_path / "results", found)
+    assert name.startswith("wdbc ")
+    assert "seed=3" in name
 
 
 @pytest.mark.parametrize("when", ["describe", "add"])

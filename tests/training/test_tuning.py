@@ -10,14 +10,23 @@ import pytest
 
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config, build_parts
 from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.search_space import search_space, with_options
-from scarf_lightning.results import CellStore, StackRecord, identity, load_cell
+from scarf_lightning.options.settings import PretrainSettings
+from scarf_lightning.results import (
+    CellStore,
+    PretrainingStore,
+    StackRecord,
+    identity,
+    load_cell,
+    pretraining_identity,
+)
 from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
 from tests.composing import config_of, names
-from tests.short_training import trained
+from tests.short_training import short, trained
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +130,43 @@ def test_a_try_that_diverged_is_never_chosen_while_another_is_there() -> None:
     assert [each.result for each in tries] == [each.options["method.C"] for each in tries]
     assert scored(config, [float("nan")] * 3)[1] == 0
     assert scored(config, [0.5] * 3)[1] == 0
+
+
+def test_one_of_several_values_is_suggested_as_it_is_written() -> None:
+    config = config_of("method=random_forest", "tune=12")
+    seen: list[Config] = []
+
+    tries, _ = tune(config, 7, lambda tried: (seen.append(tried), 0.5))
+
+    assert tries[0].options["method.max_features"] == "sqrt", "the first is the cell's own"
+    assert {each.options["method.max_features"] for each in tries} == {"sqrt", "log2", "half", "all"}
+    assert {each.options["method.max_depth"] for each in tries} <= {None, 4, 8, 16}
+    assert [each.options["method.max_depth"] for each in tries] == [each.method["max_depth"] for each in seen]
+
+
+def test_a_first_try_outside_of_the_ranges_is_tried_too() -> None:
+    tries, best = scored(config_of("method=logistic", "method.C=1e6", "tune=2"), [0.9, 0.2])
+
+    assert [each.options["method.C"] <= 1e4 for each in tries] == [False, True]
+    assert tries[best].options == {"method.C": 1e6}
+
+
+def test_a_try_with_other_options_takes_no_pretraining_of_the_cells_own(
+    wdbc: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = short(config_of("pretrain=scarf", "tune=2"))
+    cache = PretrainingStore(tmp_path, pretraining_identity(config, wdbc.hash), max_gb=1)
+    rates, train = [], Stack.pretrain
+
+    def spy(stack: Stack, settings: PretrainSettings, *others: Any) -> Any:
+        rates.append(settings.learning_rate)
+        return train(stack, settings, *others)
+
+    monkeypatch.setattr(Stack, "pretrain", spy)
+    record = trained(config, wdbc, trials=[0], cache=cache)
+
+    assert rates == [each["pretrain.learning_rate"] for each in record.tries]
+    assert len(set(rates)) == 2
 
 
 def test_it_is_optunas_estimator_with_the_first_try_told() -> None:

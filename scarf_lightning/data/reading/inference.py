@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
+from ..advice import Advice, Note, about
 from ..columns import Coded, ColumnReading, Floats, are_whole, is_numeric
 from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
 from .numbers import Numbers, are_codes, as_numbers, is_missing
@@ -59,7 +60,7 @@ class Read:
         kind, done: see `ColumnReading`.
         rule: None if the column is left out.
         features: what the rule makes of the column.
-        notes: sentences without a full stop that a user should know.
+        notes: what a user should know, without a full stop.
         counts: the number of missing and of distinct values, if they had to be counted for another reason.
     """
 
@@ -67,7 +68,7 @@ class Read:
     done: str
     rule: Rule | None = None
     features: list[Feature] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     counts: tuple[int, int] | None = None
 
 
@@ -86,7 +87,7 @@ class ColumnsRead:
     features: list[Feature] = field(default_factory=list)
     rules: list[tuple[str, Rule]] = field(default_factory=list)
     readings: list[ColumnReading] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     positions: list[list[int]] = field(default_factory=list)
 
 
@@ -101,10 +102,11 @@ def read_columns(frame: pd.DataFrame, options: ReadingOptions) -> ColumnsRead:
             found.rules.append((str(name), read.rule))
         missing, distinct = read.counts or (int(column.isna().sum()), int(column.nunique()))
         found.readings.append(ColumnReading(str(name), read.kind, missing, distinct, read.done))
-        found.notes.extend(f"Column {str(name)!r}: {note}." for note in read.notes)
+        found.notes.extend(about(str(name), note) for note in read.notes)
         if read.done == A_VALUE_A_ROW:
-            or_else = f"; dataset.text=[{name}] reads it as text" if read.kind == ID_OR_TEXT else ""
-            found.notes.append(f"Column {str(name)!r} has a different value in every row and is left out{or_else}.")
+            said = f"Column {str(name)!r} has a different value in every row and is left out"
+            is_text = read.kind == ID_OR_TEXT
+            found.notes.append(Advice(said, "dataset.text", [str(name)], "reads it as text") if is_text else f"{said}.")
     return found
 
 
@@ -168,11 +170,12 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
     if len(text.distinct) > min(MOST_CATEGORIES, max(20, len(column) // 10)):
         return _hashed(column, "text" if _are_texts(text) and not is_declared else "strings")
     why = are_codes(text.distinct)
-    notes = [f"it holds {why}, and is read as categories; dataset.numeric=[...] reads it as numbers"] if why else []
+    found = f"it holds {why}, and is read as categories"
+    notes = [Advice(found, "dataset.numeric", [name], "reads it as numbers")] if why else []
     return _categories(column, notes, from_text=bool(text.distinct))
 
 
-def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[str] = ()) -> Read:
+def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[Note] = ()) -> Read:
     return Read(kind, done, rule, rule.features(column), list(notes))
 
 
@@ -280,7 +283,7 @@ def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[An
     return _made("dates", ", ".join(parts), Rule("dates", format is not None, format=format, parts=parts), column)
 
 
-def _categories(column: "pd.Series[Any]", notes: Sequence[str] = (), *, from_text: bool | None = None) -> Read:
+def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_text: bool | None = None) -> Read:
     if from_text is None:
         is_declared = isinstance(column.dtype, pd.CategoricalDtype)
         known = Coded.of(column).distinct

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..advice import Advice, Note
+
 MISSING = frozenset(
     [
         *("?", "-", "--", "---", ".", "..", "...", "*", "/"),
@@ -59,7 +61,7 @@ class Numbers:
 
     values: Mapping[str, float]
     others: Sequence[str]
-    notes: Sequence[str] = ()
+    notes: Sequence[Note] = ()
     notation: Notation = Notation()
 
 
@@ -81,14 +83,12 @@ def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
     ]
     found = {notation: notation._read(bodies) for notation in notations}
     best, values = max(found.items(), key=lambda each: len(each[1]))  # of equals the first, with the point
-    notes = []
+    notes: list[Note] = []
     is_grouped = best.decimal == "." and any("," in text for text in values)
     with_comma = [len(read) for notation, read in found.items() if notation.decimal == ","]
     if is_grouped and len(values) in with_comma:
-        notes.append(
-            "its commas are read as separators of thousands, though they could be decimal; set dataset.decimal to be "
-            "sure"
-        )
+        found_twice = "its commas are read as separators of thousands, though they could be decimal"
+        notes.append(Advice(found_twice, "dataset.decimal", ",", "reads them as decimal"))
     currencies = {sign.upper() for text in values for sign in CURRENCY.findall(text)}
     if len(currencies) > 1:
         notes.append(f"it holds amounts in several currencies ({', '.join(sorted(currencies))}), read as one")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table as Shown
 
+from ...errors import counted
+
 if TYPE_CHECKING:
     from ..table import Table
 
@@ -16,13 +18,17 @@ def reading_report(table: "Table") -> list[str | Shown]:
     """What to print of a table before it is trained on: nothing of one that was not found out about."""
     said: list[str | Shown] = []
     if table.reading:
-        made = f"{len(table.columns):,} columns for {table.target.in_words}"
-        said.append(f"{table.source}: {table.n_rows:,} rows, {len(table.reading):,} columns beside the target, {made}")
+        made = f"{counted(len(table.columns), 'column')} for {table.target.in_words}"
+        beside = f"{counted(len(table.reading), 'column')} beside the target"
+        said.append(f"{table.source}: {table.n_rows:,} rows, {beside}, {made}")
         said.append(_columns(table))
     if table.n_unlabelled:
         known = f"{table.n_rows - table.n_unlabelled:,} of {table.n_rows:,} rows of {table.name} have a label"
         said.append(f"{known}; the others are for pre-training and for methods that use unlabelled rows.")
-    return [*said, *table.notes]
+    if table.target.metric != (usual := table.target.usual_metric):
+        leading = table.target.metric.replace("_", " ")
+        said.append(f"Tables lead with {leading}; metric={usual} leads with {usual.replace('_', ' ')}.")
+    return [*said, *map(str, table.notes)]
 
 
 def _columns(table: "Table") -> Shown:

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import feather
 
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
 from .source import ENDING, KNOWN
@@ -165,12 +165,12 @@ class DataFile:
         notes = []
         if short:
             notes.append(
-                f"{_counted(short, 'line')} of {self.path} {'have' if short[1:] else 'has'} fewer values than the "
+                f"{counted(len(short), 'line')} of {self.path} {'have' if short[1:] else 'has'} fewer values than the "
                 f"header{_first(short)}; what is not there counts as missing."
             )
         if long:
             notes.append(
-                f"{_counted(long, 'row')} of {self.path} {'go' if long[1:] else 'goes'} over several lines"
+                f"{counted(len(long), 'row')} of {self.path} {'go' if long[1:] else 'goes'} over several lines"
                 f"{_first(long)}; a stray quote does that too."
             )
         return notes
@@ -295,10 +295,6 @@ def _has_quotes(path: Path, text: TextFormat) -> bool:
     quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
     with _opened(path) as file:
         return any(quote in chunk for chunk in iter(lambda: file.read(CHUNK), b""))
-
-
-def _counted(lines: Sequence[int], what: str) -> str:
-    return f"{len(lines)} {what}{'s' if lines[1:] else ''}"
 
 
 def _first(lines: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
+from ..advice import Advice, Note
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Classes(Target):
     @classmethod
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> tuple["Classes", Ints, list[str]]:
+    ) -> tuple["Classes", Ints, list[Note]]:
         from ..columns import Coded
 
         codes, names = Coded.of(column).in_order()
@@ -56,15 +57,11 @@ class Classes(Target):
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         counts = np.bincount(labels[labels >= 0], minlength=len(names))
         found = cls(names, float(counts.min() / counts.sum()))
-        notes = []
-        if found.is_imbalanced:
-            rare = names[int(counts.argmin())]
-            notes.append(
-                f"Target {column.name!r} is imbalanced: {100 * found.rarest:.2g} % of its rows are of class {rare!r}. "
-                "Tables lead with balanced accuracy; metric=accuracy leads with accuracy, and "
-                "finetune.class_weight=balanced trains with equal weights of the classes."
-            )
-        return found, labels, notes
+        if not found.is_imbalanced:
+            return found, labels, []
+        share = f"{100 * found.rarest:.2g} % of its rows are of class {names[int(counts.argmin())]!r}"
+        said, effect = f"Target {column.name!r} is imbalanced: {share}", "trains with equal weights of the classes"
+        return found, labels, [Advice(said, "finetune.class_weight", "balanced", effect)]
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError
+from ..advice import Advice, Note
 from .classes import Classes
 from .number import Number
 from .target import Labels, Target
@@ -36,7 +37,7 @@ class ReadTarget:
 
     target: Target
     labels: Labels
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def read_target(
@@ -116,18 +117,15 @@ def target_from_plain(plain: Any) -> Target:
         raise ValueError("it has no target") from error
 
 
-def kind_of(column: "pd.Series[Any]", kind: str | None, decimal: str | None) -> tuple[type[Target], list[str]]:
+def kind_of(column: "pd.Series[Any]", kind: str | None, decimal: str | None) -> tuple[type[Target], list[Note]]:
     """The kind of a column, and what its user should know of the choice."""
     if kind not in (None, AUTO):
         return kind_named(kind), []
     n_distinct = _distinct_numbers(column, decimal)
     if n_distinct is None:
         return Classes, []
-    said = (
-        f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number; "
-        "dataset.target_kind=classes takes each of them as a class."
-    )
-    return Number, [said]
+    said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
+    return Number, [Advice(said, "dataset.target_kind", "classes", "takes each of them as a class")]
 
 
 def _subclasses(base: type[Any]) -> list[type[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import Metric, metrics
+from ..advice import Note
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ class Target(ABC):
     @abstractmethod
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
-    ) -> "tuple[Target, Labels, list[str]]":
+    ) -> "tuple[Target, Labels, Sequence[Note]]":
         """The target of n rows, their labels ``(n,)``, and sentences that a user should know.
 
         Args:

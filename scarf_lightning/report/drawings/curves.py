@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import special
 
-from ...errors import UsageError
-from ..blocks import Block, Paragraph, Picture, counted, named
+from ...errors import UsageError, counted
+from ..blocks import Block, Paragraph, Picture, named
 from ..competitors import named_competitors, need
 from ..loading import CellResults, curves_of
 from ..naming import column_in_words, distinguishing, named_by

@@ -9,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..blocks import Block, Paragraph, Picture, counted, named
+from ...errors import counted
+from ..blocks import Block, Paragraph, Picture, named
 from ..competitors import competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..naming import columns_in_words

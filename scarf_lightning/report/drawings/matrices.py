@@ -10,8 +10,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ...errors import UsageError
-from ..blocks import Block, Paragraph, Picture, counted, named
+from ...errors import UsageError, counted
+from ..blocks import Block, Paragraph, Picture, named
 from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..naming import columns_in_words

@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...errors import counted
 from ...metrics import Metric
-from ..blocks import Block, Paragraph, counted, named
+from ..blocks import Block, Paragraph, named
 from ..competitors import competing
 from ..loading import CellResults
 from ..report_options import ReportOptions

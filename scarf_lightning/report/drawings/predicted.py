@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ...data.targets import Classes, Number, Target
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ...metrics import metric_named
 from ...results import Predictions, read_cell, read_predictions
-from ..blocks import Block, Paragraph, Picture, counted, named
+from ..blocks import Block, Paragraph, Picture, named
 from ..loading import CellResults
 from ..naming import distinguishing, named_by
 from ..report_options import ReportOptions

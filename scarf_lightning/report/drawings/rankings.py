@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...errors import UsageError
-from ..blocks import Block, Paragraph, Picture, counted, named
+from ...errors import UsageError, counted
+from ..blocks import Block, Paragraph, Picture, named
 from ..competitors import Competitors
 from ..report_options import ReportOptions
 from ..statistics import (

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from ...intervals import TEST_TO_TRAIN, Interval
+from ...intervals import LEVEL, TEST_TO_TRAIN, Interval, are_equal, unseen
 from .intervals import datasets_interval
 from .pairs import holm
 from .scores import Floats, mean_of
@@ -26,7 +26,6 @@ from .scores import Floats, mean_of
 Answer = Literal["helps", "hurts", "no practical difference", "cannot tell yet"]
 ANSWERS = get_args(Answer)
 
-LEVEL = 0.95
 ROPE = 0.01
 FEWEST = 3
 """Trials of one dataset below which nothing is claimed."""
@@ -99,6 +98,7 @@ def judge(
     *,
     rope: float = ROPE,
     test_to_train: float = TEST_TO_TRAIN,
+    n_test: float = math.inf,
     width: float = math.inf,
     predicts: bool = True,
 ) -> Verdict:
@@ -108,6 +108,7 @@ def judge(
         differences: of paired trials, ``(D, T)`` for D datasets, higher is better; NaN where either has no trial.
         rope: a difference no larger than this is of no practical consequence.
         test_to_train: n_test/n_train of the splits.
+        n_test: test rows of a trial, see `unseen`.
         width: of the metric's bounds, which no interval leaves.
         predicts: whether to simulate how many more trials or datasets would bring an answer.
     """
@@ -115,7 +116,8 @@ def judge(
     tried = there.any(axis=1)
     if tried.sum() > 1:
         return judge_datasets(differences[tried], rope=rope, width=width, predicts=predicts)
-    return judge_trials(differences[there], rope=rope, test_to_train=test_to_train, width=width, predicts=predicts)
+    its = differences[there]
+    return judge_trials(its, rope=rope, test_to_train=test_to_train, n_test=n_test, width=width, predicts=predicts)
 
 
 def judge_trials(
@@ -123,6 +125,7 @@ def judge_trials(
     *,
     rope: float = ROPE,
     test_to_train: float = TEST_TO_TRAIN,
+    n_test: float = math.inf,
     width: float = math.inf,
     predicts: bool = True,
 ) -> Verdict:
@@ -130,6 +133,8 @@ def judge_trials(
     n = len(differences)
     if n < FEWEST:
         return no_verdict(differences)
+    if are_equal(differences):
+        return _by_student(differences, _error_of_unseen(n_test, n, n - 1, width), n - 1, rope, width)
     variance = float(differences.var(ddof=1))
     found = _by_student(differences, math.sqrt(variance * (1 / n + test_to_train)), n - 1, rope, width)
     if not predicts or found.answer != "cannot tell yet":
@@ -139,12 +144,25 @@ def judge_trials(
 
 
 def judge_fixed(
-    differences: Floats, error: float, freedom: float, *, rope: float = ROPE, width: float = math.inf
+    differences: Floats,
+    error: float,
+    freedom: float,
+    *,
+    rope: float = ROPE,
+    n_test: float = math.inf,
+    width: float = math.inf,
 ) -> Verdict:
-    """The verdict on one dataset whose trials share their test rows; error and freedom are those of `fixed_error`."""
+    """The verdict on one dataset whose trials share their n test rows; error and freedom are those of `fixed_error`."""
     if len(differences) < FEWEST:
         return no_verdict(differences)
+    if are_equal(differences):
+        error = max(error, _error_of_unseen(n_test, 1, freedom, width))
     return replace(_by_student(differences, error, freedom, rope, width), shares_rows=True)
+
+
+def _error_of_unseen(n_test: float, trials: int, freedom: float, width: float) -> float:
+    """The error whose 95 % interval is as wide as what no test row showed; a relative difference is at most 100 %."""
+    return unseen(n_test, trials) * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:

@@ -130,14 +130,14 @@ def test_codes_with_leading_zeros_stay_apart() -> None:
     found = read(cycle("007", "7", "10"))
     assert found.kind == "categories"
     assert column(found)[:2] == ["007", "7"]
-    assert "leading zeros" in found.notes[0]
+    assert "leading zeros" in str(found.notes[0])
     assert read(cycle("007", "7"), numeric=("c",)).kind == "numbers"
 
 
 def test_whole_numbers_that_float64_would_merge_stay_apart() -> None:
     found = read(cycle("9007199254740992", "9007199254740993"))
     assert column(found)[:2] == ["9007199254740992", "9007199254740993"]
-    assert "above 2^53" in found.notes[0]
+    assert "above 2^53" in str(found.notes[0])
 
 
 def test_blanks_around_values_make_no_categories() -> None:

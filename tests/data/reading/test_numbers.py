@@ -35,7 +35,7 @@ def test_what_is_no_number() -> None:
 def test_commas_that_could_be_either_are_said() -> None:
     read = as_numbers(["1,234", "5,678"])
     assert read.values["1,234"] == 1234
-    assert "read as separators of thousands" in read.notes[0]
+    assert "read as separators of thousands" in str(read.notes[0])
     assert as_numbers(["1,234", "5,678"], ",").values["1,234"] == 1.234
     for clear in (["1,234", "5.6"], ["1,234,567"], ["1.5", "2"], ["1,5", "1,234"]):
         assert not as_numbers(clear).notes

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
         ColumnReading("[id]", "id", 0, 1500, "left out: a value a row"),
     ]
     lines = shown(table_of(readings, [0, 1, -1, -1], ("Column 'x' is odd.",)), monkeypatch)
-    assert lines[0] == "mine.csv: 4 rows, 2 columns beside the target, 1 columns for 2 classes"
+    assert lines[0] == "mine.csv: 4 rows, 2 columns beside the target, 1 column for 2 classes"
     assert [line.split() for line in lines if line.startswith(("x ", "[id]"))] == [
         ["x", "numbers", "3", "1,200", "as", "they", "are"],
         ["[id]", "id", "0", "1,500", "left", "out:", "a", "value", "a", "row"],
@@ -50,6 +51,12 @@ def test_many_columns_that_are_all_plain_are_counted(monkeypatch: pytest.MonkeyP
     lines = shown(table_of(plain, [0, 1]), monkeypatch)
     assert lines[0].startswith("mine.csv: 2 rows, 1,500 columns beside the target")
     assert [line.split()[:3] for line in lines if line.startswith("1,500")] == [["1,500", "columns", "numbers"]]
+
+
+def test_of_a_rare_class_the_leading_metric_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = replace(table_of([], [0, 1]), target=Classes(("a", "b"), rarest=0.05))
+    said = "Tables lead with balanced accuracy; metric=accuracy leads with accuracy."
+    assert shown(table, monkeypatch) == [said]
 
 
 def test_nothing_is_said_of_data_that_are_known() -> None:

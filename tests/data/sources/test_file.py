@@ -433,7 +433,7 @@ class TestRefusals:
         found = loaded(path(distinct))
         assert found.target == Number("level")
         assert np.array_equal(found.labels, np.resize(np.arange(distinct) + 0.5, rows))
-        assert found.notes[0] == (
+        assert str(found.notes[0]) == (
             f"Target 'level' has {distinct} different numbers and is predicted as a number; "
             "dataset.target_kind=classes takes each of them as a class."
         )
@@ -523,7 +523,7 @@ class TestDirtyTable:
         price = [float(text.replace("$", "").replace(",", "")) for text in dirty()["price"]]
         assert table.values[:, 3].tolist() == price
         assert table.n_unlabelled == dirty()["level"].isna().sum()
-        said = " ".join(table.notes)
+        said = " ".join(map(str, table.notes))
         for name in ("customer", "reference", "street", "weight", "zip", "colour", "refund"):
             assert f"Column {name!r}" in said
         assert "'refund' predicts the target almost alone (balanced accuracy 1.000" in said
@@ -559,7 +559,7 @@ class TestDirtyTable:
         assert kinds["customer"] == ("numbers", "as they are")
         assert kinds["zip"] == ("numbers", "text read as numbers")
         assert kinds["share"][0] == "categories"
-        assert not any("predicts" in note for note in table.notes)
+        assert not any("predicts" in str(note) for note in table.notes)
 
     def test_more_rows_without_labels(self, tmp_path: Path) -> None:
         whole = dirty().assign(level=["low", "high"] * 200)

@@ -88,7 +88,7 @@ def check(table: Table) -> None:
         assert table.labels.max() == table.target.n_outputs - 1
     assert np.isfinite(table.labels[table.is_labelled]).all()
     assert len(table.hash) == 64
-    assert all(note.endswith(".") for note in table.notes)
+    assert all(str(note).endswith(".") for note in table.notes)
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))

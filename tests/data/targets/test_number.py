@@ -56,11 +56,15 @@ class TestReading:
         with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
             read(values)
 
+    def test_classes_that_cannot_be_told_apart_are_refused_by_the_columns_name(self) -> None:
+        with pytest.raises(UsageError, match=r"target 'y' of t.csv has the one class 'a'; two are needed"):
+            read_target(series([" a ", "a"] * 10), "t.csv", is_raw=True)
+
     def test_auto_takes_many_numbers_as_a_number_and_few_as_classes(self) -> None:
         many = read(np.arange(60) / 7, None)
 
         assert many.target == Number("y")
-        assert many.notes == (
+        assert tuple(map(str, many.notes)) == (
             "Target 'y' has 60 different numbers and is predicted as a number; dataset.target_kind=classes takes each "
             "of them as a class.",
         )
@@ -72,7 +76,7 @@ class TestReading:
         found = read(["yes"] * 7 + ["no"] * 93, None)
 
         assert found.target.metric == "balanced_accuracy"
-        assert found.notes[0].startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'. ")
+        assert str(found.notes[0]).startswith("Target 'y' is imbalanced: 7 % of its rows are of class 'yes'; ")
         assert read(["yes"] * 10 + ["no"] * 90, None).target.metric == "accuracy"
         assert read([chr(97 + n % 26) for n in range(260)], None).target.metric == "accuracy", "26 equal classes"
 
@@ -96,6 +100,16 @@ def test_a_record_gives_the_target_back() -> None:
 def test_a_record_of_no_target_is_refused(said: Any) -> None:
     with pytest.raises(ValueError, match="target"):
         target_from_plain({"target": said, "classes": []})
+
+
+@pytest.mark.parametrize("wrong", [{"label": [np.nan, 1.0]}, {"0": [1.0, np.inf]}])
+def test_predictions_that_are_not_finite_are_refused(wrong: dict[str, list[float]]) -> None:
+    labels, predictions = np.array([1.0, 2.0]), np.array([1.5, 2.5])
+    packed = Number("y").packed(labels, predictions)
+
+    assert [each.tolist() for each in Number("y").unpacked(packed)] == [[1.0, 2.0], [1.5, 2.5]]
+    with pytest.raises(ValueError, match="not finite"):
+        Number("y").unpacked(packed.assign(**wrong))
 
 
 def test_the_metric_of_several_targets() -> None:

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.report.statistics import verdict
-from scarf_lightning.report.statistics.verdict import ENOUGH, _signed_rank_cdf, judge, judge_datasets, judge_trials
+from scarf_lightning.report.statistics.verdict import (
+    ENOUGH,
+    _signed_rank_cdf,
+    judge,
+    judge_datasets,
+    judge_fixed,
+    judge_trials,
+)
 
 RATIO = 2 / 7
 NEARLY_SETTLED = np.random.default_rng(11).normal(0.03, 0.02, (12, 3)).mean(axis=1, keepdims=True) - 0.012
@@ -90,6 +97,24 @@ def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
     assert judge_trials(np.zeros(10)).answer == "no practical difference"
     assert judge_datasets(np.zeros((24, 3))).answer == "cannot tell yet"
     assert judge_datasets(np.zeros((25, 3))).answer == "no practical difference"
+
+
+@pytest.mark.parametrize(
+    ("n_test", "answer"), [(10, "cannot tell yet"), (59, "cannot tell yet"), (60, "no practical difference")]
+)
+def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
+    """With m test rows and none that differs, a share of 1 - 0.05^(1/m) may; five splits have different test rows."""
+    verdict = judge_trials(np.zeros(10), n_test=n_test, width=1.0)
+    (half,) = {-verdict.low, verdict.high}
+
+    assert verdict.answer == answer
+    assert stats.binom.cdf(0, 5 * n_test, half) == pytest.approx(0.05)
+
+
+def test_fixed_test_rows_that_never_differ_are_counted_once() -> None:
+    few, many = (judge_fixed(np.zeros(10), 0.0, 9, n_test=n, width=1.0) for n in (298, 299))
+    assert (few.answer, many.answer) == ("cannot tell yet", "no practical difference")
+    assert judge_fixed(np.zeros(10), 0.02, 9, n_test=299, width=1.0).high == pytest.approx(0.02 * stats.t.ppf(0.975, 9))
 
 
 def test_too_few_trials_or_datasets_claim_nothing() -> None:
