@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,12 @@ def escaped(text: str, kept: str = KEPT) -> str:
 
 def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+    return _spreadsheet_text(value) if isinstance(value, str) else value
+
+
+@lru_cache
+def _spreadsheet_text(text: str) -> str:
+    return ("'" if text.startswith(FORMULA) else "") + escaped(text)
 
 
 class Screen(Console):
