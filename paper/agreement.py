@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> None:
         raise UsageError("Name the page to write: out=FILE.md.")
     with gathered(asked, given.get("results")) as material:
         rows = rows_by_reading(material.results, defaults_of(material.results, material.row_of))
-    write_note(rows, Path(given["out"]), command_of(["-m", "paper.agreement"], asked, dict(given)))
+    write_note(rows, Path(given["out"]), command_of("-m paper.agreement", asked, dict(given)))
 
 
 def rows_by_reading(results: CellResults, defaults: Mapping[Competitor, Row]) -> pd.DataFrame:

@@ -1,11 +1,15 @@
 """What is shown to people: consoles, and text that others wrote made safe for terminals and spreadsheets."""
 
 import re
+import shlex
+import sys
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -23,7 +27,24 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
 
+INSTALLED = {"train.py": "scarf-train", "report.py": "scarf-report"}
+"""The programs of the repository, and the commands of the installed package."""
+ACTIVE = frozenset('"$`\\!')
+"""What a shell acts on within double quotes."""
+
+
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
+_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Within this context, consoles show nothing."""
+    token = _IS_SILENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SILENT.reset(token)
 
 
 @contextmanager
@@ -40,6 +61,19 @@ def reported() -> list[object]:
     """What has been shown already; an empty list of its own outside `reported_once`."""
     shown = _REPORTED.get()
     return [] if shown is None else shown
+
+
+def command_line(program: str, arguments: Iterable[str]) -> str:
+    """A command for the shell: ``python train.py ...``, or ``scarf-train ...`` where this process was started by an
+    installed command."""
+    is_installed = Path(sys.argv[0]).name.startswith("scarf-")
+    called = INSTALLED.get(program) if is_installed else None
+    return " ".join([called or f"python {program}", *map(_quoted, arguments)])
+
+
+def _quoted(argument: str) -> str:
+    """An argument in the quotes that are easiest to read."""
+    return f'"{argument}"' if "'" in argument and not ACTIVE & set(argument) else shlex.quote(argument)
 
 
 def escaped(text: str, kept: str = KEPT) -> str:
@@ -60,9 +94,12 @@ def escaped(text: str, kept: str = KEPT) -> str:
 
 def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+    return _spreadsheet_text(value) if isinstance(value, str) else value
+
+
+@lru_cache
+def _spreadsheet_text(text: str) -> str:
+    return ("'" if text.startswith(FORMULA) else "") + escaped(text)
 
 
 class Screen(Console):
@@ -81,6 +118,8 @@ class Screen(Console):
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
+    if _IS_SILENT.get():
+        return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
     return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
 

@@ -1,11 +1,13 @@
 import io
+import shlex
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.cli.tables import cell_table, describe, sweep_table
-from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, escaped, screen
+from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, escaped, screen
 from tests.cells import some_record
 
 
@@ -91,3 +93,24 @@ def test_it_is_printable_and_says_the_same_twice(text: str) -> None:
     once = escaped(text, kept="")
     assert escaped(once, kept="") == once
     once.encode()
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("trials=3", "trials=3"),
+        ("dataset.target='Kündigung'", "\"dataset.target='Kündigung'\""),
+        ("dataset.path=my file.csv", "'dataset.path=my file.csv'"),
+        ("name='$HOME'", "'name='\"'\"'$HOME'\"'\"''"),
+    ],
+)
+def test_a_command_is_quoted_so_that_it_can_be_read_and_pasted(argument: str, shown: str) -> None:
+    line = command_line("train.py", [argument])
+    assert line == f"python train.py {shown}"
+    assert shlex.split(line) == ["python", "train.py", argument]
+
+
+def test_the_installed_command_is_named_where_one_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/scarf-answer", "t.csv", "y"])
+    assert command_line("train.py", ["trials=3"]) == "scarf-train trials=3"
+    assert command_line("-m paper.agreement", []) == "python -m paper.agreement"

@@ -1,7 +1,6 @@
 """The report of a sweep or of a folder of results: load, make, write and upload it."""
 
 import importlib
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowe
 from ..report.making import MakeSection, RowOf, make_report, write_report
 from ..report.sentences import title_of
 from ..results import columns, read_failure
-from ..screen import escaped
+from ..screen import command_line, escaped
 from ..sweeping.cell import Cell, distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
@@ -171,7 +170,7 @@ def write(
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
     subject, found = material.subject, material.results
     given = {"results": results, **options, "out": out, "sections": sections or None}
-    command = command_of(["report.py"], asked, given)
+    command = command_of("report.py", asked, given)
     page = make_report(
         found,
         subject.drawings or default_drawings(found),
@@ -234,10 +233,10 @@ def makers_of(sections: str | Sequence[str | MakeSection]) -> list[MakeSection]:
     return [modules[one.strip()].report_section if isinstance(one, str) else one for one in each]
 
 
-def command_of(program: Sequence[str], asked: Sequence[str], given: dict[str, Any]) -> str:
+def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
-    return shlex.join(
-        ["python", *program, *asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
+    return command_line(
+        program, [*asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..randomness import Roster
 from .preprocessing import Preprocessing
-from .table import Table
+from .table import ROWS_AT_A_TIME, Table
 
 
 class DeviceTable:
@@ -31,7 +31,10 @@ class DeviceTable:
         self._own: tuple[Tensor, ...] = ()  # fill, shift and scale of each trial, (T, 1, M), where they differ
         values = torch.from_numpy(table.values)
         if preprocessing.is_shared:
-            values = torch.from_numpy(preprocessing.apply(table.values, 0)).to(dtype)
+            values = torch.empty(values.shape, dtype=dtype)
+            for start in range(0, len(values), ROWS_AT_A_TIME):
+                rows = slice(start, start + ROWS_AT_A_TIME)
+                values[rows] = torch.from_numpy(preprocessing.apply(table.values[rows], 0))
         else:
             vectors = (preprocessing.fill, preprocessing.shift, preprocessing.scale)
             self._own = tuple(torch.from_numpy(vector).unsqueeze(1).to(self.device) for vector in vectors)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from ..errors import UsageError
 from .columns import Floats, Ints
 from .scaling import Scaling
 from .table import Table
+
+COLUMNS_AT_A_TIME = 8
+"""Columns that are copied at once to fit their statistics, so that no second table is needed."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,7 @@ class Preprocessing:
         for selected in rows:
             key = None if selected is None else selected.tobytes()
             if key not in fitted:
-                values = table.values if selected is None else table.values[selected]
-                fitted[key] = _fit_one(table, values, scaling)
+                fitted[key] = _fit_one(table, selected, scaling)
             stacked.append(fitted[key])
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
         return cls(fill, shift, scale, is_shared=set(fitted) == {None})
@@ -91,19 +94,30 @@ def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
-def _fit_one(table: Table, values: Floats, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
-    """Fill, shift and scale of one trial, each ``(M,)``, from the rows ``values`` ``(n, M)``."""
-    missing = np.isnan(values)
-    fill = np.zeros(values.shape[1])  # a column without any value in these rows stays zero
-    for m, column in enumerate(table.columns):
-        seen = values[~missing[:, m], m]
-        if len(seen):
-            mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding can move the mean of a constant
-            fill[m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
-    shift, divisor = scaling.statistics(np.where(missing, fill, values))
+def _fit_one(table: Table, rows: Ints | None, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
+    """Fill, shift and scale of one trial, each ``(M,)``, from the row numbers ``rows``; None stands for all rows."""
+    fill, shift, divisor = np.zeros((3, len(table.columns)))  # a column without any value in these rows stays zero
+    for block in _blocks(len(table.columns)):
+        values = table.values[:, block]
+        values = np.array(values if rows is None else values[rows], order="C")
+        missing = np.isnan(values)
+        for m, column in enumerate(table.columns[block]):
+            seen = values[~missing[:, m], m]
+            if len(seen):
+                mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding can move the mean of a constant
+                fill[block][m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
+        np.copyto(values, fill[block], where=missing)
+        shift[block], divisor[block] = scaling.statistics(values)
     _refuse_overflow(
         table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
     )
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
     has_indicators = np.array(table.n_categories) > 0
     return fill, np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)
+
+
+def _blocks(n_columns: int) -> list[slice]:
+    """Columns that are copied at once. One column alone would be summed in another order than beside others, so the
+    last one never stays alone."""
+    starts = range(0, max(1, n_columns - 1), COLUMNS_AT_A_TIME)
+    return [slice(start, end) for start, end in pairwise([*starts, n_columns])]

@@ -67,7 +67,7 @@ def train(
         training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
         if start is not None:
             training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
-        for sentence in training.notes:
+        for sentence in (*training.notes, *filter(None, [training.warning])):
             warnings.warn(sentence, UserWarning, stacklevel=4)
         n_trials = training.config.trials
         if not (chooses and is_pretrained(training.config)):

@@ -1,6 +1,5 @@
 """The one way to open a model: `load_model` of a saved folder, or of a cell in the store in one of its phases."""
 
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from ..results import (
 )
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
+from ..screen import command_line
 from .model import Model
 from .saving import CONTENTS, check_imported, check_model, check_reader, read_model, save
 from .trained_networks import OF_A_FILE, VECTORS, Description
@@ -131,7 +131,7 @@ class OpenCell:
         left_out = ({*OF_THE_RUN} - OF_TRAINING_AGAIN) | unused_options(self.config)
         asked = [each for each in self.stored.description["overrides"] if not is_in(each.partition("=")[0], left_out)]
         trials = f"trials={max(self.stored.trials['trial']) + 1}"
-        return shlex.join(["python", "train.py", *asked, trials, *options, "force=true"])
+        return command_line("train.py", [*asked, trials, *options, "force=true"])
 
 
 def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:

@@ -124,6 +124,9 @@ class TrainerSettings(Options):
     threads: int = option(1, "threads of a process; more processes use more cores better", "[1, 4096]")
     precision: Literal["32-true", "64-true", "bf16-mixed", "tf32"] = option(DEFAULT_PRECISION, "number format")
     slow_bfloat16: bool = option(False, "train in bf16-mixed even where the processor has no instructions for it")
+    memory_gb: float | None = option(
+        None, "gigabytes of 10^9 bytes that training may take; null is what the device has left", "(0, inf)"
+    )
     trials_per_stack: int | Literal["auto"] = option("auto", "trials that train at once; auto by device", "[1, 10000]")
 
 

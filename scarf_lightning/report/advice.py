@@ -1,9 +1,9 @@
 """What would settle an open comparison, as a command."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..screen import command_line
 from .comparisons import Comparison
 from .loading import CellResults
 
@@ -47,4 +47,4 @@ def _key(override: str) -> str:
 
 
 def _command(overrides: Sequence[str]) -> str:
-    return shlex.join(["python", "train.py", *overrides])
+    return command_line("train.py", overrides)

@@ -31,7 +31,7 @@ class Comparison:
     """A setting beside its reference.
 
     Attributes:
-        context: what both share and other comparisons do not; empty if there are no others.
+        context: what both share and other comparisons do not, or how many labels; empty if there are no others.
         name, reference: what the two are called.
         pairs: labels of their cells, ``(cell, reference)`` a dataset.
         verdict: on their differences.
@@ -68,7 +68,7 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
         pairs = against_usual(results)
     values = _trial_values(results, options)
     found = []
-    several = len(set(pairs["context"])) > 1
+    several = "labels" in pairs or len(set(pairs["context"])) > 1
     for (context, name), group in pairs.groupby(["context", "name"], sort=False):
         known = group[group["cell"].isin(values.index) & group["reference"].isin(values.index)]
         if known.empty:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -21,6 +21,7 @@ from ..data.trials import prepare_trials
 from ..engine.early_stopping import TrialStopping
 from ..engine.fitting import Fit
 from ..engine.hardware import Hardware, Promise
+from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
@@ -56,6 +57,7 @@ class CellTraining:
         console: where progress is shown, if it is a terminal; None shows none.
         tell: called after each epoch, except those of tries.
         start: what networks start from in place of a pre-training, with the preprocessing in front of it.
+        most_at_once: how many trials fit into the memory at once; None if all that are wanted do.
     """
 
     config: Config
@@ -68,6 +70,7 @@ class CellTraining:
     console: "Console | None" = None
     tell: Tell | None = None
     start: Start | None = None
+    most_at_once: int | None = None
 
     @classmethod
     def prepare(
@@ -91,7 +94,8 @@ class CellTraining:
             console: where progress is shown.
 
         Raises:
-            UsageError: the data cannot be split so, or lack unlabelled rows that the method needs.
+            UsageError: the data cannot be split so, or lack unlabelled rows that the method needs; or training needs
+                more memory than there is.
         """
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
@@ -106,7 +110,63 @@ class CellTraining:
         if results is not None and config.cache.max_gb:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
         notes = on_empty_selections(config, amounting)
-        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)
+        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within(
+            _free(config, hardware)
+        )
+
+    def _within(self, free: int | None) -> "CellTraining":
+        """The same in so many bytes: fewer trials at once where that leaves their numbers as they are.
+
+        Raises:
+            UsageError: it cannot be done in them.
+        """
+        is_exact = self.hardware.promise is Promise.EXACT
+        size = self.hardware.stack_size(self._together)
+        wanted = min(size, self.config.trials) if is_exact else size
+        fitting = wanted if free is None else trials_that_fit(self._demand, wanted, free)
+        if fitting == wanted or free is None:
+            return self
+        if is_exact and fitting:
+            return replace(self, most_at_once=fitting)
+        at_once = f"{wanted} trials at once need" if fitting else "one trial needs"
+        instead = f"trainer.trials_per_stack={fitting}" if fitting else "a smaller batch_size, network or table"
+        raise UsageError(
+            f"Training {self.table.name}: {at_once} about {self._demand.counted(wanted if fitting else 1) / 1e9:.1f} "
+            f"GB, and {free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """A sentence where fewer trials are trained at once than was meant; their numbers are the same."""
+        if self.most_at_once is None:
+            return None
+        return (
+            f"{self.table.name}: {self.most_at_once} of the trials are trained at once, for which the memory that is "
+            "left suffices; their numbers are the same."
+        )
+
+    @property
+    def _demand(self) -> Demand:
+        """What the memory of a stack depends on."""
+        config, parts, auxiliary = self.config, self.parts, self.parts.method.auxiliary
+        pretexts = []
+        if parts.pretext is not None:
+            pretexts.append((parts.pretext, config.pretrain.batch_size, config.pretrain.validation_passes))
+        if auxiliary is not None:
+            pretexts.append((auxiliary[0], config.finetune.batch_size, 1))
+        return Demand(
+            table=replace(self.table, columns=parts.encoding.columns(self.table.columns)),
+            network=parts.network if "network" in parts.method.uses else None,
+            settings=config.network,
+            pretexts=tuple(pretexts),
+            batch_size=config.finetune.batch_size,
+            dtype=self.hardware.dtype,
+        )
+
+    @property
+    def _together(self) -> int | Literal["auto"]:
+        """Trials to train at once, where the memory allows it."""
+        return 1 if self.parts.splitting.is_ragged or self.config.tune else self.config.trainer.trials_per_stack
 
     def from_scratch(self) -> "CellTraining":
         """The same without a pre-training."""
@@ -137,8 +197,7 @@ class CellTraining:
 
     def stacks(self, trials: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
         """Divide trials into stacks: the trials to keep, and the trials to train at once, which contain them."""
-        together = 1 if self.parts.splitting.is_ragged or self.config.tune else self.config.trainer.trials_per_stack
-        for company in self.hardware.stacks(trials, together):
+        for company in self.hardware.stacks(trials, self.most_at_once or self._together):
             yield [trial for trial in company if trial in trials], company
 
     def train(self, trials: Sequence[int], company: Sequence[int] | None = None) -> StackRecord:
@@ -248,6 +307,12 @@ class CellTraining:
         if self.tell is not None:
             callbacks.append(EpochTeller(phase, stopping, self.tell))
         return callbacks
+
+
+def _free(config: Config, hardware: Hardware) -> int | None:
+    """Bytes that training may take."""
+    asked = config.trainer.memory_gb
+    return free_memory(hardware.device) if asked is None else int(asked * 1e9)
 
 
 class EpochTeller(Callback):

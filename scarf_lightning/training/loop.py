@@ -60,15 +60,14 @@ class CellLoop:
         """Train the trials that a cell lacks; False if another process is training it."""
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
-        if hardware.drawback is not None and hardware.drawback not in self._said:
-            self._said.add(hardware.drawback)
-            self._screen.say(hardware.drawback)
+        self._say_once(hardware.drawback)
         table = self._tables.load(cell.source)
         self._report(cell.source, table)
         console = self._screen if cell.is_alone else None  # a sweep shows its own progress
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
             self._screen.say(sentence)
+        self._say_once(training.warning)
         known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
         note_data(cell.results, cell.source, known)
         store = training.store
@@ -91,6 +90,11 @@ class CellLoop:
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True
+
+    def _say_once(self, sentence: str | None) -> None:
+        if sentence is not None and sentence not in self._said:
+            self._said.add(sentence)
+            self._screen.say(sentence)
 
     def _report(self, source: Source, table: Table) -> None:
         """Print once how a table was read."""

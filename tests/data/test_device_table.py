@@ -268,3 +268,14 @@ class TestTrainingRows:
         assert torch.equal(left.rows(positions[[3, 1], :, 0]), rows[[3, 1]])
         assert torch.equal(left.encoded_rows(positions[[3, 1], :, 0]), encoded[[3, 1]])
         assert torch.equal(left.mean(), mean[[3, 1]])
+
+
+def test_a_table_imputed_and_scaled_a_few_rows_at_a_time_is_the_whole_one(
+    mixed_table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scarf_lightning.data.device_table.ROWS_AT_A_TIME", 7)
+    data = prepare(mixed_table, [0], "all")
+
+    stored = on_device(mixed_table, data).rows(torch.arange(60).unsqueeze(0), Roster(1))
+
+    assert np.array_equal(stored.numpy(), applied(mixed_table, data))

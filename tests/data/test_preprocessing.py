@@ -258,3 +258,22 @@ def test_it_is_the_scaled_value_that_must_not_exceed_the_largest_number() -> Non
     fitted.check_range(table, 1.35)
     with pytest.raises(UsageError, match=r"^The numbers of column 'x' become larger"):
         fitted.check_range(table, 1.34)
+
+
+@every_scaling
+@pytest.mark.parametrize("n_columns", [1, 2, 8, 9, 17])
+def test_columns_fitted_a_few_at_a_time_have_the_bits_of_all_at_once(
+    scaling: Scaling, n_columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(n_columns)
+    features = random.lognormal(sigma=4, size=(5000, n_columns))
+    features[1:][random.random((4999, n_columns)) < 0.1] = np.nan
+    table = table_of({f"x{m}": features[:, m] for m in range(n_columns)})
+    rows = [None, random.permutation(5000)[:3500]]
+
+    fitted = Preprocessing.fit(table, rows, scaling).arrays()
+    monkeypatch.setattr("scarf_lightning.data.preprocessing.COLUMNS_AT_A_TIME", 1000)
+    at_once = Preprocessing.fit(table, rows, scaling).arrays()
+
+    assert {name: array.tobytes() for name, array in fitted.items()} == {n: a.tobytes() for n, a in at_once.items()}
+    assert np.array_equal(table.values, features, equal_nan=True), "the table itself stays as it is"

@@ -302,3 +302,14 @@ def test_ten_rows_are_enough() -> None:
 @pytest.mark.parametrize(("names", "said"), [(["a"], "'a'"), (["a", "b", "c"], "'a', 'b' and 1 more")])
 def test_names_in_a_message(names: list[str], said: str) -> None:
     assert listed(names, 2) == said
+
+
+def test_columns_are_put_side_by_side_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scarf_lightning.data.table.ROWS_IN_CACHE", 4)
+    columns = np.random.default_rng(0).normal(size=(3, 30))
+
+    table = Table.from_frame(
+        pd.DataFrame(columns.T), pd.Series(np.arange(30) % 2), categorical=[False] * 3, name="t", source="made up"
+    )
+
+    assert np.array_equal(table.values, columns.T)

@@ -90,6 +90,18 @@ def test_the_answer_is_a_sentence_for_each_competitor() -> None:
     assert trees.endswith(" points of accuracy throughout.")
 
 
+def test_a_competitor_with_one_number_of_labels_says_which() -> None:
+    """As where the time of a sweep is over: of three numbers of labels, SCARF has finished one."""
+    results = curve({("scarf", "control"): (0.0, 0.0, 0.05)})
+    finished = results.cells.index.isin([0, 2, 4, 5])
+    cut = CellResults(results.cells[finished], results.trials, labels=results.labels)
+
+    (_, scarf) = answer_in_words(compare_all(cut, ReportOptions()), cut, ReportOptions())
+
+    assert scarf.startswith("SCARF gains ")
+    assert scarf.endswith(" with all labels.")
+
+
 def test_what_is_open_says_where_it_lies() -> None:
     results = curve({("scarf", "control"): (0.0, 0.0, 0.0)})
     noisy = results.trials.assign(accuracy=np.random.default_rng(1).uniform(size=len(results.trials)))

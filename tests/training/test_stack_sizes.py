@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.engine.hardware import Promise
+from scarf_lightning.errors import UsageError
 from scarf_lightning.results import StackRecord, load, load_cell
 from scarf_lightning.training import CellTraining
 from tests.processes import TINY_CONTROL, without_times
@@ -95,3 +96,40 @@ def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     assert_equal(tmp_path / "later", tmp_path / "at_once")
     environments = [path.read_text() for path in store.folder.glob("stacks/*/environment.json")]
     assert all('"promise": "fixed"' in each and '"trials_per_stack": 4' in each for each in environments)
+
+
+@pytest.mark.skipif(not is_exact(), reason="this processor's products depend on the size of a stack")
+def test_trials_that_do_not_fit_into_the_memory_at_once_train_in_smaller_stacks(
+    trees: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, made = CellTraining.train, []
+
+    def recorded(self: CellTraining, trials: Sequence[int], company: Sequence[int]) -> StackRecord:
+        made.append((list(company), self.warning))
+        return real(self, trials, company)
+
+    monkeypatch.setattr(CellTraining, "train", recorded)
+    stored(tmp_path / "wide", "trials=4", *METHODS["control"], *trees)
+    monkeypatch.setattr("scarf_lightning.training.cell_training.trials_that_fit", lambda *_: 3)
+    stored(tmp_path / "tight", "trials=4", *METHODS["control"], *trees)
+
+    said = "mine: 3 of the trials are trained at once, for which the memory that is left suffices; "
+    said += "their numbers are the same."
+    assert made == [([0, 1, 2, 3], None), ([0, 1, 2], said), ([3], said)]
+    assert_equal(tmp_path / "tight", tmp_path / "wide")
+
+
+def test_a_trial_that_does_not_fit_into_the_memory_is_refused_before_it_trains(
+    trees: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=r"one trial needs about 0\.1 GB, and 0\.0 GB are left; use a smaller batch_"):
+        stored(tmp_path, "trials=1", "trainer.memory_gb=0.001", *METHODS["control"], *trees)
+
+
+def test_where_numbers_depend_on_the_stack_a_smaller_one_is_named_and_not_taken(
+    trees: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scarf_lightning.engine.hardware.promise", lambda *_: Promise.FIXED)
+    monkeypatch.setattr("scarf_lightning.training.cell_training.trials_that_fit", lambda *_: 3)
+    with pytest.raises(UsageError, match=r"20 trials at once need about .* use trainer\.trials_per_stack=3\. "):
+        stored(tmp_path, "trainer.trials_per_stack=20", "trials=1", *METHODS["control"], *trees)

@@ -1,0 +1,218 @@
+"""How much memory training needs and how much there is, found out before it begins.
+
+The largest steps of a stack are taken on the device ``meta``, which computes nothing, and the bytes that are alive in
+them are counted. So the parts of a plugin are counted as ours are.
+"""
+
+import ctypes
+import sys
+import weakref
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from ..data.datamodule import EVALUATION_ROWS
+from ..data.device_table import DeviceTable, TrainingRows
+from ..data.preprocessing import Preprocessing
+from ..data.table import Table
+from ..networks import Columns, Network, ReLUNetwork
+from ..options.settings import NetworkSettings
+from ..pretexts import Pretext
+from ..randomness import Roster, StackedGenerator
+from .encoder import Classifier, Encoder
+from .lifting import give_streams, lift
+from .pretext_task import MOST_BYTES, CorruptionSource, PretextTask
+
+META = torch.device("meta")
+PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
+COPIES = 3
+"""Of the weights beside those of a step: Adam's two moments and the best so far."""
+START = 2**26
+"""Bytes that the first step takes, whatever it computes: libraries and their buffers."""
+OF_A_ROW = 48
+"""Bytes of a row of the table and a trial: its number in the split, in the order of an epoch and among the labelled
+rows, its label, and copies while these are made."""
+OF_A_PREDICTION = 28
+"""Bytes of a test row, an output and a trial: in float32 and, several times, in float64."""
+TEST_SHARE = 0.2
+OF_AN_ENCODED_CELL = 32
+"""Bytes that models of other libraries get, with what is alive while it is made."""
+OF_A_STEP = 50_000
+"""Bytes of a step, a trial and a cell of its mini-batch that no part of the package has needed; a transformer's
+attention takes a good half on tables of 60 columns."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What the memory of training depends on, but for the number of trials at once.
+
+    Attributes:
+        table: as it is encoded.
+        network, settings: f, and the layers of g and h; None if no network is trained.
+        pretexts: with the rows of a step, and how many views of these a validation takes at once.
+        batch_size: rows of a supervised step.
+        dtype: of weights and data.
+    """
+
+    table: Table
+    network: Network | None
+    settings: NetworkSettings
+    pretexts: tuple[tuple[Pretext, int, int], ...]
+    batch_size: int
+    dtype: torch.dtype
+
+    def rows(self, n_trials: int) -> int:
+        """Bytes that grow with the rows of the table."""
+        n, item = self.table.n_rows, self.dtype.itemsize
+        in_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
+        other = OF_AN_ENCODED_CELL * self.table.n_encoded if self.network is None else 0
+        return int(n * (len(self.table.columns) * item + n_trials * in_trial + other))
+
+    def at_most(self, n_trials: int) -> int:
+        """More bytes than any part of the package needs, without counting."""
+        rows = max([self.batch_size, *(size for _, size, _ in self.pretexts)])
+        width = self.table.n_encoded
+        return self.rows(n_trials) + MOST_BYTES + OF_A_STEP * n_trials * rows * (width + width**2 // 60)
+
+    def counted(self, n_trials: int) -> int:
+        """The bytes that ``n_trials`` at once need."""
+        return self.rows(n_trials) + (0 if self.network is None else self._step(self.network, n_trials))
+
+    def _step(self, network: Network, n_trials: int) -> int:
+        """Bytes of the largest step, with weights, gradients and moments."""
+        columns, n_outputs = Columns(tuple(self.table.n_categories)), self.table.target.n_outputs
+        width = int(network.build(columns, None).eval()(torch.zeros(2, columns.n_encoded)).shape[-1])
+        random, roster = Nothing(n_trials), Roster(n_trials, META)
+        vectors = np.zeros((n_trials, len(self.table.columns)))
+        scaled = Preprocessing(vectors, vectors, vectors, is_shared=True)
+        table = DeviceTable(replace(self.table, values=self.table.values[:1]), scaled, device=META, dtype=self.dtype)
+
+        def stacked(module: nn.Module) -> list[nn.Module]:
+            return [module.to(META, self.dtype)] * n_trials
+
+        def batch(size: int) -> Tensor:
+            return table.rows(torch.empty(n_trials, size, dtype=torch.int64, device=META), roster)
+
+        with Alive() as alive:
+            kept = 0
+            head = self.settings.head
+            learns = any(pretext.learns_missing_values for pretext, *_ in self.pretexts)
+            encoder = Encoder(columns, stacked(network.build(columns, None)), width, learns_missing_values=learns).to(
+                META, self.dtype
+            )
+            outputs = ReLUNetwork([width, *[head.width] * (head.depth - 1), n_outputs])
+            classifier = Classifier(encoder, lift(stacked(outputs)))
+            give_streams(classifier, random)
+            weights = sum(parameter.nbytes for parameter in classifier.parameters())
+            for pretext, size, passes in self.pretexts:
+                g = lift(stacked(pretext.head(width, columns, self.settings.pretrain_head)))
+                give_streams(g, random)
+                weights += sum(parameter.nbytes for parameter in g.parameters())
+                index = torch.empty(n_trials, size, dtype=torch.int64, device=META)
+                source = CorruptionSource(encoder, TrainingRows(table, index, roster), roster)
+                task = PretextTask(pretext, encoder, g, source, random)
+                torch.autograd.backward(task.losses(batch(size)).sum())
+                encoder.zero_grad()
+                with torch.no_grad():
+                    views = task.validation_views(batch(size), random, passes)
+                    task.validation(views, error=False)
+                    kept = max(kept, min(MOST_BYTES, views.n_bytes * self.table.n_rows // (10 * size)))
+                    del views
+            torch.autograd.backward(classifier(batch(self.batch_size)).square().sum())
+            with torch.no_grad():
+                classifier.eval()(batch(min(EVALUATION_ROWS, self.table.n_rows)))
+        return int(alive.most) + kept + COPIES * weights + START
+
+
+def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
+    """How many trials of ``wanted`` can be trained at once in so many bytes; 0 if not even one."""
+    if demand.at_most(wanted) <= free:
+        return wanted  # counting takes a tenth of a second
+    try:
+        fit = demand.counted(wanted) <= free
+        return wanted if fit else bisect_right(range(1, wanted), free, key=demand.counted)
+    except Exception:  # a part of a plugin may need numbers, which ``meta`` has none of
+        return wanted
+
+
+def free_memory(device: torch.device) -> int | None:
+    """Bytes that this process may still take on a device; None where this cannot be known."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    if sys.platform != "linux":
+        return None
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)  # what earlier cells needed was kept for the next step
+    return min(_free(PROC, CGROUP), default=None)
+
+
+def _free(proc: Path, cgroup: Path) -> Iterator[int]:
+    """Bytes that the machine has left, and each control group of this process that has a limit (versions 1 and 2)."""
+    for line in _lines(proc / "meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield 1024 * int(line.split()[1])
+    for line in _lines(proc / "self" / "cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = cgroup / "memory" if controllers else cgroup
+        limit, used = ("limit_in_bytes", "usage_in_bytes") if controllers else ("max", "current")
+        here = root / path.strip("/")
+        for group in (here, *here.parents):
+            found = [_lines(group / f"memory.{what}") for what in (limit, used)]
+            if all(found) and found[0][0].isdecimal():
+                cached = [int(e.split()[1]) for e in _lines(group / "memory.stat") if e.startswith("inactive_file ")]
+                yield max(0, int(found[0][0]) - int(found[1][0]) + sum(cached))
+
+
+def _lines(file: Path) -> list[str]:
+    """The lines of a file of the kernel; none if it is not there."""
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+class Nothing(StackedGenerator):
+    """Draws of the right shape on ``meta``, which has no generators."""
+
+    def __init__(self, n_trials: int) -> None:
+        self.device, self._roster, self._leading = META, Roster(n_trials, META), None
+
+    def _draw(self, kind: Any, shape: tuple[int, ...], dtype: torch.dtype, fill: Any) -> Tensor:
+        return torch.empty(len(self), *shape, dtype=dtype, device=META)
+
+
+class Alive(TorchDispatchMode):
+    """Counts the bytes ``now`` alive of all tensors that are made within it, and the ``most`` that ever were."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.now = self.most = 0
+        self._counted: dict[int, Any] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **kwargs or {})
+        for tensor in tree_leaves(out):
+            if isinstance(tensor, Tensor) and tensor.device == META:
+                self._count(tensor.untyped_storage())
+        self.most = max(self.most, self.now)
+        return out
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        address, n_bytes = storage._cdata, storage.nbytes()
+        if address not in self._counted:
+            self.now += n_bytes
+            self._counted[address] = weakref.ref(storage, lambda _: self._let_go(address, n_bytes))
+
+    def _let_go(self, address: int, n_bytes: int) -> None:
+        del self._counted[address]
+        self.now -= n_bytes

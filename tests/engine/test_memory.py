@@ -1,0 +1,99 @@
+"""The memory that training needs, and what there is."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import memory
+from scarf_lightning.engine.memory import META, Alive, Demand, trials_that_fit
+from scarf_lightning.networks import Network
+from scarf_lightning.networks.mlp import MLP
+from scarf_lightning.options.axes import parts
+from scarf_lightning.options.settings import NetworkSettings
+from tests.stacks import task
+
+
+def demand(table: Table, network: Network, batch_size: int = 128) -> Demand:
+    return Demand(table, network, NetworkSettings(), ((task(), batch_size, 10),), batch_size, torch.float32)
+
+
+def test_what_is_alive_is_counted_and_what_was_let_go_is_not() -> None:
+    with Alive() as alive:
+        one = torch.empty(10, device=META)
+        view = one.view(2, 5)
+        assert alive.now == alive.most == 40
+        other = one + 1
+        del one
+        assert (alive.now, alive.most) == (80, 80), "its view is still here"
+        del view, other
+
+    assert (alive.now, alive.most) == (0, 80)
+
+
+def test_a_linear_layer_counts_its_rows_weights_and_gradients(patients: Table) -> None:
+    """Weights, gradients, moments and the best so far are five times the weights of f, g and h."""
+    network = MLP(width=4096, depth=2)
+    columns = patients.n_encoded
+    f, g, h = columns * 4096 + 4096**2 + 2 * 4096, 4096 * 256 + 256**2 + 2 * 256, 4096 * 256 + 256 + 256 * 3 + 3
+
+    needed = demand(patients, network, batch_size=16).counted(3) - memory.START
+
+    assert needed == pytest.approx(5 * 3 * 4 * (f + g + h), rel=0.1)
+
+
+@pytest.mark.parametrize("name", sorted(parts("network")))
+def test_every_network_is_counted_and_needs_less_than_is_said_without_counting(name: str, patients: Table) -> None:
+    network = parts("network")[name]()
+
+    one, three = (demand(patients, network).counted(n) for n in (1, 3))
+
+    assert one < three < demand(patients, network).at_most(3)
+
+
+def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
+    asked = demand(patients, MLP(), batch_size=1024)
+    limit = asked.counted(4)
+
+    assert trials_that_fit(asked, 10, limit) == 4
+    assert trials_that_fit(asked, 4, limit) == 4
+    assert trials_that_fit(asked, 3, limit) == 3
+    assert trials_that_fit(asked, 10, asked.counted(1) - 1) == 0
+
+
+def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(MLP, "build", fails)
+
+    assert trials_that_fit(demand(patients, MLP()), 10, 1) == 10
+
+
+@pytest.mark.parametrize(
+    ("group", "files", "left"),
+    [
+        ("0::/", {}, 5_000 * 1024),
+        ("0::/job", {"job/memory.max": "max", "job/memory.current": "7"}, 5_000 * 1024),
+        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "700"}, 300),
+        ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
+        (
+            "4:cpu,memory:/job",
+            {"memory/job/memory.limit_in_bytes": "900", "memory/job/memory.usage_in_bytes": "100"},
+            800,
+        ),
+    ],
+)
+def test_what_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
+    group: str, files: dict[str, str], left: int, tmp_path: Path
+) -> None:
+    proc, cgroup = tmp_path / "proc", tmp_path / "cgroup"
+    (proc / "self").mkdir(parents=True)
+    (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    5000 kB\n", encoding="utf-8")
+    (proc / "self" / "cgroup").write_text(f"3:pids:/else\n{group}\n", encoding="utf-8")
+    for name, text in files.items():
+        (cgroup / name).parent.mkdir(parents=True, exist_ok=True)
+        (cgroup / name).write_text(f"{text}\n", encoding="utf-8")
+
+    assert min(memory._free(proc, cgroup)) == left
