@@ -835,6 +835,19 @@ class TestConfiguration:
         source = open_source(**vars(cell.config.dataset), openml_cache=None)
         assert source == FileSource(Path.home() / "t.csv", "3", ("a", "b c"), ("4",), "mine")
 
+    def test_every_option_reaches_the_field_of_its_name(self) -> None:
+        given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}
+        given |= {each: each for each in ("separator", "decimal", "encoding", "weight")}
+        given |= {"target_kind": "number", "unlabelled": "more.csv", "path": "t.csv", "target": "y"}
+        split = {"name": "files", "test": "~/test.csv", "validation": "~/validation.csv"}
+
+        source = open_source("csv", name="mine", openml_cache=None, split=split, **given)
+
+        home = Path.home()
+        paths = {"path": Path("t.csv"), "unlabelled": Path("more.csv"), "dataset_name": "mine"}
+        paths["split"] = SplitBy("files", None, home / "validation.csv", home / "test.csv")
+        assert vars(source) == given | paths
+
     @pytest.mark.parametrize("arguments", [(), ("dataset.target=level", "dataset.path=''")])
     def test_a_path_is_needed(self, arguments: tuple[str, ...]) -> None:
         (cell,) = cells_of("dataset=csv", *arguments)
