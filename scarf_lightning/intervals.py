@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ LEVEL = 0.95
 TESTS_OF_A_TABLE = 5
 """Splits of the paper's size whose test rows, a fifth each, can all be different ones."""
 ROUNDING = 1e-12
+SIZES = ("n_test", "n_train", "n_labelled")
+"""The columns of results with the rows of a split."""
+UNBOUNDED = (-math.inf, math.inf)
 FIXED_SPLITS = ("time", "column", "files")
 """Splits in which all trials share their test rows. Their spread does not show the error of these rows."""
 
@@ -73,7 +77,7 @@ def mean_interval(
     ratio: float = TEST_TO_TRAIN,
     *,
     n_test: float = math.inf,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
     """The mean of trials on one table, with the interval of the corrected resampled t-test.
 
@@ -83,39 +87,65 @@ def mean_interval(
         n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
     """
-    n = len(values)
-    mean = float(np.mean(values)) if n else math.nan
+    return mean_intervals(np.asarray(values, dtype=np.float64)[None], [bounds], ratio, n_test=n_test)[0]
+
+
+def mean_intervals(
+    values: NDArray[np.float64],
+    bounds: Sequence[tuple[float, float]],
+    ratio: float = TEST_TO_TRAIN,
+    *,
+    n_test: float = math.inf,
+) -> list[Interval]:
+    """As `mean_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
+    n = values.shape[1]
+    means: list[float] = values.mean(axis=1).tolist() if n else [math.nan] * len(values)
     if n < FEWEST:
-        return Interval(mean, math.nan, math.nan)
+        return [Interval(mean, math.nan, math.nan) for mean in means]
     from scipy.special import stdtrit  # takes longer than all else that a finished run imports
 
-    spread = float(np.std(values, ddof=1))
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * spread * math.sqrt(1 / n + ratio)
-    if are_equal(values) and math.isfinite(bounds[1]):
-        half = unseen(n_test, n) * (bounds[1] - bounds[0])
-    return Interval(mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
+    halves = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * values.std(axis=1, ddof=1) * math.sqrt(1 / n + ratio)
+    found = []
+    for mean, half, its, (least, most) in zip(means, halves.tolist(), values, bounds, strict=True):
+        if math.isfinite(most) and are_equal(its):
+            half = unseen(n_test, n) * (most - least)
+        found.append(Interval(mean, max(mean - half, least), min(mean + half, most)))
+    return found
 
 
 def level_interval(
     values: Sequence[float],
     sizes: tuple[float, float, float | None],
     split: object = None,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
     """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
     one from the kept predictions. ``sizes`` are the `median_sizes` of the cell's trials."""
+    return level_intervals(np.array([values], dtype=np.float64), [bounds], sizes, split)[0]
+
+
+def level_intervals(
+    values: NDArray[np.float64],
+    bounds: Sequence[tuple[float, float]],
+    sizes: tuple[float, float, float | None],
+    split: object = None,
+) -> list[Interval]:
+    """As `level_interval`, of several metrics ``(metrics, trials)`` with the ``bounds`` of each."""
     if split in FIXED_SPLITS:
-        return Interval(float(np.mean(values)), math.nan, math.nan)
+        return [Interval(mean, math.nan, math.nan) for mean in values.mean(axis=1).tolist()]
     n_test = sizes[0] if sizes[0] >= 1 else math.inf  # rows of an older version say their shares alone
-    return mean_interval(values, overlap_ratio(*sizes), n_test=n_test, bounds=bounds)
+    return mean_intervals(values, bounds, overlap_ratio(*sizes), n_test=n_test)
 
 
-def median_sizes(trials: Sequence[Mapping[Any, Any]]) -> tuple[float, float, float | None]:
+def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
     """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them; those of the
-    paper's splits where rows do not say."""
-    names = ("n_test", "n_train", "n_labelled")
-    sizes = np.array([[trial.get(name) for trial in trials] for name in names], dtype=np.float64)
-    if not trials or not (sizes > 0).all():
-        return TEST_TO_TRAIN, 1.0, None
-    n_test, n_train, n_labelled = np.median(sizes, axis=1).tolist()
+    paper's splits where a trial does not say. ``sizes`` are the trials' columns of these names."""
+    medians = []
+    for name in SIZES:
+        of_trials = sizes.get(name, ())
+        known = [size for size in of_trials if size is not None and size > 0]
+        if not known or len(known) < len(of_trials):
+            return TEST_TO_TRAIN, 1.0, None
+        medians.append(float(median(known)))
+    n_test, n_train, n_labelled = medians
     return n_test, n_train, n_labelled

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,17 @@ ACTIVE = frozenset('"$`\\!')
 
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
+_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Within this context, consoles show nothing."""
+    token = _IS_SILENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SILENT.reset(token)
 
 
 @contextmanager
@@ -51,12 +63,16 @@ def reported() -> list[object]:
     return [] if shown is None else shown
 
 
-def command_line(program: str, arguments: Iterable[str]) -> str:
-    """A command for the shell: ``python train.py ...``, or ``scarf-train ...`` where this process was started by an
-    installed command."""
+def program(name: str) -> str:
+    """How a program is called: ``python train.py``, or ``scarf-train`` where an installed command started this
+    process."""
     is_installed = Path(sys.argv[0]).name.startswith("scarf-")
-    called = INSTALLED.get(program) if is_installed else None
-    return " ".join([called or f"python {program}", *map(_quoted, arguments)])
+    return INSTALLED[name] if is_installed and name in INSTALLED else f"python {name}"
+
+
+def command_line(name: str, arguments: Iterable[str]) -> str:
+    """A command for the shell, which calls a program with these arguments."""
+    return " ".join([program(name), *map(_quoted, arguments)])
 
 
 def _quoted(argument: str) -> str:
@@ -82,9 +98,12 @@ def escaped(text: str, kept: str = KEPT) -> str:
 
 def spreadsheet(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would take for a formula gets a leading quote."""
-    if not isinstance(value, str):
-        return value
-    return ("'" if value.startswith(FORMULA) else "") + escaped(value)
+    return _spreadsheet_text(value) if isinstance(value, str) else value
+
+
+@lru_cache
+def _spreadsheet_text(text: str) -> str:
+    return ("'" if text.startswith(FORMULA) else "") + escaped(text)
 
 
 class Screen(Console):
@@ -103,6 +122,8 @@ class Screen(Console):
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
+    if _IS_SILENT.get():
+        return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
     return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
 

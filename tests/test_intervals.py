@@ -16,8 +16,6 @@ from scarf_lightning.intervals import (
 )
 from scarf_lightning.metrics import metric_named
 
-SIZES = {"n_test": 20, "n_train": 70, "n_labelled": 70}
-
 
 @pytest.mark.parametrize("n", [3, 5, 30])
 def test_the_interval_is_students_with_the_correction_for_overlap(n: int) -> None:
@@ -57,19 +55,21 @@ def test_few_labels_overlap_less() -> None:
     assert overlap_ratio(20, 70, 7, 1.0) == pytest.approx((20 / 90) / (1 - 20 / 90))
 
 
+def _sizes(n: int, n_test: int = 20) -> dict[str, list[float]]:
+    return {"n_test": [n_test] * n, "n_train": [70] * n, "n_labelled": [70] * n}
+
+
 def test_a_level_takes_the_sizes_of_its_trials() -> None:
     values = [0.8, 0.7, 0.9, 0.85]
 
-    assert level_interval(values, median_sizes([SIZES] * 4)) == mean_interval(values, 2 / 7)
-    assert level_interval(values, median_sizes([SIZES | {"n_test": 10}] * 4)) == mean_interval(values, 1 / 7)
-    assert level_interval(values, median_sizes([{}] * 4)) == mean_interval(values, TEST_TO_TRAIN), (
-        "rows of an older version"
-    )
+    assert level_interval(values, median_sizes(_sizes(4))) == mean_interval(values, 2 / 7)
+    assert level_interval(values, median_sizes(_sizes(4, n_test=10))) == mean_interval(values, 1 / 7)
+    assert level_interval(values, median_sizes({})) == mean_interval(values, TEST_TO_TRAIN), "rows of an older version"
 
 
 @pytest.mark.parametrize("split", FIXED_SPLITS)
 def test_the_spread_of_trials_says_nothing_of_test_rows_that_they_share(split: str) -> None:
-    mean, low, high = level_interval([0.8, 0.7, 0.9], median_sizes([SIZES] * 3), split)
+    mean, low, high = level_interval([0.8, 0.7, 0.9], median_sizes(_sizes(3)), split)
     assert mean == pytest.approx(0.8)
     assert math.isnan(low)
     assert math.isnan(high)

@@ -119,7 +119,7 @@ def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     known: dict[str, int] = {}
     for each in survey([cell for cell in cells if cell.config.regime["name"] == "full"]):
         if each.rows:
-            known[each.cell.source.key] = int(min(row["n_labelled"] for row in each.rows))
+            known[each.cell.source.key] = int(min(each.rows.column("n_labelled")))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
         wanted, most = cell.config.regime.get("labels", 0), known.get(cell.source.key)

@@ -11,9 +11,10 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import FIXED_SPLITS, Interval, level_interval, median_sizes
+from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
+from ..results import values_of
 from ..screen import Screen, spreadsheet
 
 Row = dict[str, Any]
@@ -43,13 +44,15 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
     for phase in ("pretrain", "finetune"):
-        epochs = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        epochs = _known(rows, f"{phase}_epochs")
         if epochs:
-            seconds = sum(row[f"{phase}_seconds"] for row in rows)
+            seconds = sum(values_of(rows, f"{phase}_seconds"))
             table.add_row(f"{phase} epochs (median)", f"{np.median(epochs):g}", "", str(len(epochs)))
             table.add_row(f"{phase} seconds (all trials)", f"{seconds:.1f}", "", str(len(epochs)))
     for kind in ("labelled", "unlabelled"):
-        sizes = [row[f"n_{kind}"] for row in rows if row.get("n_unlabelled")]
+        sizes = [
+            size for size, n in zip(values_of(rows, f"n_{kind}"), values_of(rows, "n_unlabelled"), strict=True) if n
+        ]
         if sizes:
             table.add_row(f"{kind} training rows (median)", f"{np.median(sizes):,g}", "", str(len(sizes)))
     return table
@@ -65,7 +68,7 @@ def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> 
 
 def n_diverged(rows: Sequence[Row]) -> int:
     """How many trials diverged."""
-    return sum(row.get("diverged") is not None for row in rows)
+    return len(_known(rows, "diverged"))
 
 
 def describe(axes: Row, settings: Iterable[str] = ()) -> str:
@@ -170,24 +173,36 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
 def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds."""
     axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
-    lines = []
-    for of_cell, rows in cells:
-        line: Row = {axis: of_cell.get(axis) for axis in axes} | {"trials": len(rows), "diverged": n_diverged(rows)}
-        sizes, split = median_sizes(rows), of_cell.get("split")
-        for metric in metrics():
-            values = _defined(rows, metric)
-            ends = level_interval(values, sizes, split, metric.bounds) if values else (None, None, None)
-            line |= dict(zip((metric.name, f"{metric.name}_low", f"{metric.name}_high"), ends, strict=True))
-        for phase in ("pretrain", "finetune"):
-            for quantity, of_trials in (("epochs", np.median), ("seconds", np.sum)):
-                known = [row[f"{phase}_{quantity}"] for row in rows if row[f"{phase}_{quantity}"] is not None]
-                line[f"{phase}_{quantity}"] = of_trials(known) if known else None
-        lines.append(line)
+    measured = [name for metric in metrics() for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
+    of_phases = [f"{phase}_{quantity}" for phase in ("pretrain", "finetune") for quantity in ("epochs", "seconds")]
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-    writer.writerow({heading: spreadsheet(heading) for heading in lines[0]})
-    writer.writerows({heading: spreadsheet(value) for heading, value in line.items()} for line in lines)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(spreadsheet, (*axes, "trials", "diverged", *measured, *of_phases)))
+    for of_cell, rows in cells:
+        line = [*map(of_cell.get, axes), len(rows), n_diverged(rows)]
+        line += [end for interval in _intervals(of_cell, rows) for end in interval]
+        for name in of_phases:
+            known = _known(rows, name)
+            of_trials = np.median if name.endswith("_epochs") else np.sum
+            line.append(of_trials(known) if known else None)
+        writer.writerow(map(spreadsheet, line))
     return text.getvalue()
+
+
+def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
+    """The mean and the ends of the interval of every metric; None for one that no trial has."""
+    found = dict[str, Sequence[float | None]]()
+    of_size: dict[int, list[tuple[Metric, list[float]]]] = {}
+    for metric in metrics():
+        known = _defined(rows, metric)
+        of_size.setdefault(len(known), []).append((metric, known))
+    sizes = _sizes(rows)
+    for size, together in of_size.items():
+        block, bounds = np.array([known for _, known in together]), [metric.bounds for metric, _ in together]
+        intervals = level_intervals(block, bounds, sizes, axes.get("split")) if size else []
+        for place, (metric, _) in enumerate(together):
+            found[metric.name] = intervals[place] if size else (None, None, None)
+    return [found[metric.name] for metric in metrics()]
 
 
 def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
@@ -228,9 +243,10 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     gone = n_diverged(rows)
     epochs = []
     for phase in ("pretrain", "finetune"):
-        values = [row[f"{phase}_epochs"] for row in rows if row[f"{phase}_epochs"] is not None]
+        values = _known(rows, f"{phase}_epochs")
         epochs.append(f"{np.median(values):g}" if values else "")
-    seconds = sum((row["pretrain_seconds"] or 0.0) + row["finetune_seconds"] for row in rows)
+    phases = (values_of(rows, f"{phase}_seconds") for phase in ("pretrain", "finetune"))
+    seconds = sum((pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True))
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     mean, interval = _in_words(_interval(axes, rows, chosen), chosen) if _defined(rows, chosen) else ("", "")
     return dict(zip(headings, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
@@ -238,11 +254,20 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
 
 def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
     """The values of a metric. A trial has none if it diverged, if its metric is undefined, or if its row is older."""
-    return [row[metric.name] for row in rows if row.get(metric.name) is not None]
+    return _known(rows, metric.name)
+
+
+def _known(rows: Sequence[Row], name: str) -> list[Any]:
+    """The values of a column, without those of rows that have none."""
+    return [value for value in values_of(rows, name) if value is not None]
+
+
+def _sizes(rows: Sequence[Row]) -> tuple[float, float, float | None]:
+    return median_sizes({name: values_of(rows, name) for name in SIZES})
 
 
 def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
-    return level_interval(_defined(rows, metric), median_sizes(rows), axes.get("split"), metric.bounds)
+    return level_interval(_defined(rows, metric), _sizes(rows), axes.get("split"), metric.bounds)
 
 
 def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..intervals import level_interval, median_sizes
+from ..intervals import SIZES, level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
 from ..options.naming import told_apart
@@ -136,7 +136,7 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
     columns = [*(metric.name for metric in metrics()), *MEANS]
     values = {column: trials[column].mean() for column in columns if column in trials}
-    sizes = median_sizes(trials.to_dict("records"))
+    sizes = median_sizes({name: trials[name].astype("float64").tolist() for name in SIZES if name in trials})
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         if len(known) > 1:

@@ -106,17 +106,16 @@ def registered(base: str) -> dict[str, type[Any]]:
     Raises:
         UsageError: two of them have one name.
     """
-    n_classes, found = _registered.get(base, (-1, {}))
+    n_classes, found, modules = _registered.get(base, (-1, {}, set()))
     is_counted = issubclass(_base_class(base), Options)
-    is_there = all(cls.__module__ in sys.modules for cls in found.values())
-    if not (is_counted and n_classes == Options.n_classes and is_there):
+    if not (is_counted and n_classes == Options.n_classes and modules <= sys.modules.keys()):
         found = _found(base)
-        _registered[base] = Options.n_classes, found
+        _registered[base] = Options.n_classes, found, {cls.__module__ for cls in found.values()}
     return dict(found)
 
 
-_registered: dict[str, tuple[int, dict[str, type[Any]]]] = {}
-"""For each base the number of classes when its subclasses were found, and these."""
+_registered: dict[str, tuple[int, dict[str, type[Any]], set[str]]] = {}
+"""For each base the number of classes when its subclasses were found, these, and their modules."""
 
 
 def _found(base: str) -> dict[str, type[Any]]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError
+from ..intervals import SIZES
 from ..metrics import metrics
 from ..results import (
     described_cells,
@@ -17,6 +18,7 @@ from ..results import (
     read_cell,
     read_curves,
     read_environments,
+    values_of,
 )  # fmt: skip
 from ..sweeping.hydra import named_plugins
 from .naming import Labels, Words
@@ -30,7 +32,6 @@ PAPERS_ORDER = (
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
-SIZES = ("n_train", "n_test", "n_labelled")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 
 
@@ -147,14 +148,17 @@ def results_of(
                 "overrides": cell.overrides,
             }
         )
-    rows = [row for its in found for row in its]
+
+    def values(name: str) -> list[Any]:
+        return [value for its in found for value in values_of(its, name)]
+
     own = {
-        "cell": pd.Series([label for label, its in enumerate(found) for _ in its], dtype="int64"),
-        "trial": pd.Series([row["trial"] for row in rows], dtype="int64"),
-        "diverged": pd.Series([row.get("diverged") is not None for row in rows], dtype="bool"),
+        "cell": pd.Series([label for label, its in enumerate(found) for _ in range(len(its))], dtype="int64"),
+        "trial": pd.Series(values("trial"), dtype="int64"),
+        "diverged": pd.Series([value is not None for value in values("diverged")], dtype="bool"),
     }
-    values = {name: pd.Series([row.get(name) for row in rows], dtype="float64") for name in measured}
-    frame = pd.DataFrame(own | values)
+    others = {name: pd.Series(values(name), dtype="float64") for name in measured}
+    frame = pd.DataFrame(own | others)
     folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
     labels: dict[str, dict[str, str]] = {}
     for each in wanted:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..intervals import FEWEST, FIXED_SPLITS, median_sizes, unseen
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, median_sizes, unseen
 from ..metrics import Metric
 from ..results import Predictions, read_cell, read_predictions
 from .loading import CellResults
@@ -72,8 +72,8 @@ def is_fixed(results: CellResults, cell: int) -> bool:
 
 def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | None = None) -> float:
     """The `overlap_ratio` of a cell's trials, or of their differences from a reference's; the paper's if unknown."""
-    its = results.trials.loc[results.trials["cell"] == cell, ["n_test", "n_train", "n_labelled"]]
-    n_test, n_train, n_labelled = median_sizes(its.to_dict("records"))
+    its = results.trials.loc[results.trials["cell"] == cell, list(SIZES)]
+    n_test, n_train, n_labelled = median_sizes({name: its[name].tolist() for name in SIZES})
     share = 1.0
     if metric.name == "accuracy" and n_labelled is not None and n_labelled < n_train:
         first = _predictions(results, cell)

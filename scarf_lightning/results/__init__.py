@@ -3,6 +3,7 @@
 from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import columns, fingerprint, identity, pretraining_identity
+from .index import CellSummary, read_summary
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -19,10 +20,12 @@ from .loading import (
 )
 from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
-from .store import CellStore, Predictions, Row, StackRecord, on_few_steps, read_cell, source_commit
+from .rows import Row, Rows, values_of
+from .store import CellStore, Predictions, StackRecord, on_few_steps, read_cell, source_commit
 
 __all__ = [
     "CellStore",
+    "CellSummary",
     "DamagedRecordError",
     "Failure",
     "KnownData",
@@ -31,6 +34,7 @@ __all__ = [
     "PretrainedTrial",
     "PretrainingStore",
     "Row",
+    "Rows",
     "StackRecord",
     "StoredCell",
     "StoredTrial",
@@ -60,6 +64,8 @@ __all__ = [
     "read_environments",
     "read_failure",
     "read_predictions",
+    "read_summary",
     "source_commit",
+    "values_of",
     "write_whole",
 ]

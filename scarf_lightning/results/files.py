@@ -50,7 +50,7 @@ def write_whole(target: Path, text: str) -> None:
     _sync(target.parent)
 
 
-def read_bytes(path: Path, size: int) -> bytes:
+def read_bytes(path: Path | str, size: int) -> bytes:
     """The content of a regular file of at most this many bytes.
 
     Raises:
@@ -59,17 +59,17 @@ def read_bytes(path: Path, size: int) -> bytes:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody who writes into it
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise DamagedRecordError(f"{path.name} is not a file")
+                raise DamagedRecordError(f"{Path(path).name} is not a file")
             if found.st_size > size:
-                raise DamagedRecordError(f"{path.name} is larger than {size:,} bytes")
-            return file.read(found.st_size)
+                raise DamagedRecordError(f"{Path(path).name} is larger than {size:,} bytes")
+            return file.readall()[: found.st_size]
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
-        raise DamagedRecordError(f"{path.name} cannot be read: {_reason(error)}") from error
+        raise DamagedRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
 
 
 @contextmanager

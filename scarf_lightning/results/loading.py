@@ -15,13 +15,13 @@ from ..errors import UsageError
 from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
 from .records import PREDICTIONS, WEIGHTS
+from .rows import Row
 from .store import (
     COUNTS,
     DESCRIPTION,
     PREPROCESSING,
     SECONDS,
     Predictions,
-    Row,
     Stored,
     of_stacks,
     read_cell,

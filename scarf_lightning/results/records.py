@@ -192,15 +192,26 @@ def check_fields(content: Any, kinds: Fields) -> None:
 
 def is_usable(value: Any, depth: int = DEEPEST) -> bool:
     """Whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
-    kind = type(value)
-    if kind is str:
-        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
-    if kind is int:
-        return bool(abs(value) < LARGEST)
-    if kind is dict:
-        return depth > 0 and all(is_usable(each, depth - 1) for pair in value.items() for each in pair)
-    if kind is list:
-        return depth > 0 and all(is_usable(each, depth - 1) for each in value)
+    return are_usable((value,), depth + 1)
+
+
+def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
+    """As `is_usable`, of each of these. A sweep of finished cells comes here for every value."""
+    if depth <= 0:
+        return False
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+                return False
+        elif kind is int:
+            if abs(value) >= LARGEST:
+                return False
+        elif kind is dict:
+            if not (are_usable(value, depth - 1) and are_usable(value.values(), depth - 1)):
+                return False
+        elif kind is list and not are_usable(value, depth - 1):
+            return False
     return True
 
 

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from types import NoneType
@@ -39,8 +40,8 @@ from .records import (
     PREDICTIONS,
     WEIGHTS,
     Fields,
+    are_usable,
     check_fields,
-    is_usable,
     new_record,
     read_file,
     read_record,
@@ -48,12 +49,12 @@ from .records import (
     sealed,
     table_of,
 )
+from .rows import Row, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-Row = dict[str, Any]
 
 DESCRIPTION = "cell.json"
 CONTENTS = "trials.json"
@@ -434,7 +435,7 @@ def on_few_steps(cells: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
     """
     made, longer = [], []
     for phase, (called, options) in PHASES.items():
-        steps = [[row[f"{phase}_steps"] for row in rows if row.get(f"{phase}_steps") is not None] for rows in cells]
+        steps = [[n for n in values_of(rows, f"{phase}_steps") if n is not None] for rows in cells]
         medians = [median(of_cell) for of_cell in steps if of_cell]
         few = [of_cell for of_cell in medians if of_cell < FEW_STEPS]
         if few:
@@ -508,17 +509,22 @@ def _check_rows(table: Row) -> None:
     rows = table.get("trials")
     if not isinstance(rows, list):
         raise DamagedRecordError("it has no trials")
+    if not all(isinstance(row, dict) for row in rows):
+        raise DamagedRecordError("it has no trial")
+    columns = {name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}}
+    kinds = kinds_of_columns()
+    for name, values in columns.items():
+        if not kinds.get(name, ANYTHING).issuperset(map(type, values)) or not are_usable(values):
+            raise DamagedRecordError(f"it has no {name}")
+    for trial in columns["trial"]:
+        if not 0 <= trial < MOST_TRIALS:
+            raise DamagedRecordError(f"it has a trial {trial}")
+
+
+def kinds_of_columns() -> dict[str, set[type]]:
+    """The types of values by column; of other columns `ANYTHING`."""
     kinds: dict[str, set[type]] = dict.fromkeys((*SECONDS, *(metric.name for metric in metrics())), NUMBER)
-    kinds |= dict.fromkeys(COUNTS, COUNT) | {"diverged": TEXT}
-    for row in rows:
-        if not isinstance(row, dict) or type(row.get("trial")) is not int:
-            raise DamagedRecordError("it has no trial")
-        # By `type`, not by `isinstance`: a sweep that skips its finished cells comes here for every value.
-        for name, value in row.items():
-            if type(value) not in kinds.get(name, ANYTHING) or not is_usable(value):
-                raise DamagedRecordError(f"it has no {name}")
-        if not 0 <= row["trial"] < MOST_TRIALS:
-            raise DamagedRecordError(f"it has a trial {row['trial']}")
+    return kinds | dict.fromkeys(COUNTS, COUNT) | {"diverged": TEXT, "trial": {int}}
 
 
 def _check_texts(values: Any, name: str) -> None:

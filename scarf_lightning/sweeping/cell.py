@@ -21,6 +21,7 @@ from ..results import (
     Failure,
     KnownData,
     PretrainingStore,
+    Rows,
     columns,
     fingerprint,
     folder_time,
@@ -28,8 +29,8 @@ from ..results import (
     is_claimed,
     known_data,
     pretraining_identity,
-    read_cell,
     read_failure,
+    read_summary,
 )
 
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
@@ -175,7 +176,7 @@ class SurveyedCell:
 
     cell: Cell
     state: State
-    rows: list[dict[str, Any]]
+    rows: Rows
     failure: Failure | None = None
     folder: Path | None = None
     lacks_weights: bool = False
@@ -207,15 +208,14 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
 
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
-    store, rows, folder, lacks_weights, target = cell.store_on(data), [], None, False, None
+    store, rows, folder, lacks_weights, target = cell.store_on(data), Rows.of([]), None, False, None
     if store is not None:
         folder = store.folder
-        stored = read_cell(folder, weights=cell.config.keep_weights)
-        target = None if stored.description is None else stored.target
-        rows = [stored.rows[trial] for trial in range(cell.config.trials) if trial in stored.rows]
+        summary = read_summary(folder, cell.config.trials, weights=cell.config.keep_weights)
+        rows, target = summary.rows, summary.target
         if cell.config.keep_weights and "finetune" in method_of(cell.config).uses:
-            lacks_weights = bool(stored.without_weights(range(cell.config.trials)))
-        if len(rows) == cell.config.trials and stored.description is not None and not stored.damaged:
+            lacks_weights = summary.lacks_weights
+        if len(rows) == cell.config.trials and summary.is_whole:
             return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights, target, data)
         if is_claimed(folder, now):
             return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights, target, data)

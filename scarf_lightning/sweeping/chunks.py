@@ -109,7 +109,7 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
     results.mkdir(parents=True, exist_ok=True)
     now = folder_time(results)
     remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
-    for place in (results, results / "datasets", results / "failures", results / "set_aside"):
+    for place in (results, *(results / name for name in ("datasets", "failures", "index", "set_aside"))):
         remove_unfinished(place, now)
     folder = results / FOLDER / uuid4().hex
     try:

@@ -43,6 +43,7 @@ class Composer:
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
+        self._overrides_of_master: list[str] = list(master.hydra.overrides.task)
         self._composed = cache(self._compose)
         self._chosen = cache(self._choose)
         self._parsed = cache(self._parse)
@@ -75,10 +76,6 @@ class Composer:
         whole = self._composed(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
-
-    @property
-    def _overrides_of_master(self) -> list[str]:
-        return list(self._master.hydra.overrides.task)
 
     def _compose(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""

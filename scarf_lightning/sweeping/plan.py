@@ -133,7 +133,7 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
         return Group(cells, supervised)
     needed = set[int]()
     for each in cells:
-        needed |= set(range(each.cell.config.trials)) - {row["trial"] for row in each.rows}
+        needed |= set(range(each.cell.config.trials)) - set(each.rows.column("trial"))
     store = cells[0].cell.pretraining_on(cells[0].data)
     missing = len(needed) if store is None else len(store.missing(sorted(needed)))
     seconds = missing * max(phases["pretrain"] for _, phases in together)
@@ -180,7 +180,7 @@ def _pace(surveyed: Sequence[SurveyedCell], expected: Sequence[Phases]) -> dict[
     for each, phases in zip(surveyed, expected, strict=True):
         for phase, seconds in phases.items() if each.state is State.FINISHED else ():
             kind = (phase, each.cell.config.network.name)
-            took = [row[f"{phase}_seconds"] for row in each.rows if row.get(f"{phase}_seconds") is not None]
+            took = [seconds for seconds in each.rows.column(f"{phase}_seconds") if seconds is not None]
             recorded[kind] += sum(took)
             ruled[kind] += len(took) * seconds
     return {kind: seconds / ruled[kind] for kind, seconds in recorded.items() if seconds and ruled[kind]}

@@ -136,7 +136,7 @@ def fail(cell: Cell) -> None:
 def test_a_cell_that_nobody_has_begun_waits_and_looking_makes_nothing(cell: Cell) -> None:
     found = look(cell)
 
-    assert (found.state, found.rows, found.n_missing, found.failure) == (State.WAITING, [], 3, None)
+    assert (found.state, list(found.rows), found.n_missing, found.failure) == (State.WAITING, [], 3, None)
     assert not cell.results.exists()
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import read
 from scarf_lightning.options.settings import ChunkSettings, DatasetSettings
+from scarf_lightning.results import Rows
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
 from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
 from scarf_lightning.sweeping.plan import Group, Size, make_plan
@@ -36,7 +37,7 @@ def cell(dataset: int, pretrain: str, method: str, seed: int = 0) -> Cell:
 def groups(cells: list[Cell]) -> list[Group]:
     """Of a plan in which all cells wait."""
     sizes = {each.source.key: SIZES[str(each.config.dataset.name)] for each in cells}
-    return make_plan([SurveyedCell(each, State.WAITING, []) for each in cells], sizes).groups
+    return make_plan([SurveyedCell(each, State.WAITING, Rows.of([])) for each in cells], sizes).groups
 
 
 def labels(chunks: list[Chunk]) -> list[list[str]]:

@@ -261,11 +261,32 @@ def _student_ends(means: Floats, variances: Floats, n: int, ratio: float) -> tup
     return means - half, means + half, means - probable, means + probable
 
 
+def _signed_ranks(n: int) -> list[int]:
+    """The Walsh averages of n datasets that end the 95 % interval, and that are passed with 95 %, counted from either
+    side; 0 for too few datasets."""
+    return [int(np.searchsorted(_signed_rank_cdf(n), level, side="right")) for level in ((1 - LEVEL) / 2, 1 - LEVEL)]
+
+
+def _is_answered(averages: Floats, n: int, rope: float) -> NDArray[np.bool_]:
+    """Whether `_answers` gives an answer at the `_signed_rank_ends` of Walsh averages ``(draws, n (n + 1) / 2)``.
+
+    An end passes a bound if fewer averages than its rank do not, so that they are counted and not ordered.
+    """
+    rank, probable = _signed_ranks(n)
+
+    def fewer(is_beyond: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+        return np.asarray(np.count_nonzero(is_beyond, axis=1) < most)
+
+    helps = fewer(averages <= 0, rank) & fewer(averages <= rope, probable)
+    hurts = fewer(averages >= 0, rank) & fewer(averages >= -rope, probable)
+    same = fewer(averages < -rope, rank) & fewer(averages > rope, rank) & (n >= FEWEST_FOR_SAME)
+    return np.asarray(helps | hurts | same)
+
+
 def _signed_rank_ends(averages: Floats, n: int) -> tuple[Floats, Floats, Floats, Floats]:
     """What `_answers` takes, of Walsh averages ``(draws, n (n + 1) / 2)``; NaN for too few datasets."""
     ends = []
-    for level in ((1 - LEVEL) / 2, 1 - LEVEL):
-        rank = int(np.searchsorted(_signed_rank_cdf(n), level, side="right"))
+    for rank in _signed_ranks(n):
         if rank == 0:
             ends += [np.full(len(averages), np.nan)] * 2
         else:
@@ -308,8 +329,7 @@ def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
         weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
         drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
         futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
-        ends = _signed_rank_ends(_walsh(futures), size)
-        return float((_answers(*ends, size, rope) < 3).mean())
+        return float(_is_answered(_walsh(futures), size, rope).mean())
 
     return _least(chance, n)
 

@@ -42,8 +42,9 @@ def test_numbers_are_taken_as_they_are() -> None:
     assert column(found) == values.tolist()
 
 
-def test_text_is_read_as_numbers_and_what_says_there_is_none_is_missing() -> None:
-    found = read([*cycle("1,250.5", "?", "$30"), "-"])
+@pytest.mark.parametrize("named", [{}, {"numeric": ("c",)}], ids=["found out", "named"])
+def test_text_is_read_as_numbers_and_what_says_there_is_none_is_missing(named: dict[str, tuple[str, ...]]) -> None:
+    found = read([*cycle("1,250.5", "?", "$30"), "-"], **named)
     assert found.kind == "numbers"
     assert column(found) == [*cycle(1250.5, None, 30.0), None]
     assert found.notes == ["21 of its values are not numbers ('?', '-') and are read as missing"]

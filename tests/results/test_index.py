@@ -1,0 +1,190 @@
+"""The index of finished cells says what reading them says, whatever has happened to them or to it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from scarf_lightning.results import CellStore, identity, read_cell, read_summary
+from scarf_lightning.results import index as index_module
+from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
+from tests.results.sealing import rewritten
+
+TRIALS = 4
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Path:
+    store = CellStore(tmp_path / "results", identity(some_config(), DATA_HASH))
+    store.describe(**{"dataset": "wdbc", "dataset_id": 1510, "source": "scikit-learn"} | OF_WDBC)
+    for trials in ((0, 1), (2, 3)):
+        store.add(some_record(trials, diverged=None))
+    return store.folder
+
+
+def entry_of(cell: Path) -> Path:
+    return cell.parent / "index" / cell.name
+
+
+def read_without_index(cell: Path, trials: int) -> tuple[list[object], bool]:
+    stored = read_cell(cell)
+    rows = [stored.rows[trial] for trial in range(trials) if trial in stored.rows]
+    return list(rows), stored.description is not None and not stored.damaged
+
+
+def is_read_again(cell: Path, trials: int = TRIALS) -> bool:
+    """Whether the records are read, and that the summary says what they say."""
+    with patch.object(index_module, "read_cell", wraps=read_cell) as read:
+        summary = read_summary(cell, trials)
+    assert (list(summary.rows), summary.is_whole) == read_without_index(cell, trials)
+    return read.called
+
+
+def test_a_finished_cell_is_read_once(cell: Path) -> None:
+    assert is_read_again(cell)
+    assert not is_read_again(cell)
+    assert not is_read_again(cell, 3), "fewer trials are wanted"
+    assert read_summary(cell, TRIALS).target == read_cell(cell).target
+    assert is_read_again(cell, TRIALS + 1), "more trials are wanted"
+
+    shutil.rmtree(entry_of(cell).parent)
+    assert is_read_again(cell)
+    assert not is_read_again(cell)
+
+
+def test_a_cell_that_moves_with_its_folder_is_known_there(cell: Path, tmp_path: Path) -> None:
+    assert is_read_again(cell)
+    moved = shutil.move(cell.parent, tmp_path / "moved")
+    assert not is_read_again(Path(moved) / cell.name)
+
+
+def test_an_unfinished_cell_has_no_entry(cell: Path) -> None:
+    assert is_read_again(cell, TRIALS + 1)
+    assert not entry_of(cell).exists()
+
+
+def test_a_folder_that_cannot_be_written_to_has_no_index(cell: Path) -> None:
+    entry_of(cell).parent.write_text("a file where the folder would be")
+    assert is_read_again(cell)
+    assert is_read_again(cell)
+
+
+def of_stack(name: str) -> Callable[[Path], Path]:
+    return lambda cell: next(cell.glob(f"stacks/*/{name}"))
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda cell: cell / "cell.json",
+        *map(of_stack, ("trials.json", "curves.parquet", "environment.json", "preprocessing.safetensors")),
+    ],
+    ids=["cell.json", "trials.json", "curves.parquet", "environment.json", "preprocessing.safetensors"],
+)
+def test_a_flipped_bit_in_a_record_is_found(cell: Path, damaged: Callable[[Path], Path]) -> None:
+    is_read_again(cell)
+    file = damaged(cell)
+    before = file.stat()
+    flip(file)
+    assert file.stat().st_size == before.st_size
+    assert is_read_again(cell)
+    assert not read_summary(cell, TRIALS).is_whole
+
+    flip(file)
+    assert not is_read_again(cell), "it is as it was"
+
+
+def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
+    is_read_again(cell)
+    stack = sorted((cell / "stacks").iterdir())[0]
+    stack.rename(cell.parent / "aside")
+    assert is_read_again(cell)
+
+    (cell.parent / "aside").rename(stack)
+    assert not is_read_again(cell)
+    of_stack("curves.parquet")(cell).unlink()
+    assert is_read_again(cell)
+
+
+def test_a_cell_in_the_place_of_another_is_not_taken_for_it(cell: Path) -> None:
+    is_read_again(cell)
+    other = cell.with_name("0" * 16)
+    shutil.copytree(cell, other)
+    shutil.copy(entry_of(cell), entry_of(other))
+    assert is_read_again(other)
+    assert not read_summary(other, TRIALS).is_whole
+
+
+def test_every_flipped_bit_in_an_entry_makes_it_anew(cell: Path) -> None:
+    is_read_again(cell)
+    whole = entry_of(cell).read_bytes()
+    for place in range(0, len(whole), 97):
+        content = bytearray(whole)
+        content[place] ^= 4
+        entry_of(cell).write_bytes(content)
+        assert is_read_again(cell), place
+        assert entry_of(cell).read_bytes() == whole
+    for content in (b"", whole[:-8], whole + b"\0" * 8, whole[:100]):
+        entry_of(cell).write_bytes(content)
+        assert is_read_again(cell)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("version", 0),
+        ("version", "1"),
+        ("size", 0),
+        ("size", -4),
+        ("size", 3),
+        ("size", 10**12),
+        ("target", {}),
+        ("target", {"target": {"kind": "classes", "rarest": []}, "classes": 3}),
+        ("layout", []),
+        ("layout", {}),
+        ("layout", {"trial": ["int", 99]}),
+        ("layout", {"trial": ["int", 0], "diverged": ["float", 1]}),
+        ("layout", {"trial": ["int", 0], "accuracy": ["each", 0]}),
+        ("layout", {"trial": 3}),
+        ("others", [["cpu"], {}, 2**60]),
+        ("others", "cpu"),
+    ],
+)
+def test_an_entry_that_is_not_possible_is_not_believed(cell: Path, field: str, value: object) -> None:
+    is_read_again(cell)
+    text, _, numbers = entry_of(cell).read_bytes()[64:].partition(b"\n")
+    content = json.dumps(json.loads(text) | {field: value}).encode() + b"\n" + numbers
+    entry_of(cell).write_bytes(sha256(content).hexdigest().encode() + content)
+    assert is_read_again(cell)
+
+
+def test_numbers_that_no_record_has_are_not_believed(cell: Path) -> None:
+    is_read_again(cell)
+    whole = entry_of(cell).read_bytes()
+    for wrong in (b"\0" * 6 + b"\xf8\x7f", b"\0" * 6 + b"\xf0\x7f"):  # NaN and infinity
+        content = whole[64:-8] + wrong
+        entry_of(cell).write_bytes(sha256(content).hexdigest().encode() + content)
+        assert is_read_again(cell)
+
+
+def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -> None:
+    is_read_again(cell)
+
+    def better(content: dict[str, object]) -> None:
+        rows = content["trials"]
+        assert isinstance(rows, list)
+        rows[0]["accuracy"] = 0.9
+
+    rewritten(of_stack("trials.json")(cell), better)
+    assert is_read_again(cell)
+    assert 0.9 in read_summary(cell, TRIALS).rows.column("accuracy")
