@@ -63,12 +63,16 @@ def reported() -> list[object]:
     return [] if shown is None else shown
 
 
-def command_line(program: str, arguments: Iterable[str]) -> str:
-    """A command for the shell: ``python train.py ...``, or ``scarf-train ...`` where this process was started by an
-    installed command."""
+def program(name: str) -> str:
+    """How a program is called: ``python train.py``, or ``scarf-train`` where an installed command started this
+    process."""
     is_installed = Path(sys.argv[0]).name.startswith("scarf-")
-    called = INSTALLED.get(program) if is_installed else None
-    return " ".join([called or f"python {program}", *map(_quoted, arguments)])
+    return INSTALLED[name] if is_installed and name in INSTALLED else f"python {name}"
+
+
+def command_line(name: str, arguments: Iterable[str]) -> str:
+    """A command for the shell, which calls a program with these arguments."""
+    return " ".join([program(name), *map(_quoted, arguments)])
 
 
 def _quoted(argument: str) -> str:
