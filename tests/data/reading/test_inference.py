@@ -256,6 +256,7 @@ def test_times_of_day_are_hours() -> None:
     found = read(cycle("07:30", "18:00:36", "?"))
     assert found.kind == "times of day"
     assert column(found)[:3] == [7.5, 18.01, None]
+    assert found.notes == ["20 of its values are not times ('?') and are read as missing"]
 
 
 def test_what_is_said_to_be_a_date_and_is_none_is_refused() -> None:
