@@ -34,6 +34,17 @@ ACTIVE = frozenset('"$`\\!')
 
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
+_IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Within this context, consoles show nothing."""
+    token = _IS_SILENT.set(True)
+    try:
+        yield
+    finally:
+        _IS_SILENT.reset(token)
 
 
 @contextmanager
@@ -52,12 +63,16 @@ def reported() -> list[object]:
     return [] if shown is None else shown
 
 
-def command_line(program: str, arguments: Iterable[str]) -> str:
-    """A command for the shell: ``python train.py ...``, or ``scarf-train ...`` where this process was started by an
-    installed command."""
+def program(name: str) -> str:
+    """How a program is called: ``python train.py``, or ``scarf-train`` where an installed command started this
+    process."""
     is_installed = Path(sys.argv[0]).name.startswith("scarf-")
-    called = INSTALLED.get(program) if is_installed else None
-    return " ".join([called or f"python {program}", *map(_quoted, arguments)])
+    return INSTALLED[name] if is_installed and name in INSTALLED else f"python {name}"
+
+
+def command_line(name: str, arguments: Iterable[str]) -> str:
+    """A command for the shell, which calls a program with these arguments."""
+    return " ".join([program(name), *map(_quoted, arguments)])
 
 
 def _quoted(argument: str) -> str:
@@ -107,6 +122,8 @@ class Screen(Console):
 
 def screen(*, stderr: bool = False) -> Screen:
     """A console as wide as the terminal, or wide enough for a table where the output is a file or a pipe."""
+    if _IS_SILENT.get():
+        return Screen(quiet=True, force_terminal=False, force_jupyter=False)
     console = Screen(stderr=stderr)
     return console if console.is_terminal else Screen(stderr=stderr, width=WIDTH_WITHOUT_TERMINAL)
 

@@ -104,6 +104,7 @@ def test_it_leaves_the_documented_files_and_no_others(first: Run) -> None:
     assert sorted(files(cwd)) == sorted(
         [
             "results/datasets/wdbc.json",
+            f"results/index/{cell.name}",
             f"results/{cell.name}/cell.json",
             *(
                 f"results/{cell.name}/stacks/{stack.name}/{name}"
@@ -199,6 +200,8 @@ def test_more_trials_train_the_missing_ones_alone(first: Run, extended: Run) -> 
     assert extended.ran.stdout.splitlines()[0] == first.ran.stdout.splitlines()[0]
 
     before, after = files(first.cwd), files(extended.cwd)
+    entry = f"results/index/{next(first.cwd.glob('results/*/cell.json')).parent.name}"
+    assert before.pop(entry) != after.pop(entry)
     new = [name for name in after if name not in before]
     of_the_cell = [name for name in new if re.search(r"/stacks/0002-0002-[0-9a-f]{8}/", name)]
     of_its_pretraining = [name for name in new if re.search(r"/pretrained/[0-9a-f]{16}/trials/0002/", name)]
@@ -288,7 +291,7 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
         (["trials=2.5"], r"trials must be a whole number, not 2\.5\."),
         (
             ["corruption=3"],
-            r"corruption=3: corruption is chosen by name; `python train\.py --help corruption` lists the names\.",
+            r"corruption=3: corruption is chosen by name; --help corruption lists the names\.",
         ),
         (["hydra/launcher=null"], r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
     ],

@@ -2,12 +2,14 @@
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..options.settings import PathSettings
 from ..results import write_whole
+from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import Composer
 from ..sweeping.expand import answer_of_file, expand, overrides_of
@@ -32,7 +34,7 @@ PLANNED = ("state", "trials", "missing", "core_hours")
 """The columns of a plan after the options of its cells."""
 
 
-def run(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
+def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) -> "pd.DataFrame":
     """Train the unfinished cells of a sweep, or of every combination of overrides, and show progress and a table.
 
     ``run("quick")``, ``run("temperature", "dataset=wdbc", "trials=10")``,
@@ -42,6 +44,7 @@ def run(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     Args:
         asked: a sweep by its name or path, or overrides.
         overrides: more of these.
+        verbose: show progress and results; warnings and errors are shown without it too.
 
     Returns:
         A row for each trial, with the columns of `scarf_lightning.load`.
@@ -55,7 +58,7 @@ def run(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
         option = override.partition("=")[0]
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
-    with hydra_started(named_plugins(given)) as hydra:
+    with hydra_started(named_plugins(given)) as hydra, nullcontext() if verbose else silent():
         return _trials(hydra.multirun("train", task_function=train_job, overrides=given))
 
 
@@ -91,7 +94,7 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
 
 
 def answer(
-    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str
+    table: "str | Path | pd.DataFrame | None" = None, target: str | None = None, *overrides: str, verbose: bool = True
 ) -> "WrittenReport":
     """Find out whether pre-training helps on a table, and with how many labels, beside models that need no network.
 
@@ -102,6 +105,7 @@ def answer(
         table: a file, or a frame, of which a copy is kept in the folder of results.
         target: the column to predict.
         overrides: options of ``train.py``.
+        verbose: as for `run`.
 
     Returns:
         The report: ``print(answer(...))`` shows the sentences and where the page is.
@@ -117,7 +121,7 @@ def answer(
     if isinstance(table, pd.DataFrame):
         table = _kept(table, overrides)
     asked = [*answer_of_file(None if table is None else str(table), target), *overrides]
-    run(asked)
+    run(asked, verbose=verbose)
     return report(asked)
 
 

@@ -22,8 +22,8 @@ from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
 USAGE = """\
-python report.py sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
-python report.py results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or those with these options: dataset=iris
+{program} sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
+{program} results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or those with these options: dataset=iris
 
   out=FOLDER                    folder to write to (reports/NAME)
   sections=[MODULE]             more sections, made by the function report_section of each module
@@ -41,7 +41,7 @@ scarf-answer                                 the same on the bundled table
   time_limit=10min   time after which training ends; the same command goes on
   trials=N           so many trials of everything, in the place of rounds
 
-The same as: python train.py sweeps=answer dataset.path=FILE dataset.target=TARGET
+The same as: {program} sweeps=answer dataset.path=FILE dataset.target=TARGET
 """
 
 
@@ -168,13 +168,15 @@ def answer() -> int:
 
 def _answer(arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):
-        sys.stdout.write(ANSWER_USAGE)
+        from ..screen import program  # imports rich
+
+        sys.stdout.write(ANSWER_USAGE.format(program=program("train.py")))
         return
     from ..sweeping.expand import answer_of_file
 
     named = [argument for argument in arguments if "=" not in argument]
-    if len(named) not in (0, 2):
-        raise UsageError("Name a file and the column to predict: scarf-answer customers.csv plan.")
+    if len(named) > 2:
+        raise UsageError("Name one file and the column to predict: scarf-answer customers.csv plan.")
     others = [argument for argument in arguments if argument not in named]
     _train([*answer_of_file(*named), *others])
 
@@ -187,8 +189,9 @@ def report() -> int:
 def _report(arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):
         from ..report.report_options import help_lines
+        from ..screen import program
 
-        sys.stdout.write(USAGE.format(options="\n".join(help_lines())))
+        sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
         return
     if not arguments:
         raise UsageError(NO_SUBJECT)

@@ -12,6 +12,7 @@ from rich.text import Text
 from ..options.axes import AXES, BASES, parts
 from ..options.reference import DESCRIBED, choices, shown
 from ..options.settings import PathSettings
+from ..screen import program
 
 SUITE = "cc18-"
 """What the names of the paper's datasets start with."""
@@ -19,7 +20,7 @@ COMMANDS = (
     ("train.py", "SCARF on a bundled dataset"),
     ("train.py -m corruption=mean,marginal scaling=zscore,minmax", "an ablation: four cells, one table"),
     ("train.py pretrain=none,scarf 'regime=glob(*)' trials=30", "SCARF against no pre-training, in every regime"),
-    ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table; its column C holds the classes"),
+    ("train.py dataset=csv dataset.path=F dataset.target=C", "your own table; its column C is predicted"),
     ("train.py corruption.rate=0.3,0.6,0.9", "an option of an axis"),
     ("train.py max_epochs=50 batch_size=64", "of both phases; pretrain.max_epochs sets one of them"),
     ("train.py sweeps=quick", "all cells behind a figure or table"),
@@ -39,10 +40,10 @@ def help_page(conf: Path, plugins: Sequence[str] = ()) -> Group:
     sweeps = ", ".join(sorted(path.stem for path in (conf.parent / "sweeps").glob("*.yaml")))
     commands = Table(box=None, show_header=False, padding=(0, 2))
     for command, meaning in COMMANDS:
-        commands.add_row(f"python {command}", meaning)
+        commands.add_row(command.replace("train.py", program("train.py")), meaning)
     return Group(
         Text("Does self-supervised pre-training help on a table, and which part of it matters?\n"),
-        Text("python train.py [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
+        Text(f"{program('train.py')} [AXIS=OPTION ...] [AXIS.OPTION=VALUE ...]\n"),
         Text("Commas train every combination: AXIS=A,B. All are checked before the first one trains."),
         axes,
         Text("--help AXIS shows the options of an axis, with their defaults and meaning.\n"),

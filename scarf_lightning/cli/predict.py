@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("rows", type=Path, help="CSV or Parquet file with the columns of the table")
     parser.add_argument("--output", type=Path, help="file to write; default: standard output")
     parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
-    parser.add_argument("--decimal", choices=[".", ","], help="decimal sign; default: as in training")
+    parser.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
     parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
     parser.add_argument(
         "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"

@@ -291,9 +291,7 @@ def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
         coded = Coded.of(column)
         return coded.spread(np.arange(len(coded.distinct), dtype=np.float64))
     if kind == "column":
-        parts = column.astype("object").map(
-            lambda value: PART_NAMES.get(str(value).strip().lower(), -1), na_action="ignore"
-        )
+        parts = column.map(lambda value: PART_NAMES.get(str(value).strip().lower(), -1), na_action="ignore")
         unknown = column[parts == -1]
         if len(unknown):
             raise UsageError(

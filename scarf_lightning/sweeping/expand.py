@@ -263,9 +263,7 @@ def check_choices(arguments: Sequence[str]) -> None:
                 continue
             if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
                 _refuse_several(group, ",".join(value))
-            raise UsageError(
-                f"{argument}: {group} is chosen by name; `python train.py --help {group}` lists the names."
-            )
+            raise UsageError(f"{argument}: {group} is chosen by name; --help {group} lists the names.")
 
 
 def _refuse_several(axis: str, options: str) -> NoReturn:

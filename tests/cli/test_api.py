@@ -66,6 +66,16 @@ def test_finished_trials_are_not_trained_again(
     assert "2 of 2 cells were finished already." in capsys.readouterr().out
 
 
+def test_without_verbose_nothing_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trials = scarf_lightning.run(TWO, verbose=False)
+
+    assert len(trials) == 4
+    assert capfd.readouterr() == ("", "")
+
+
 def test_the_plan_says_what_there_is_to_do(trained: tuple[Path, pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(trained[0])
 

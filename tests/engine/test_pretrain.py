@@ -14,6 +14,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.modules import PretrainModule
 from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.losses.contrastive import infonce
+from scarf_lightning.networks.resnet import ResNet
 from scarf_lightning.options.settings import PretrainSettings
 from tests.stacks import MakeStack, task
 
@@ -176,3 +177,13 @@ def test_the_steps_of_an_epoch_are_those_that_it_takes(patients: Table, make_sta
     settings = PretrainSettings(max_epochs=2, batch_size=batch_size)
     assert stack.steps_per_epoch(settings) == 3
     assert stack.pretrain(settings, task()).steps.tolist() == [6, 6]
+
+
+def test_dropout_is_drawn_by_each_trial_for_itself(patients: Table, make_stack: MakeStack) -> None:
+    def curve(trials: list[int], dropout: float) -> list[float]:
+        stack = make_stack(patients, trials, network=ResNet(width=16, hidden_dropout=dropout))
+        fit = stack.pretrain(PretrainSettings(max_epochs=2), task())
+        return [record["train_loss"] for record in fit.curves if record["trial"] == 1]
+
+    assert curve([1], 0.5) != curve([1], 0.0)
+    assert curve([1], 0.5) == pytest.approx(curve([0, 1], 0.5), rel=1e-5)

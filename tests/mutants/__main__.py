@@ -3,15 +3,17 @@
     python -m tests.mutants [--only FILE] [--of changed|omitted] [--processes N] [--seed S] [--lines L]
 
 Makes a mutant of every so many lines by each set of operators, the same ones for the same seed, and those that `chosen`
-names. For each it runs the tests that stand guard over the mutated module until one fails, and this one again without
-the mutant. A mutant is put into a copy of the project, never into the project itself. Every test process is forked from
-one that has imported the libraries. Takes about an hour.
+names. For each it runs the tests that stand guard over the mutated module until one fails. Those that failed run once
+more without any mutant. A mutant is put into a copy of the project, never into the project itself. Every test process
+is forked from one that has imported the libraries. Takes about an hour.
 """
 
 import argparse
 import importlib
+import math
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -20,8 +22,8 @@ import time
 import traceback
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NoReturn
@@ -35,7 +37,11 @@ COPIED = (
     "scarf_lightning", "hydra_plugins", "paper", "tests", "conf", "sweeps", "docs", "train.py", "report.py",
     "pyproject.toml", "README.md",
 )  # fmt: skip
-PYTEST_OPTIONS = ("-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+PLUGINS = ("cacheprovider", "nbmake", "xdist", "anyio")
+"""Of pytest. None of the tests needs them, and to import them takes as long as many a test."""
+PYTEST_OPTIONS = (
+    "-x", "-q", *(f"-pno:{name}" for name in PLUGINS), "-W", "ignore::pytest.PytestAssertRewriteWarning",
+)  # fmt: skip
 GOAL = 0.95
 MOST_SECONDS = 400.0
 """A mutant counts as killed when its tests take longer than this, and do not without it."""
@@ -51,6 +57,11 @@ class Verdict:
     fate: str
     seconds: float
     by: str = ""
+
+    @property
+    def test(self) -> str:
+        """The function, or the file that could not be imported, whose test killed it."""
+        return self.by.partition("[")[0]
 
     def __str__(self) -> str:
         return f"{self.fate:9} {self.seconds:5.1f} s  {self.mutant}" + (f"  [{self.by}]" if self.by else "")
@@ -71,6 +82,8 @@ def main() -> int:
         ProcessPoolExecutor(options.processes, mp_context=get_context("fork")) as pool,
     ):
         verdicts = list(pool.map(partial(_judge, Path(folder)), mutants))
+        failing = pool.submit(_failing, Path(folder), sorted({each.test for each in verdicts if each.test})).result()
+    verdicts = [replace(each, fate="unjudged") if each.test in failing else each for each in verdicts]
     shares = []
     for of, of_set in chosen.items():
         fates = Counter(verdict.fate for verdict in verdicts if verdict.mutant in of_set)
@@ -106,7 +119,16 @@ def _import_libraries() -> None:
     """What is slow to import, once, so that every test process has it; what a fork could not share stays out."""
     os.environ["OMP_NUM_THREADS"] = "1"
     importlib.import_module("scarf_lightning")  # sets MKL_CBWR before anything computes
-    for name in ("pytorch_lightning", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.metrics", "hydra", "rich"):
+    for name in (
+        "pytorch_lightning",
+        "pandas",
+        "pyarrow.parquet",
+        "scipy.stats",
+        "sklearn.metrics",
+        "hydra",
+        "rich",
+        "hypothesis",
+    ):
         __import__(name)
 
 
@@ -132,32 +154,33 @@ def _judge(folder: Path, mutant: Mutant) -> Verdict:
     file.write_text(source, encoding="utf-8")
     by = next((line.split()[1] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))), "")
     fate = "timed out" if code is None else "killed" if code else "survived"
-    if code != 0 and not _passes(copy, (by.partition("[")[0],) if by else tests):
+    if code is None and _run(copy, tests)[0] != 0:
         fate = "unjudged"
     verdict = Verdict(mutant, fate, seconds, by)
     print(verdict, flush=True)
     return verdict
 
 
-@cache
-def _passes(copy: Path, tests: tuple[str, ...]) -> bool:
-    """Whether tests pass without any mutant; of a file that could not be imported, whether it can be."""
-    is_file_alone = len(tests) == 1 and "::" not in tests[0]
-    code, _, said = _run(copy, ("--collect-only", *tests) if is_file_alone else tests)
-    if code != 0:
-        print(f"{' '.join(tests)} fails without any mutant:\n{said}", flush=True)
-    return code == 0
+def _failing(folder: Path, tests: list[str]) -> set[str]:
+    """Which of these tests fail without any mutant."""
+    if not tests:
+        return set()
+    _, _, said = _run(_copy(folder), ("--maxfail=0", *tests), limit=math.inf)
+    failing = {each for each in tests if re.search(rf"^(FAILED|ERROR) {re.escape(each)}\b", said, re.MULTILINE)}
+    if failing:
+        print(f"{' '.join(failing)} fails without any mutant:\n{said}", flush=True)
+    return failing
 
 
-def _run(copy: Path, tests: tuple[str, ...]) -> tuple[int | None, float, str]:
-    """The tests' exit status (None where they took longer than `MOST_SECONDS`), the seconds, and what they said."""
+def _run(copy: Path, tests: tuple[str, ...], limit: float = MOST_SECONDS) -> tuple[int | None, float, str]:
+    """The tests' exit status (None where they took longer than ``limit`` seconds), the seconds, and what they said."""
     log = copy / "log.txt"
     started = time.monotonic()
     child = os.fork()
     if child == 0:
         _be_pytest(copy, tests, log)
     status = None
-    while status is None and time.monotonic() - started < MOST_SECONDS:
+    while status is None and time.monotonic() - started < limit:
         ended, code = os.waitpid(child, os.WNOHANG)
         status = os.waitstatus_to_exitcode(code) if ended else None
         time.sleep(0.05)

@@ -67,6 +67,8 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/combinations.py": ("options/test_combinations", "results/test_identity"),
     "options/": OPTIONS,
+    "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),
+    "training/trained_stack.py": ("training/test_trained_stack",),
     "training/": (
         "training/test_loop",
         "training/test_tuning",
@@ -111,6 +113,10 @@ EQUIVALENT = (
     ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
     # Numbers are looked at one by one, and none is refused.
     ("data/reading/rules.py", "not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype)", "True"),
+    # A name is looked for in them.
+    ("data/sources/file.py", "known = set(names)", "known = names"),
+    # These are the columns that are read.
+    ("data/sources/formats.py", "file.read(columns=names).select(names)", "file.read(columns=names)"),
     # Of an archive of several files none is read.
     ("data/sources/formats.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
     # The divisor is 1, or -1 for a number in parentheses.

@@ -37,11 +37,13 @@ CALLS = {
 """Functions and methods by those that they are mistaken for."""
 
 
-CONVERSIONS = {"list", "tuple", "int", "float", "bool", "asarray", "tolist", "item"}
-"""Functions and methods of which mostly only the type of a value depends."""
+CONVERSIONS = {"list", "tuple", "int", "float", "bool", "asarray", "tolist", "item", "cpu"}
+"""Functions and methods of which mostly only the type or the place of a value depends."""
 SYMMETRIC = {"max", "min", "maximum", "minimum", "equal", "array_equal", "isclose", "lcm", "gcd"}
 """Functions whose arguments may come in any order."""
 
+TYPES = {"dict", "list", "tuple", "type", "set", "Callable", "Mapping", "Sequence", "Iterator", "Literal", "NDArray"}
+"""Names that in front of brackets make a type, such as ``dict[str, int]``."""
 MODULES = {"np", "pd", "torch", "math", "functional", "itertools", "ast", "json", "os", "re", "shlex", "sys", "yaml"}
 """Names that are no values: a call of theirs is no method of a value."""
 
@@ -98,6 +100,8 @@ def _in(node: ast.AST, is_changed: bool) -> Iterator[Replacement]:
         case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__")]):
             return
         case ast.keyword(arg=name) if name in NEUTRAL:
+            return
+        case ast.Subscript(value=ast.Name(id=name)) if name in TYPES:
             return
         case ast.expr():
             others = _expressions(node) if is_changed else _without(node)

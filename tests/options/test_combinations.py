@@ -195,6 +195,26 @@ class TestLoss:
             assert refusal(lambda: build_parts(config)) == sentence
 
 
+class TestTuning:
+    @pytest.mark.parametrize(
+        ("overrides", "goes"),
+        [
+            (["tune=2", "keep_weights=true"], False),
+            (["tune=2"], True),
+            (["keep_weights=true"], True),
+            (["tune=2", "keep_weights=true", "method=logistic"], True),
+        ],
+    )
+    def test_weights_of_networks_of_several_shapes_are_not_kept(self, overrides: list[str], goes: bool) -> None:
+        config = config_of(*overrides)
+
+        if goes:
+            check_combination(config)
+        else:
+            start = "keep_weights=true does not go with tune: each trial has a network of its own shape"
+            assert refusal(lambda: check_combination(config)).startswith(start)
+
+
 class TestLabelsOfLoadedData:
     FILE = ("dataset=csv", "dataset.path=mine.csv", "dataset.target=y")
 

@@ -163,3 +163,7 @@ def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
 def test_a_wrong_name_suggests_the_option_that_people_mean(name: str, words: str) -> None:
     assert suggestion(name, options_of(Shape)) == words
     assert suggestion("length_of_a_side", ["width"]) == ""
+
+
+def test_names_that_can_be_read_once_suggest_too() -> None:
+    assert suggestion("temprature", iter(["rate", "temperature"])) == " Did you mean temperature?"

@@ -9,10 +9,14 @@ import pytest
 
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import (
+    DEEPEST,
+    LARGEST,
     SCHEMA_VERSION,
     WEIGHTS,
     DamagedRecordError,
+    are_usable,
     check_fields,
+    is_usable,
     new_record,
     read_file,
     read_record,
@@ -242,3 +246,30 @@ def test_records_are_listed_by_name_without_what_is_unfinished_or_no_folder(reco
 
     assert [path.name for path in record_folders(records)] == ["another", "one", "zero"]
     assert record_folders(records / "nothing") == []
+
+
+def nested(depth: int, innermost: Any) -> Any:
+    """A value in so many fields or lists, by turns."""
+    for level in range(depth):
+        innermost = {"inner": innermost} if level % 2 else [innermost]
+    return innermost
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        ({"a": [1, "é", None, True, 0.5]}, True),
+        (LARGEST - 1, True),
+        (LARGEST, False),
+        (-LARGEST, False),
+        ("\ud800", False),
+        (nested(DEEPEST, 1), True),
+        (nested(DEEPEST + 1, 1), False),
+        (nested(3, LARGEST), False),
+        ({"\ud800": 1}, False),
+        ({"a": "\udfff"}, False),
+    ],
+)
+def test_a_value_is_usable_where_files_and_people_can_hold_it(value: Any, is_one: bool) -> None:
+    assert is_usable(value) is is_one
+    assert are_usable([0, value], DEEPEST + 1) is is_one

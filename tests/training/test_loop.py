@@ -75,6 +75,9 @@ def test_curves_are_sent_live_under_the_name_of_the_cells_run(tmp_path: Path, mo
     assert name.startswith("wdbc ")
     assert "seed=3" in name
 
+    assert here(commands.train, *CONTROL, "seed=4", cwd=tmp_path).returncode == 0
+    assert len(opened) == 1, "without a logger nothing is opened"
+
 
 @pytest.mark.parametrize("when", ["describe", "add"])
 def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(

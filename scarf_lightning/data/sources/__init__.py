@@ -82,7 +82,7 @@ def open_source(
         assert dataset_id is not None
         return OpenMLSource(dataset_id, name, cache, split_by, target_kind=kind)
     path, target, unlabelled = (given.get(option) for option in ("path", "target", "unlabelled"))
-    if not path or not target:
+    if not path:
         raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
     lists: dict[str, Any] = {
         option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates", "text")
@@ -90,7 +90,7 @@ def open_source(
     texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding", "weight")}
     return FileSource(
         Path(path).expanduser(),
-        target,
+        target or "",  # a file that is there says which columns it has
         **lists,
         **texts,
         target_kind=kind,

@@ -249,11 +249,11 @@ class FileSource(Source):
         known = set(names)
         for option, columns in (needed | given).items():
             for column in columns:
-                if column is not None and column not in known:
-                    raise UsageError(
-                        f"{option} names {column!r}, which is not a column of {self.path}{_similar(column, names)}; "
-                        f"its columns are: {listed([name for name in names if name], MOST_NAMES)}."
-                    )
+                if column is not None and (column not in known or not column):
+                    wrong = f"names {column!r}, which is not a column of {self.path}{_similar(column, names)}"
+                    missing = f"must name a column of {self.path}"
+                    its = listed([name for name in names if name], MOST_NAMES)
+                    raise UsageError(f"{option} {wrong if column else missing}; its columns are: {its}.")
                 if option != "dataset.target" and column == self.target:
                     raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
                 if option in given and column == self.weight:

@@ -391,7 +391,7 @@ def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
 def _check_extremes(table: pa.Table, extremes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
     """Compare values with what the file says of them: few writers add checksums, nearly all add these."""
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in extremes and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        if name in extremes:
             (low, high), found = extremes[name], pc.min_max(column).as_py()
             if None not in found.values() and not low <= found["min"] <= found["max"] <= high:
                 raise UsageError(

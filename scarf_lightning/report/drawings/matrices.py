@@ -163,7 +163,7 @@ def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
         if (dataset, competitor) in found.wanted
     ]
     if cells:
-        text = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest: {named(cells)}."
+        text = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest: {named(cells, 3)}."
         blocks.append(Paragraph(text, warns=True))
     return blocks
 

@@ -42,8 +42,9 @@ def test_numbers_are_taken_as_they_are() -> None:
     assert column(found) == values.tolist()
 
 
-def test_text_is_read_as_numbers_and_what_says_there_is_none_is_missing() -> None:
-    found = read([*cycle("1,250.5", "?", "$30"), "-"])
+@pytest.mark.parametrize("named", [{}, {"numeric": ("c",)}], ids=["found out", "named"])
+def test_text_is_read_as_numbers_and_what_says_there_is_none_is_missing(named: dict[str, tuple[str, ...]]) -> None:
+    found = read([*cycle("1,250.5", "?", "$30"), "-"], **named)
     assert found.kind == "numbers"
     assert column(found) == [*cycle(1250.5, None, 30.0), None]
     assert found.notes == ["21 of its values are not numbers ('?', '-') and are read as missing"]
@@ -255,6 +256,7 @@ def test_times_of_day_are_hours() -> None:
     found = read(cycle("07:30", "18:00:36", "?"))
     assert found.kind == "times of day"
     assert column(found)[:3] == [7.5, 18.01, None]
+    assert found.notes == ["20 of its values are not times ('?') and are read as missing"]
 
 
 def test_what_is_said_to_be_a_date_and_is_none_is_refused() -> None:

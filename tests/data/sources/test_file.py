@@ -753,6 +753,15 @@ class TestSplits:
         assert read.split_by is not None
         assert read.split_by.tolist() == [0.0] * 80 + [1.0] * 10 + [2.0] * 30
 
+    def test_a_file_without_a_target_says_which_columns_there_are(self, tmp_path: Path) -> None:
+        path = in_csv(frame().reset_index(names=""), tmp_path / "t.csv")
+        (cell,) = cells_of("dataset=csv", f"dataset.path={path}")
+        with pytest.raises(UsageError) as caught:
+            open_source(**vars(cell.config.dataset), openml_cache=None).load()
+        assert str(caught.value) == (
+            f"dataset.target must name a column of {path}; its columns are: {', '.join(map(repr, frame().columns))}."
+        )
+
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
@@ -826,8 +835,21 @@ class TestConfiguration:
         source = open_source(**vars(cell.config.dataset), openml_cache=None)
         assert source == FileSource(Path.home() / "t.csv", "3", ("a", "b c"), ("4",), "mine")
 
-    @pytest.mark.parametrize("arguments", [(), ("dataset.path=t.csv",), ("dataset.target=level", "dataset.path=''")])
-    def test_path_and_target_are_needed(self, arguments: tuple[str, ...]) -> None:
+    def test_every_option_reaches_the_field_of_its_name(self) -> None:
+        given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}
+        given |= {each: each for each in ("separator", "decimal", "encoding", "weight")}
+        given |= {"target_kind": "number", "unlabelled": "more.csv", "path": "t.csv", "target": "y"}
+        split = {"name": "files", "test": "~/test.csv", "validation": "~/validation.csv"}
+
+        source = open_source("csv", name="mine", openml_cache=None, split=split, **given)
+
+        home = Path.home()
+        paths = {"path": Path("t.csv"), "unlabelled": Path("more.csv"), "dataset_name": "mine"}
+        paths["split"] = SplitBy("files", None, home / "validation.csv", home / "test.csv")
+        assert vars(source) == given | paths
+
+    @pytest.mark.parametrize("arguments", [(), ("dataset.target=level", "dataset.path=''")])
+    def test_a_path_is_needed(self, arguments: tuple[str, ...]) -> None:
         (cell,) = cells_of("dataset=csv", *arguments)
         with pytest.raises(UsageError) as caught:
             open_source(**vars(cell.config.dataset), openml_cache=None)

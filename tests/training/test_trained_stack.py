@@ -1,0 +1,128 @@
+"""What is kept of a stack: of each trial its own, of the others nothing."""
+
+import os
+from dataclasses import replace
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.sources import WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.hardware import Hardware, Promise
+from scarf_lightning.metrics import metrics
+from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
+from tests.composing import config_of
+from tests.short_training import training_of
+
+COMPANY, KEPT = [3, 0, 5], [0, 5]
+
+
+@pytest.fixture(scope="module")
+def wdbc() -> Table:
+    return WdbcSource().load()
+
+
+@pytest.fixture(scope="module")
+def ran(wdbc: Table) -> TrainedStack:
+    """Three trials that are pre-trained, with weights to keep, and only 25 % of their labels."""
+    config = config_of("pretrain=scarf", "regime=semi25", "keep_weights=true", "trainer.threads=1")
+    return training_of(config, wdbc).run(COMPANY)
+
+
+def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc: Table) -> None:
+    record, data, fits = ran.record(KEPT), ran.stack.data, {"pretrain": ran.pretraining, "finetune": ran.outcome.fit}
+
+    assert [row["trial"] for row in record.rows] == KEPT
+    for row in record.rows:
+        position = COMPANY.index(row["trial"])
+        of_test = ran.outcome.predictions[position], wdbc.labels[data.test[position]]
+        assert {name: row[name] for name in wdbc.target.measured(*of_test)} == wdbc.target.measured(*of_test)
+        for phase, fit in fits.items():
+            assert fit is not None
+            assert row[f"{phase}_epochs"] == fit.epochs[position] == 2
+            assert row[f"{phase}_steps"] == fit.steps[position]
+            assert row[f"{phase}_best_epoch"] == fit.best_epochs[position]
+        assert fits["pretrain"] is not None
+        assert row["pretrain_seconds"] == fits["pretrain"].seconds[position]
+        assert row["finetune_seconds"] == ran.outcome.seconds[position]
+        assert row["fits"] == 1
+        assert (row["device"], row["precision"], row["threads"], row["diverged"]) == ("cpu", "32-true", 1, None)
+        sizes = [row[f"n_{of}"] for of in ("train", "labelled", "unlabelled", "validation", "test")]
+        assert sizes == [398, 100, 298, 57, 114]
+
+
+def test_curves_weights_and_preprocessing_are_those_of_the_trials(ran: TrainedStack) -> None:
+    record, positions = ran.record(KEPT), [COMPANY.index(trial) for trial in KEPT]
+
+    found = [(curve["phase"], curve["trial"], curve["epoch"]) for curve in record.curves]
+    assert sorted(found) == [(p, t, e) for p in ("finetune", "pretrain") for t in KEPT for e in (1, 2)]
+    fit = ran.outcome.fit
+    assert fit is not None
+    expected = {name: weight.numpy()[positions] for name, weight in fit.part("classifier").items()}
+    assert record.weights is not None
+    assert list(record.weights) == list(expected)
+    for name, weight in expected.items():
+        np.testing.assert_array_equal(record.weights[name], weight)
+    for name, array in ran.stack.data.preprocessing.arrays().items():
+        np.testing.assert_array_equal(record.preprocessing[name], array[positions])
+    assert [each.trial for each in record.predictions] == KEPT
+    assert len(record.notes) == 1, "one sentence says that so few steps are few"
+
+
+def test_weights_are_kept_where_they_are_asked_for(ran: TrainedStack) -> None:
+    assert replace(ran, config=replace(ran.config, keep_weights=False)).record(KEPT).weights is None
+
+
+def test_a_trial_that_diverged_has_the_phase_in_place_of_numbers(ran: TrainedStack) -> None:
+    first, second = (np.array([trial == gone for trial in COMPANY]) for gone in KEPT)
+    assert ran.pretraining is not None
+    gone = replace(
+        ran,
+        pretraining=replace(ran.pretraining, diverged=first),
+        outcome=replace(ran.outcome, diverged=first | second),
+    )
+
+    record = gone.record(COMPANY)
+
+    assert [row["diverged"] for row in record.rows] == [None, "pretrain", "finetune"]
+    for metric in metrics(["classes"]):
+        assert [row[metric.name] is None for row in record.rows] == [False, True, True]
+    assert [each.trial for each in record.predictions] == [3]
+
+
+def test_a_prediction_that_is_not_finite_is_divergence_too(ran: TrainedStack) -> None:
+    predictions = ran.outcome.predictions.copy()
+    predictions[2, 7, 0] = np.inf
+
+    record = replace(ran, outcome=replace(ran.outcome, predictions=predictions)).record(COMPANY)
+
+    assert [row["diverged"] for row in record.rows] == [None, None, "finetune"]
+
+
+@pytest.mark.parametrize("promise", list(Promise))
+def test_the_environment_says_what_numbers_depend_on(
+    promise: Promise, ran: TrainedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Hardware, "promise", promise)
+
+    found = ran.record(KEPT).environment
+
+    assert (found["device"], found["precision"], found["threads"]) == ("cpu", "32-true", 1)
+    assert found["promise"] == promise.value
+    assert found["trials_per_stack"] == ("any" if promise is Promise.EXACT else 3)
+    assert found["MKL_CBWR"] == os.environ.get("MKL_CBWR")
+    assert found["packages"].items() >= {name: version(name) for name in PACKAGES}.items()
+    assert found["packages"]["optuna"] == version("optuna")
+
+
+def test_a_tuned_trial_is_measured_on_its_test_rows(wdbc: Table) -> None:
+    """Its method predicts the validation rows in front of them."""
+    trained = training_of(config_of("method=logistic"), wdbc).run([1], predicts_validation=True)
+    (row,) = trained.record([1]).rows
+
+    test = trained.stack.data.test[0]
+    of_test = trained.outcome.predictions[0][-len(test) :]
+    assert trained.outcome.predictions.shape[1] == len(test) + 57
+    assert row["accuracy"] == (of_test.argmax(axis=1) == wdbc.labels[test]).mean()
+    assert row["finetune_epochs"] is row["pretrain_steps"] is None
