@@ -79,6 +79,7 @@ benchmark: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.network_time
 	$(BIN)/python -m tests.benchmarks.logger_time
 	$(BIN)/python -m tests.benchmarks.report_time
+	$(BIN)/python -m tests.benchmarks.estimator_time
 	$(BIN)/python -m tests.benchmarks.estimator_defaults
 
 # How often verdicts are false and intervals hold the truth: the table of docs/calibration.md, in some minutes.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import UnfinishedError
+from ..options import unused_options
 from ..screen import reported_once
 from ..sweeping.cell import Cell, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
@@ -85,7 +86,8 @@ def _in_rounds(request: ExpandedSweep, rounds: Sequence[int], launch: Launch, la
 
 def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell]) -> list[Cell]:
     """What is trained before ``everything``, the cells with all labels, where these alone are expected to take longer
-    than the time limit: the cells with few labels and without pre-training. None where the size of a table is not
+    than the time limit: the cells with few labels and without pre-training, those without a network first, because a
+    network is validated on a tenth of the rows however few labels there are. None where the size of a table is not
     known before it is loaded."""
     limit, tables = cells[0].config.seconds_limit, read_files(cells)
     plan = make_plan(survey(everything), sizes_of(tables))
@@ -98,7 +100,8 @@ def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell]) -> list
     )
     n_labelled = {key: table.n_rows - table.n_unlabelled for key, table in tables.items()}
     few = [cell for cell in cells if cell.pretraining_key is None and "labels" in cell.config.regime]
-    return [cell for cell in few if cell.config.regime["labels"] < SURELY * n_labelled[cell.source.key]]
+    few = [cell for cell in few if cell.config.regime["labels"] < SURELY * n_labelled[cell.source.key]]
+    return sorted(few, key=lambda cell: "network" not in unused_options(cell.config))
 
 
 def goes_in_rounds(arguments: Sequence[str]) -> bool:

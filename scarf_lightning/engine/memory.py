@@ -5,7 +5,6 @@ them are counted. So the parts of a plugin are counted as ours are.
 """
 
 import ctypes
-import sys
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -40,8 +39,8 @@ START = 2**26
 OF_A_ROW = 48
 """Bytes of a row of the table and a trial: its number in the split, in the order of an epoch and among the labelled
 rows, its label, and copies while these are made."""
-OF_A_PREDICTION = 28
-"""Bytes of a test row, an output and a trial: in float32 and, several times, in float64."""
+OF_A_PREDICTION = 16
+"""Bytes of a test row, an output and a trial: twice in float64, while one is made of the other."""
 TEST_SHARE = 0.2
 OF_AN_ENCODED_CELL = 32
 """Bytes that models of other libraries get, with what is alive while it is made."""
@@ -143,15 +142,16 @@ def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
         return wanted
 
 
-def free_memory(device: torch.device) -> int | None:
-    """Bytes that this process may still take on a device; None where this cannot be known."""
+def free_memory(device: torch.device, enough: int) -> int | None:
+    """Bytes that this process may still take on a device; None where this cannot be known. If they are not ``enough``,
+    it first gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    if sys.platform != "linux":
-        return None
-    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)  # what earlier cells needed was kept for the next step
-    return min(_free(PROC, CGROUP), default=None)
+    left = min(_free(PROC, CGROUP), default=None)
+    if left is None or left >= enough or (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is None:
+        return left
+    trim(0)
+    return min(_free(PROC, CGROUP))
 
 
 def _free(proc: Path, cgroup: Path) -> Iterator[int]:

@@ -225,7 +225,9 @@ class ChunkSettings(Options):
     """How cells are dealt out to jobs. Cells that share a pre-training stay in one job."""
 
     minutes: float | None = option(
-        None, "expected time that a job gets at least; null is 20 on Slurm, all cells with basic, else 0", "[0, inf)"
+        None,
+        "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
+        "[0, inf)",
     )
     max_jobs: int | None = option(
         None, "largest number of jobs; null is 1000 on Slurm, one a core with submitit_local, else any", "[1, inf)"

@@ -12,6 +12,8 @@ from .naming import Words, distinguishing, named_by
 CONTEXT = ("regime", "scaling", "fit_on", "seed")
 """Columns of which each value has a drawing of its own: nothing is compared across them."""
 LARGEST_MATRIX = 20
+MOST_DATASETS = 3
+"""Datasets whose losses and predictions are drawn, each by itself; ``where`` in a sweep file asks for others."""
 
 
 def default_drawings(results: CellResults) -> list[Drawing]:
@@ -74,20 +76,22 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
 def _curves(results: CellResults) -> list[dict[str, Any]]:
     if (results.cells["pretrain"] == "none").all():
         return []
-    first = _first_dataset(results)
-    return [{"draw": "loss_curves", "title": f"Losses while pre-training on {first}", "where": {"dataset": first}}]
+    title = "Losses while pre-training on"
+    return [{"draw": "loss_curves", "title": f"{title} {d}", "where": {"dataset": d}} for d in _first_datasets(results)]
 
 
 def _predictions(results: CellResults) -> list[dict[str, Any]]:
-    """Of the dataset that comes first, where its predictions were kept."""
-    first = _first_dataset(results)
-    of_first = results.cells.index[results.cells["dataset"] == first]
-    if not any(keeps_predictions(read_cell(results.folders[cell])) for cell in of_first if cell in results.folders):
-        return []
-    drawings = next(results.targets[cell].drawings for cell in of_first if cell in results.targets)
-    return [{"draw": n, "title": f"{what} on {first}", "where": {"dataset": first}} for n, what in drawings.items()]
+    """Of the datasets that come first, where their predictions were kept."""
+    found = []
+    for dataset in _first_datasets(results):
+        cells = results.cells.index[results.cells["dataset"] == dataset]
+        if any(keeps_predictions(read_cell(results.folders[cell])) for cell in cells if cell in results.folders):
+            drawings = next(results.targets[cell].drawings for cell in cells if cell in results.targets)
+            where = {"where": {"dataset": dataset}}
+            found += [{"draw": name, "title": f"{what} on {dataset}"} | where for name, what in drawings.items()]
+    return found
 
 
-def _first_dataset(results: CellResults) -> str:
-    """The first with a finished trial."""
-    return str(results.cells.loc[results.cells["finished"] > 0, "dataset"].iloc[0])
+def _first_datasets(results: CellResults) -> list[str]:
+    """The first few with a finished trial."""
+    return list(map(str, results.cells.loc[results.cells["finished"] > 0, "dataset"].unique()[:MOST_DATASETS]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -54,9 +55,15 @@ class Table:
     rows: tuple[tuple[Entry, ...], ...]
     data: pd.DataFrame
 
+    @cached_property
+    def numeric(self) -> frozenset[int]:
+        """The places of the columns that hold nothing but numbers, and dashes for those that are missing."""
+        texts = {place for row in self.rows for place, entry in enumerate(row) if isinstance(entry.sort, str)}
+        return frozenset(range(len(self.columns))) - texts
+
     def is_numeric(self, column: int) -> bool:
-        """Whether a column holds nothing but numbers, and dashes in the place of those that are missing."""
-        return not any(isinstance(row[column].sort, str) for row in self.rows)
+        """Whether a column is one of `numeric`."""
+        return column in self.numeric
 
 
 def table(

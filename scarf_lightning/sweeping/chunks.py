@@ -26,6 +26,9 @@ FOLDER = "chunks"
 MINUTES = {"basic": math.inf, "submitit_slurm": 20.0}
 """The least time that a job is expected to take, by launcher. The basic launcher works in this process, so one job does
 all: Hydra would compose a configuration for each. A job on a cluster must be worth its place in the queue."""
+SECONDS_OF_JOBLIB, JOBS_A_CORE = 10.0, 4
+"""The same of joblib, in seconds: Hydra composes a configuration for each job, too. Few cells still make some jobs for
+each core, so that all cores end together."""
 MAX_JOBS = {"submitit_slurm": 1000, "submitit_local": os.cpu_count() or 1}
 """Slurm usually limits an array to 1,000 jobs; ``submitit_local`` starts all of its jobs at once."""
 KEPT_DAYS = 30
@@ -54,12 +57,15 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
         settings: the least minutes and the largest number of jobs; where they are None, the launcher decides.
         launcher: its name.
     """
-    minutes = MINUTES.get(launcher, 0.0) if settings.minutes is None else settings.minutes
+    least = MINUTES.get(launcher, 0.0) * 60 if settings.minutes is None else settings.minutes * 60
+    if launcher == "joblib" and settings.minutes is None:
+        together = sum(group.seconds for group in groups)
+        least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * (os.cpu_count() or 1)))
     max_jobs = MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
     datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
     chunks: list[Chunk] = []
     for group in sorted(groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)):
-        if not chunks or chunks[-1].seconds >= minutes * 60:
+        if not chunks or chunks[-1].seconds >= least:
             chunks.append(Chunk([], 0.0))
         chunks[-1].cells += [each.cell for each in group.cells]
         chunks[-1].seconds += group.seconds
@@ -67,9 +73,9 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
     if max_jobs is not None and len(chunks) > max_jobs:
         joined = [Chunk([], 0.0) for _ in range(max_jobs)]
         for chunk in chunks:  # the longest that is left to the job with the least
-            least = min(joined, key=lambda each: each.seconds)
-            least.cells += chunk.cells
-            least.seconds += chunk.seconds
+            shortest = min(joined, key=lambda each: each.seconds)
+            shortest.cells += chunk.cells
+            shortest.seconds += chunk.seconds
         chunks = sorted(joined, key=lambda chunk: -chunk.seconds)
     return chunks
 

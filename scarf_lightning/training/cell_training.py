@@ -110,28 +110,27 @@ class CellTraining:
         if results is not None and config.cache.max_gb:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
         notes = on_empty_selections(config, amounting)
-        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within(
-            _free(config, hardware)
-        )
+        return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 
-    def _within(self, free: int | None) -> "CellTraining":
-        """The same in so many bytes: fewer trials at once where that leaves their numbers as they are.
+    def _within_memory(self) -> "CellTraining":
+        """The same in the memory that is left: fewer trials at once where that leaves their numbers as they are.
 
         Raises:
-            UsageError: it cannot be done in them.
+            UsageError: it cannot be done in it.
         """
         is_exact = self.hardware.promise is Promise.EXACT
         size = self.hardware.stack_size(self._together)
         wanted = min(size, self.config.trials) if is_exact else size
-        fitting = wanted if free is None else trials_that_fit(self._demand, wanted, free)
-        if fitting == wanted or free is None:
+        demand, asked = self._demand, self.config.trainer.memory_gb
+        free = free_memory(self.hardware.device, demand.at_most(wanted)) if asked is None else int(asked * 1e9)
+        if free is None or (fitting := trials_that_fit(demand, wanted, free)) == wanted:
             return self
         if is_exact and fitting:
             return replace(self, most_at_once=fitting)
         at_once = f"{wanted} trials at once need" if fitting else "one trial needs"
         instead = f"trainer.trials_per_stack={fitting}" if fitting else "a smaller batch_size, network or table"
         raise UsageError(
-            f"Training {self.table.name}: {at_once} about {self._demand.counted(wanted if fitting else 1) / 1e9:.1f} "
+            f"Training {self.table.name}: {at_once} about {demand.counted(wanted if fitting else 1) / 1e9:.1f} "
             f"GB, and {free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
         )
 
@@ -307,12 +306,6 @@ class CellTraining:
         if self.tell is not None:
             callbacks.append(EpochTeller(phase, stopping, self.tell))
         return callbacks
-
-
-def _free(config: Config, hardware: Hardware) -> int | None:
-    """Bytes that training may take."""
-    asked = config.trainer.memory_gb
-    return free_memory(hardware.device) if asked is None else int(asked * 1e9)
 
 
 class EpochTeller(Callback):

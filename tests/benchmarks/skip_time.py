@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,6 +25,7 @@ import numpy as np
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.options.combinations import labels
 from scarf_lightning.results import CellStore, KnownData, StackRecord, columns, identity, note_data
+from scarf_lightning.results.records import sealed, table_of
 from scarf_lightning.sweeping.cell import Cell
 from tests.composing import ROOT, names, request_of
 
@@ -125,15 +127,35 @@ def finish(cell: Cell, random: np.random.Generator) -> None:
         labels=dict(labels(cell.config)),
     )
     for trials in STACKS:
-        rows = [row(trial, random) for trial in trials]
-        curves = [
-            {"phase": phase, "trial": trial, "epoch": epoch, "train_loss": 1 / epoch, "validation_loss": 1 / epoch}
-            for phase in ("pretrain", "finetune")
-            for trial in trials
-            for epoch in range(1, 11)
-        ]
-        arrays = {name: np.zeros((len(trials), 20)) for name in ("fill", "shift", "scale")}
+        stack = store.folder / "stacks" / f"{trials[0]:04d}-{trials[-1]:04d}-00000000"
+        files = _files_of_a_stack(trials)
+        stack.mkdir(parents=True)
+        for name, content in files.items():
+            (stack / name).write_bytes(content)
+        table = {
+            **table_of([stack / name for name in files], store.fingerprint),
+            "trials": [row(trial, random) for trial in trials],
+        }
+        (stack / "trials.json").write_text(sealed(table), encoding="utf-8")
+
+
+@cache
+def _files_of_a_stack(trials: range) -> dict[str, bytes]:
+    """What the store writes of these trials, but for their rows."""
+    curves = [
+        {"phase": phase, "trial": trial, "epoch": epoch, "train_loss": 1 / epoch, "validation_loss": 1 / epoch}
+        for phase in ("pretrain", "finetune")
+        for trial in trials
+        for epoch in range(1, 11)
+    ]
+    arrays = {name: np.zeros((len(trials), 20)) for name in ("fill", "shift", "scale")}
+    rows = [{"trial": trial} for trial in trials]
+    with tempfile.TemporaryDirectory() as folder:
+        store = CellStore(Path(folder), {})
         store.add(StackRecord(rows, curves, arrays, {"python": "3.11", "packages": {"torch": "2"}}))
+        return {
+            path.name: path.read_bytes() for path in Path(folder).glob("*/stacks/*/*") if path.name != "trials.json"
+        }
 
 
 def row(trial: int, random: np.random.Generator) -> dict[str, object]:

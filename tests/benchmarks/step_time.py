@@ -32,7 +32,7 @@ from scarf_lightning.engine.hardware import Hardware, prepare_process
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.networks import Columns, Network
 from scarf_lightning.options.axes import parts as options
-from scarf_lightning.options.settings import FitSettings, LayerSettings, NetworkSettings, PretrainSettings
+from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.randomness import Streams
 from tests.benchmarks.other_packages import ts3l_step
 from tests.reference import ReferenceTrial
@@ -122,7 +122,7 @@ class Case:
         if self.phase == "pretrain":
             stack.pretrain(PretrainSettings(max_epochs=1, validation_passes=1), task())
         else:
-            stack.finetune(FitSettings(max_epochs=1), stack.labelled())
+            stack.finetune(FinetuneSettings(max_epochs=1), stack.labelled())
         return clock.seconds / self.steps / n_trials
 
     def trained_by_loop(self, steps: int) -> Callable[[], Any]:

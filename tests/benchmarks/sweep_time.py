@@ -8,6 +8,7 @@ those that the trials train until each stops; and what they would be if a trial 
 import argparse
 import contextlib
 import io
+import resource
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,15 @@ import numpy as np
 from tests.composing import ROOT, request_of
 
 PROCESSES = {"one process": (), "two processes": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")}
+
+SIXTY = ("pretrain=none,scarf", f"seed={','.join(map(str, range(30)))}", "trials=2")
+WAYS: dict[str, tuple[tuple[str, ...], int]] = {
+    "one process": ((), 1),
+    "two, started by hand": ((), 2),
+    "two of joblib": (PROCESSES["two processes"], 1),
+}
+"""Options and the number of processes that are started."""
+GOAL = 0.55
 
 
 def cells_a_minute(options: tuple[str, ...]) -> float:
@@ -72,8 +82,33 @@ def epochs() -> dict[str, tuple[float, float]]:
     }
 
 
+def sixty_cells(way: str) -> tuple[float, float]:
+    """Seconds by the wall and of the processor that sixty small cells take, started in one of the `WAYS`."""
+    options, n = WAYS[way]
+    command = [sys.executable, str(ROOT / "train.py"), "-m", *SIXTY, *options]
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        processes = [
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for _ in range(n)
+        ]
+        assert not any(process.wait() for process in processes), way
+        wall = time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def rows(turns: int, openml: Path | None) -> Iterator[str]:
     """A Markdown table, as it comes."""
+    yield "| sixty cells of two trials | wall, s | over one process (goal) | of the processor, s |"
+    yield "|---|---|---|---|"
+    alone = 0.0
+    for way in WAYS:
+        wall, used = (statistics.median(each) for each in zip(*(sixty_cells(way) for _ in range(turns)), strict=True))
+        alone = alone or wall
+        goal = f" ({GOAL:g})" if way != "one process" else ""
+        yield f"| {way} | {wall:.1f} | {wall / alone:.2f}{goal} | {used:.1f} |"
+    yield ""
     yield "| `sweeps=quick` | cells a minute |"
     yield "|---|---|"
     for name, options in PROCESSES.items():

@@ -8,8 +8,6 @@ user waits for). Steps are in processor time of one thread; ratios are taken wit
 
 import argparse
 import platform
-import statistics
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,39 +19,27 @@ from tests.benchmarks.step_time import PHASES, Case
 
 CASES = [("mlp", 10, 30), ("mlp", 60, 30), ("mlp", 800, 30), ("ft_transformer", 10, 10)]
 """Networks, features, and how many steps are timed at once."""
-SETTINGS = 29
-"""Of each of the paper's datasets: some 2,000 finished cells."""
 
 
 def step(turns: int, openml: Path | None) -> Iterator[str]:
     return step_time.rows([Case(*case[:2], phase, case[2]) for case in CASES for phase in PHASES], turns)
 
 
-def plan(turns: int, openml: Path | None) -> Iterator[str]:
-    yield "| finished cells | ms of the processor a cell | whole process, s |"
-    yield "|---|---|---|"
-    with tempfile.TemporaryDirectory() as folder:
-        sweep, n_cells = skip_time.make(Path(folder), SETTINGS)
-        for name, arguments in (("skipped", ()), ("planned", ("plan=true",))):
-            seconds = statistics.median(skip_time.run(sweep, n_cells, *arguments)[0] for _ in range(turns))
-            yield f"| {n_cells:,} {name} | {1e3 * seconds / n_cells:.1f} | {seconds:.1f} |"
-
-
 def start(turns: int, openml: Path | None) -> Iterator[str]:
-    yield "| started | first sign, s | whole process, s | of the processor, s |"
-    yield "|---|---|---|---|"
+    yield f"| started | shown | first sign, s ({start_time.GOAL:g}) | whole process, s | of the processor, s |"
+    yield "|---|---|---|---|---|"
     for name, arguments in start_time.COMMANDS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            times = [start_time.measured(arguments, Path(folder)) for _ in range(turns)]
-        medians = map(statistics.median, zip(*times, strict=True))
-        yield "| " + " | ".join([name, *(f"{seconds:.2f}" for seconds in medians)]) + " |"
+        for pipe in (False, True):
+            medians = start_time.medians(name, arguments, turns, pipe=pipe)
+            shown = "in a pipe" if pipe else "on a terminal"
+            yield "| " + " | ".join([name, shown, *(f"{seconds:.2f}" for seconds in medians)]) + " |"
 
 
 PARTS: dict[str, Callable[[int, Path | None], Iterator[str]]] = {
     "step": step,
     "cell": cell_time.rows,
     "sweep": sweep_time.rows,
-    "plan": plan,
+    "plan": skip_time.rows,
     "start": start,
 }
 

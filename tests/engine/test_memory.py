@@ -97,3 +97,24 @@ def test_what_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
         (cgroup / name).write_text(f"{text}\n", encoding="utf-8")
 
     assert min(memory._free(proc, cgroup)) == left
+
+
+def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "meminfo").write_text("MemAvailable:    5 kB\n", encoding="utf-8")
+    monkeypatch.setattr(memory, "PROC", tmp_path)
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    trimmed = []
+
+    class Library:
+        def __init__(self, _: None) -> None: ...
+
+        def malloc_trim(self, _: int) -> None:
+            trimmed.append(True)
+            (tmp_path / "meminfo").write_text("MemAvailable:    7 kB\n", encoding="utf-8")
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", Library)
+    cpu = torch.device("cpu")
+
+    assert memory.free_memory(cpu, enough=5 * 1024) == 5 * 1024
+    assert not trimmed
+    assert memory.free_memory(cpu, enough=6 * 1024) == 7 * 1024

@@ -36,6 +36,7 @@ def fill_store(
     regimes: Sequence[str] = ("full",),
     names: dict[int, str] | None = None,
     keeps_predictions: bool = True,
+    **values: float,
 ) -> pd.DataFrame:
     """Cells with the paper's settings on its first datasets, each trial near the published mean.
 
@@ -46,6 +47,7 @@ def fill_store(
         pretrains, regimes: the product of these, with method control.
         names: of datasets by their OpenML ids; the others are called by their ids.
         keeps_predictions: whether trials have kept predictions, of thirty rows each.
+        values: more columns of results.
 
     Returns:
         The accuracies: ``dataset_id, regime, pretrain, trial, accuracy``.
@@ -62,18 +64,18 @@ def fill_store(
                 config = config_of(f"regime={regime}", f"pretrain={pretrain}", f"scaling={scaling}")
                 store = CellStore(results, identity(config, f"{id:064x}"))
                 mean = accuracy[regime, id, pretrain, "control"]
-                values = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
+                accuracies = np.clip(random.normal(mean, SPREAD, trials), 0, 1)
                 name = (names or {}).get(id, f"dataset-{id}")
                 store.describe(dataset=name, dataset_id=id, source="made up", **described(config))
-                record = _record(values, pretrain != "none", epochs[id, pretrain])
+                record = _record(accuracies, pretrain != "none", epochs[id, pretrain], **values)
                 store.add(record if keeps_predictions else replace(record, predictions=()))
-                rows += [(id, regime, pretrain, trial, value) for trial, value in enumerate(values)]
+                rows += [(id, regime, pretrain, trial, value) for trial, value in enumerate(accuracies)]
     return pd.DataFrame(rows, columns=["dataset_id", "regime", "pretrain", "trial", "accuracy"])
 
 
-def _record(accuracies: Iterable[float], pretrained: bool, epochs: float) -> StackRecord:
+def _record(accuracies: Iterable[float], pretrained: bool, epochs: float, **more: float) -> StackRecord:
     values = list(accuracies)
-    record = some_record(range(len(values)), pretrained=pretrained, finetune_epochs=round(epochs))
+    record = some_record(range(len(values)), pretrained=pretrained, finetune_epochs=round(epochs), **more)
     rows = [row | {"accuracy": float(value)} for row, value in zip(record.rows, values, strict=True)]
     curves = [
         curve | {"train_loss": curve["validation_loss"] * 1.1}

@@ -1,6 +1,7 @@
 import io
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -170,3 +171,19 @@ def test_what_is_missing_is_a_dash_and_sorts_last(value: object) -> None:
 
 def test_truth_values_are_words() -> None:
     assert [entry(value).text for value in (True, False)] == ["yes", "no"]
+
+
+def test_a_page_asks_each_entry_once_whether_its_column_holds_numbers() -> None:
+    class Counted:
+        n = 0
+
+        @property
+        def sort(self) -> float:
+            Counted.n += 1
+            return 1.0
+
+    counted: Any = Counted()
+    made = Table("t", "", ("a", "b"), ((counted, counted),) * 50, pd.DataFrame())
+
+    assert all(made.is_numeric(column) for _ in range(50) for column in (0, 1))
+    assert Counted.n == 100

@@ -4,6 +4,7 @@ import os
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,16 @@ from scarf_lightning.options import read
 from scarf_lightning.options.settings import ChunkSettings, DatasetSettings
 from scarf_lightning.results import Rows
 from scarf_lightning.sweeping.cell import Cell, State, SurveyedCell
-from scarf_lightning.sweeping.chunks import FOLDER, KEPT_DAYS, Chunk, make_chunks, read_chunk, written
+from scarf_lightning.sweeping.chunks import (
+    FOLDER,
+    JOBS_A_CORE,
+    KEPT_DAYS,
+    SECONDS_OF_JOBLIB,
+    Chunk,
+    make_chunks,
+    read_chunk,
+    written,
+)
 from scarf_lightning.sweeping.plan import Group, Size, make_plan
 from tests.cells import finish, some_cell
 
@@ -94,7 +104,7 @@ def test_with_minutes_all_chunks_but_one_take_as_long(cells: list[Cell], minutes
 def test_by_default_a_chunk_is_a_pretraining_and_a_cell_without_one_is_alone() -> None:
     cells = [cell(11, p, m) for m in ("control", "dropout") for p in ("none", "scarf", "scarf_ae")]
 
-    chunks = make_chunks(groups(cells), ChunkSettings(), "joblib")
+    chunks = make_chunks(groups(cells), ChunkSettings(), "unknown")
 
     assert sorted(labels(chunks)) == sorted(
         [
@@ -115,12 +125,22 @@ def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_lo
     assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize(("launcher", "n"), [("joblib", 12), ("submitit_slurm", 1), ("unknown", 12)])
+@pytest.mark.parametrize(("launcher", "n"), [("submitit_slurm", 1), ("unknown", 12)])
 def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
     cells = [cell(11, "none", "control", seed) for seed in range(12)]
 
     assert len(make_chunks(groups(cells), ChunkSettings(), launcher)) == n
     assert len(make_chunks(groups(cells), ChunkSettings(minutes=0), launcher)) == 12
+
+
+def test_a_job_of_joblib_is_worth_its_start_and_each_core_has_some() -> None:
+    with patch("os.cpu_count", return_value=2):
+        many = make_chunks(groups([cell(11, "none", "control", n) for n in range(600)]), ChunkSettings(), "joblib")
+        few = make_chunks(groups([cell(11, "none", "control", n) for n in range(8)]), ChunkSettings(), "joblib")
+
+    one = few[0].seconds
+    assert all(SECONDS_OF_JOBLIB <= each.seconds < SECONDS_OF_JOBLIB + one for each in many[:-1])
+    assert [len(each.cells) for each in few] == [1] * (2 * JOBS_A_CORE)
 
 
 def test_what_trains_one_after_the_other_is_one_job() -> None:

@@ -354,10 +354,10 @@ def test_a_folder_of_pretrainings_is_drawn_by_default(stored: tuple[CellResults,
         ("metric_table", ["pretrain"]),
         ("wins_over_reference", ["pretrain"]),
         ("gain_table", ["pretrain"]),
-        ("loss_curves", None),
-        ("roc_curves", None),
-        ("confusion_matrix", None),
+        *[("loss_curves", None)] * 3,
+        *[("roc_curves", None), ("confusion_matrix", None)] * 3,
     ]
+    assert len({drawing.where["dataset"] for drawing in drawings[4:7]}) == 3
 
 
 def test_regimes_are_not_compared_with_each_other_by_default() -> None:
