@@ -103,7 +103,7 @@ class Coded:
 
     def spread(self, values: Sequence[float] | Floats) -> Floats:
         """One number for each distinct value as one for each row, ``(n,)``, NaN where the value is missing."""
-        return np.append(np.asarray(values, dtype=np.float64), np.nan)[self.codes]
+        return np.append(values, np.nan)[self.codes]
 
     def mapped(self, values: Sequence[Any]) -> "Coded":
         """Another value for each distinct one. Equal values are merged, and None is missing."""

@@ -189,7 +189,8 @@ def pretend_to_be_cached(cell: Cell) -> None:
 
 
 def run(sweep: Path, n_cells: int, *arguments: str, python_options: tuple[str, ...] = ()) -> tuple[float, float]:
-    """Seconds of the processor that the whole process takes, and MB at most."""
+    """Seconds of the processor that the whole process takes, and MB at most, which Linux gives as no fewer than this
+    process holds."""
     command = [sys.executable, *python_options, str(ROOT / "train.py"), f"sweeps={sweep}", CACHE, *arguments]
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, cwd=sweep.parent, stdout=output, stderr=subprocess.DEVNULL)

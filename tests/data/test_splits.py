@@ -17,6 +17,7 @@ from scarf_lightning.data.splits import (
     Stratified,
     Time,
     split_rows,
+    split_values,
 )
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
@@ -222,3 +223,15 @@ def test_sizes_are_equal_in_all_trials_unless_it_says_otherwise() -> None:
     for splitting in (Random(), Stratified(), Time(), Group()):
         sizes = {tuple(len(getattr(cut(splitting, table, seed), part)) for part in PARTS) for seed in range(20)}
         assert (len(sizes) > 1) == splitting.is_ragged
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "str"])
+def test_parts_go_by_the_names_that_people_give_them(dtype: Any) -> None:
+    names = {"train": 0, "training": 0, "validation": 1, "valid": 1, "val": 1, "dev": 1, "test": 2, "testing": 2}
+    names |= {"holdout": 2, " Train": 0, "DEV ": 1, None: np.nan}
+
+    found = split_values("column", pd.Series(list(names), dtype=dtype), "t.csv")
+
+    np.testing.assert_array_equal(found, list(names.values()))
+    with pytest.raises(UsageError, match=r"says 'rest' of a row, and split=column knows train, validation and test"):
+        split_values("column", pd.Series(["train", "rest"], dtype=dtype), "t.csv")

@@ -117,6 +117,8 @@ EQUIVALENT = (
     ("data/sources/file.py", "known = set(names)", "known = names"),
     # These are the columns that are read.
     ("data/sources/formats.py", "file.read(columns=names).select(names)", "file.read(columns=names)"),
+    # Times are times, whether they are told apart as objects or not.
+    ("data/reading/rules.py", 'for text in texts], dtype="object")', "for text in texts])"),
     # Of an archive of several files none is read.
     ("data/sources/formats.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
     # The divisor is 1, or -1 for a number in parentheses.

@@ -37,7 +37,7 @@ CALLS = {
 """Functions and methods by those that they are mistaken for."""
 
 
-CONVERSIONS = {"list", "tuple", "int", "float", "bool", "asarray", "tolist", "item", "cpu"}
+CONVERSIONS = {"list", "tuple", "int", "float", "bool", "str", "asarray", "tolist", "item", "cpu"}
 """Functions and methods of which mostly only the type or the place of a value depends."""
 SYMMETRIC = {"max", "min", "maximum", "minimum", "equal", "array_equal", "isclose", "lcm", "gcd"}
 """Functions whose arguments may come in any order."""

@@ -110,6 +110,14 @@ class TestHolding:
             pass
         assert list(folder.iterdir()) == []
 
+    def test_a_process_that_never_gives_it_back_can_end(self, folder: Path) -> None:
+        code = "import sys; from pathlib import Path; from scarf_lightning.results.claims import claim\n"
+        code += "held = claim(Path(sys.argv[1])); held.__enter__()"
+
+        subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=120)
+
+        assert not held(folder)
+
 
 class TestRenewal:
     def test_a_holder_that_shows_signs_of_life_keeps_it(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,16 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(
         assert composer(tuple(asked)) == read_config(alone)
 
 
+def test_a_file_of_a_dataset_may_set_other_options_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conf = shutil.copytree(CONF, tmp_path / "conf")
+    monkeypatch.setattr("scarf_lightning.sweeping.hydra.CONF", conf)
+    with (conf / "dataset" / f"{UNSCALED[0]}.yaml").open("a") as file:
+        file.write("\nseed: 7\n")
+    composer = Composer(*loader_and_master(conf))
+
+    assert [composer((f"dataset={name}",)).seed for name in (*UNSCALED[:2], "wdbc")] == [7, 0, 0]
+
+
 def test_every_dataset_on_its_own(composer: Composer) -> None:
     """The three that are never scaled say so, whatever was composed before them."""
     scaling = {name: composer((f"dataset={name}", "trials=2")).scaling["name"] for name in names("dataset")}

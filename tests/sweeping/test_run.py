@@ -153,11 +153,17 @@ class TestLaunching:
 
         assert capsys.readouterr().err == "Left out: method=a does not go with regime=b.\n"
 
-    def test_a_results_folder_that_is_a_file_is_refused_before_anything_is_launched(self) -> None:
+    @pytest.mark.parametrize(
+        ("results", "why"),
+        [("taken", "cannot be used"), pytest.param("/proc/nothing", "cannot be written to", id="not writable")],
+    )
+    def test_a_results_folder_that_cannot_be_one_is_refused_before_anything_is_launched(
+        self, results: str, why: str
+    ) -> None:
         Path("taken").touch()
-        launcher, cells = FakeLauncher(finish), [*seeds(0), *seeds(1, paths=PathSettings(results="taken"))]
+        launcher, cells = FakeLauncher(finish), seeds(1, paths=PathSettings(results=results))
 
-        with pytest.raises(UsageError, match=r"paths\.results=taken cannot be used"):
+        with pytest.raises(UsageError, match=rf"paths\.results={results} {why}"):
             run(ExpandedSweep(cells), by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
 
         assert launcher.launched == []
@@ -358,6 +364,20 @@ class TestFailures:
         assert ran(seeds(0), fail_first) == (1, [[("seed=0",)]])
         assert read_failure(Path("results"), seeds(0)[0].key) is not None
         assert ran(seeds(0), fail_first) == (0, [[("seed=0",)]])
+
+    def test_an_earlier_failure_is_not_told_again_of_a_cell_that_nobody_tried(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def fail(_: Cell) -> None:
+            raise DIVERGED
+
+        ran(seeds(0), fail)
+        assert str(DIVERGED) in capsys.readouterr().err
+
+        assert ran(seeds(0), lambda _: None)[0] == 1
+        said = capsys.readouterr().err
+        assert "seed=0 did not finish." in said
+        assert str(DIVERGED) not in said
 
     def test_a_failure_of_a_cell_that_is_finished_by_now_does_not_count(self) -> None:
         def fail(_: Cell) -> None:

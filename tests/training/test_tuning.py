@@ -10,6 +10,7 @@ import pytest
 
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.options import Config, build_parts
 from scarf_lightning.options.axes import parts as facts
@@ -151,9 +152,12 @@ def test_a_first_try_outside_of_the_ranges_is_tried_too() -> None:
     assert tries[best].options == {"method.C": 1e6}
 
 
+@pytest.mark.parametrize("promise", [Promise.EXACT, Promise.FIXED])
 def test_a_try_with_other_options_takes_no_pretraining_of_the_cells_own(
-    wdbc: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    promise: Promise, wdbc: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where numbers depend on the stack, the first try leaves the cache alone too: its trial trains alone."""
+    monkeypatch.setattr(Hardware, "promise", promise)
     config = short(config_of("pretrain=scarf", "tune=2"))
     cache = PretrainingStore(tmp_path, pretraining_identity(config, wdbc.hash), max_gb=1)
     rates, train = [], Stack.pretrain
@@ -167,6 +171,7 @@ def test_a_try_with_other_options_takes_no_pretraining_of_the_cells_own(
 
     assert rates == [each["pretrain.learning_rate"] for each in record.tries]
     assert len(set(rates)) == 2
+    assert cache.missing([0]) == ([] if promise is Promise.EXACT else [0])
 
 
 def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
