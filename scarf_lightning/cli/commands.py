@@ -34,6 +34,9 @@ USAGE = """\
 
 NO_SUBJECT = "Name what the report is of: sweeps=NAME, or results=FOLDER."
 
+READING = "Reading the configuration ...\n"
+"""The first line, which comes before the imports."""
+
 ANSWER_USAGE = """\
 scarf-answer FILE TARGET [AXIS=OPTION ...]   does pre-training help on this table, with how many labels?
 scarf-answer                                 the same on the bundled table
@@ -55,11 +58,12 @@ def _train(arguments: list[str]) -> None:
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return
     if {"-h", "--help"} & set(arguments):
+        sys.stderr.write(READING)
         _help(arguments)
         return
     shows_one = any(argument.startswith(("--cfg", "-c", "--info", "-i", "--hydra-help")) for argument in arguments)
     if not shows_one:
-        sys.stderr.write("Reading the configuration ...\n")
+        sys.stderr.write(READING)
 
     with _importing():
         import hydra
