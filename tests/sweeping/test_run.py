@@ -93,7 +93,7 @@ class TestLaunching:
         status, launched = ran(cells)
 
         assert status == 0
-        assert sorted(launched) == sorted([cells[n].overrides] for n in (0, 2, 3))
+        assert sorted(each for job in launched for each in job) == sorted(cells[n].overrides for n in (0, 2, 3))
         assert capsys.readouterr().out.startswith("3 cells of dataset=wdbc, split=random, regime=semi25, ")
         assert load()["fingerprint"].nunique() == 3
 
