@@ -293,6 +293,7 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
             ["corruption=3"],
             r"corruption=3: corruption is chosen by name; --help corruption lists the names\.",
         ),
+        (["=1"], r"=1 names no option; write OPTION=VALUE\."),
         (["hydra/launcher=null"], r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
     ],
 )

@@ -248,7 +248,8 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
 
 
 def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers, lists and null where an override chooses by name, which Hydra answers by a traceback.
+    """Refuse numbers, lists and null where an override chooses by name, and an override without a name, which Hydra
+    answers by a traceback.
 
     Raises:
         UsageError: which override, and where the names stand.
@@ -256,6 +257,8 @@ def check_choices(arguments: Sequence[str]) -> None:
     axes = {axis.name for axis in AXES}
     for argument in arguments:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]
+        if not group.strip("~ "):
+            raise UsageError(f"{argument} names no option; write OPTION=VALUE.")
         if "=" in argument and group in axes:
             override = OverridesParser.create().parse_override(argument)
             value = override.value()
