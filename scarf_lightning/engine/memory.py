@@ -138,7 +138,7 @@ def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
     try:
         fit = demand.counted(wanted) <= free
         return wanted if fit else bisect_right(range(1, wanted), free, key=demand.counted)
-    except Exception:  # a part of a plugin may need numbers, which ``meta`` has none of
+    except (RuntimeError, TypeError):  # a part of a plugin needs numbers, which tensors on ``meta`` do not have
         return wanted
 
 
