@@ -291,3 +291,9 @@ def test_what_is_said_to_be_a_date_and_is_none_is_refused() -> None:
 def test_pandas_categories_stay_categories() -> None:
     found = read(pd.Categorical(cycle("1", "2")))
     assert found.kind == "categories"
+
+
+def test_of_many_texts_that_are_no_numbers_the_first_are_shown() -> None:
+    found = read([*cycle("1", "2", "3", n=200), "odd", "odder", "oddest", "strange", "odd"])
+    said = "5 of its values are not numbers ('odd', 'odder', 'oddest' and the like) and are read as missing"
+    assert found.notes == [said]
