@@ -15,7 +15,7 @@ MUTATED = (
 """Folders and modules of the package."""
 
 STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_task")
-PRETEXTS = ("engine/test_pretext_task", "engine/test_pretrain", "engine/test_stack_contract")
+PRETEXTS = ("pretexts/test_pretext", "engine/test_pretext_task", "engine/test_pretrain", "engine/test_stack_contract")
 STACKS = ("engine/test_modules", "engine/test_pretrain", "engine/test_stack_contract")
 READING = ("data/reading/test_inference", "data/reading/test_numbers", "data/sources/test_ugly_tables")
 OPTIONS = ("options/test_checking", "options/test_axes", "options/test_filling", "results/test_identity")
