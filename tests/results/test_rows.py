@@ -47,3 +47,13 @@ def test_numbers_take_eight_bytes_and_cells_share_their_layout() -> None:
     assert first.numbers.dtype == np.float64
     assert first.numbers.nbytes == 2 * 30 * 8
     assert first.layout is second.layout
+
+
+def test_a_value_that_all_rows_have_is_kept_once() -> None:
+    rows = Rows.of(ROWS)
+
+    assert {name: kept for name, (kept, _) in rows.layout.items()} == {
+        "trial": "int", "accuracy": "float", "epochs": "int", "device": "same", "diverged": "each", "fits": "same",
+        "late": "each", "is": "each",
+    }  # fmt: skip
+    assert [rows.others[place] for kept, place in rows.layout.values() if kept == "same"] == ["cpu", 1]

@@ -216,3 +216,14 @@ def test_few_are_told_that_a_difference_helps_which_has_no_consequence(truth: fl
         wrong += judge_trials(truth + 0.02 * noise, test_to_train=RATIO).answer in ("helps", "hurts")
 
     assert wrong <= stats.binom.ppf(0.999, draws, 0.05)
+
+
+def test_the_level_of_zero_and_the_trials_of_the_dataset_with_fewest() -> None:
+    differences = np.full((8, 5), np.nan)
+    for dataset in range(8):
+        differences[dataset, : 3 if dataset == 2 else 5] = 0.05 + 0.001 * dataset
+    told = judge_datasets(differences)
+
+    assert (told.trials, told.datasets) == (3, 8)
+    assert 0 < told.p_of_zero < 0.05
+    assert judge_trials(np.array([0.1, 0.2])).p_of_zero == 1.0
