@@ -43,7 +43,7 @@ def main(results: str, n_cells: int) -> None:
 
 @pytest.mark.slow
 def test_memory_stays_flat(tmp_path: Path) -> None:
-    code = f"from tests.faults.test_memory import main; main({str(tmp_path / 'results')!r}, {N_CELLS})"
+    code = f"from tests.faults.test_memory_of_cells import main; main({str(tmp_path / 'results')!r}, {N_CELLS})"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     first, *_, last = json.loads(ran.stdout.splitlines()[-1])
