@@ -43,6 +43,7 @@ def half_finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cwd
 
 
+@pytest.mark.slow
 def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> None:
     ran = report("sweeps=quick", "trials=2", cwd=half_finished, python_options=("-X", "importtime"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzzing.attacking import KINDS, outcomes
 
-FAST = {"models": 30, "records": 15, "caches": 4, "tables": 40, "folders": 3, "options": 8}
+FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "folders": 2, "options": 4}
 SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100}
 
 

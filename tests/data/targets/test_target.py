@@ -39,6 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OF_THE_TABLE = ("plugins=[counts]", "dataset=visits.csv", "dataset.target=visits", "dataset.target_kind=count")
 
 
+@pytest.mark.slow
 def test_a_subclass_of_a_kind_trains_with_its_parts_and_is_measured_by_its_metrics(folder: Path) -> None:
     small = ("trials=2", "trainer=cpu", "network.encoder.width=16", "network.encoder.depth=1", "max_epochs=40")
     found = scarf_lightning.run(*OF_THE_TABLE, "method=control,mixup,ridge", *small)
