@@ -6,7 +6,7 @@ from dataclasses import replace
 from ..errors import UnfinishedError
 from ..options import unused_options
 from ..screen import reported_once
-from ..sweeping.cell import Cell, SurveyedCell, distinct, named, survey
+from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.folders import SWEEPS
@@ -89,9 +89,12 @@ def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell]) -> list
     than the time limit: the cells with few labels and without pre-training, those without a network first, because a
     network is validated on a tenth of the rows however few labels there are. None where the size of a table is not
     known before it is loaded."""
-    limit, tables = cells[0].config.seconds_limit, read_files(cells)
-    plan = make_plan(survey(everything), sizes_of(tables))
-    if limit is None or plan.seconds <= limit or not all(cell.source.key in tables for cell in cells):
+    limit, surveyed = cells[0].config.seconds_limit, survey(everything)
+    if limit is None or all(each.state is State.FINISHED for each in surveyed):
+        return []  # no file is read where nothing is left
+    tables = read_files(cells)
+    plan = make_plan(surveyed, sizes_of(tables))
+    if plan.seconds <= limit or not all(cell.source.key in tables for cell in cells):
         return []
     Terminal().say(
         f"Training with all labels is expected to take about {about(plan.seconds)} on one core, longer than "

@@ -102,6 +102,12 @@ def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     said = capsys.readouterr().err
     assert "about 2 h on one core, longer than time_limit=1h, so few labels without pre-training come first" in said
 
+    def unread(_: object) -> Any:
+        raise AssertionError("a file was read although all of its cells are finished")
+
+    monkeypatch.setattr(rounds, "read_files", unread)
+    scarf_lightning.run([*asked, "time_limit=1h"])
+
 
 def test_a_page_of_which_nothing_is_finished_says_so(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
