@@ -129,9 +129,13 @@ def screen(*, stderr: bool = False) -> Screen:
 
 
 def doing(what: str) -> AbstractContextManager[object]:
-    """Show what is being done while the block runs, on a terminal only."""
+    """Show what is being done: on a terminal while the block runs, in a file or a pipe in a line that stays."""
     console = screen(stderr=True)
-    return console.status(f"{what} ...") if console.is_terminal else nullcontext()
+    if console.is_terminal:
+        return console.status(f"{what} ...")
+    if not console.is_jupyter:
+        console.say(f"{what} ...")
+    return nullcontext()
 
 
 class NotebookLine:

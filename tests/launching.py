@@ -18,12 +18,13 @@ Train = Callable[[Cell], object]
 class FakeLauncher:
     """Runs each chunk by `train_job`, with this function in place of `train_cell`.
 
-    ``launched`` holds the overrides of every cell of every chunk.
+    ``launched`` holds the overrides of every cell of every chunk, ``asked`` those of every job without its file.
     """
 
     def __init__(self, train_cell: Train) -> None:
         self._train_cell = train_cell
         self.launched: list[list[tuple[str, ...]]] = []
+        self.asked: list[list[str]] = []
 
     def launch(self, job_overrides: Sequence[list[str]], initial_job_idx: int) -> list[JobReturn]:
         assert initial_job_idx == 0
@@ -33,6 +34,7 @@ class FakeLauncher:
         *_, last = OverridesParser.create().parse_overrides(overrides)
         assert last.key_or_group == "chunk.file"
         file = last.value()
+        self.asked.append(overrides[:-1])
         self.launched.append([cell.overrides for cell in read_chunk(str(file))])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(CellLoop, "train_cell", lambda _, cell: self._train_cell(cell))

@@ -1,6 +1,7 @@
 """Commands as a user starts them, with tiny networks, and what they leave on the disk."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,8 +31,8 @@ TINY_CONTROL = tuple(option for option in TINY if "pretrain" not in option)
 TIMES = ["pretrain_seconds", "finetune_seconds"]
 MINUTES = 60.0
 
-FIRST_LINE = "Reading the configuration ...\n"
-"""What `train.py` says before it imports anything; what follows is given back."""
+FIRST_LINES = re.compile(r"^(Reading the configuration|.* cells? to train; importing torch .*) \.\.\.\n", re.MULTILINE)
+"""What `train.py` says before it imports what takes long; the other lines are given back."""
 
 Process = subprocess.CompletedProcess[str]
 
@@ -56,7 +57,7 @@ def here(command: Callable[[], int], *arguments: str, cwd: Path) -> Process:
         patch.dict(os.environ, environment(), clear=True),
     ):
         status = command()
-    return Process(arguments, status, out.getvalue(), err.getvalue().replace(FIRST_LINE, "", 1))
+    return Process(arguments, status, out.getvalue(), FIRST_LINES.sub("", err.getvalue()))
 
 
 def started(*overrides: str, cwd: Path, python_options: tuple[str, ...] = (), **how: Any) -> subprocess.Popen[str]:
@@ -87,7 +88,7 @@ def ended(process: subprocess.Popen[str], minutes: float = 2) -> Process:
     except subprocess.TimeoutExpired:
         process.kill()
         raise
-    return Process(process.args, process.returncode, out, err.replace(FIRST_LINE, "", 1))
+    return Process(process.args, process.returncode, out, FIRST_LINES.sub("", err))
 
 
 def without_times(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.cli.tables import cell_table, describe, sweep_table
-from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, escaped, screen
+from scarf_lightning.screen import WIDTH_WITHOUT_TERMINAL, command_line, doing, escaped, screen, silent
 from tests.cells import some_record
 
 
@@ -32,6 +32,15 @@ def test_a_terminal_keeps_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("sys.stdout", io.StringIO())
 
     assert screen().width == 20
+
+
+def test_a_pipe_gets_a_line_on_what_takes_long_and_a_silent_run_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with doing("importing"):
+        assert capsys.readouterr() == ("", "importing ...\n")
+    with silent(), doing("importing"):
+        pass
+
+    assert capsys.readouterr() == ("", "")
 
 
 def test_standard_error_has_a_screen_of_its_own(

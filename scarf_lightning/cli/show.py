@@ -82,11 +82,12 @@ class Terminal:
         axes = [each.axes for each in surveyed]
         metric = chosen_metric(surveyed)
         shown = [(columns, each.rows) for columns, each in zip(axes, surveyed, strict=True)]
+        recipes = {each.cell.config.recipe for each in surveyed}
         if len(shown) > 1:
             trials = shared_trials(shown)
             each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
             settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
-            console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings)}{each_has}")
+            console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
             if request.sweep is not None and request.sweep.rounds:
                 console.print(label_table(shown, metric))
             elif len(shown) > LONGEST_TABLE:
@@ -104,7 +105,7 @@ class Terminal:
             (each,) = surveyed
             store = each.cell.store()
             ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
-            console.say(f"{describe(each.axes, each.cell.settings())}{ending}")
+            console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, each.rows, metric))
         for sentence in (*why_no_interval(axes), *on_few_steps([each.rows for each in surveyed])):

@@ -71,9 +71,12 @@ def n_diverged(rows: Sequence[Row]) -> int:
     return len(_known(rows, "diverged"))
 
 
-def describe(axes: Row, settings: Iterable[str] = ()) -> str:
-    """A cell in words: its choice on each axis that it uses, and these options."""
-    return ", ".join(f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None)
+def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()) -> str:
+    """A cell in words: its choice on each axis that it uses, these options, and what its other defaults are, where
+    all that is shown has one of the ``recipes``."""
+    named = [f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None]
+    different = set(recipes)
+    return ", ".join(named if len(different) != 1 else [*named, f"recipe={different.pop()}"])
 
 
 def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:

@@ -32,6 +32,7 @@ from ..results import (
     read_failure,
     read_summary,
 )
+from .folders import recipe_options
 
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 
@@ -122,8 +123,11 @@ class Cell:
         return on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
 
     def settings(self) -> list[str]:
-        """The names of its options that differ from their defaults, beside its choices on the axes."""
-        return [each.name for each in used_options(self.config) if each.differs and each.name not in COLUMNS]
+        """The names of its options that differ from their defaults and from its recipe's, beside its choices on the
+        axes."""
+        of_recipe = recipe_options(self.config.recipe)
+        differing = [each for each in used_options(self.config) if each.differs and each.name not in COLUMNS]
+        return [each.name for each in differing if each.name not in of_recipe or of_recipe[each.name] != each.value]
 
     def axes(self) -> dict[str, Any]:
         """The cell as columns: the name of its dataset, and every option that it uses."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from ..errors import UnfinishedError, UsageError
+from ..errors import UnfinishedError, UsageError, counted
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
@@ -75,7 +75,7 @@ def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "bas
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
-        what = f"{len(plan.unfinished)} of {len(cells)} cells to train, {n_skipped} finished"
+        what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
         with show.doing(f"{what}; importing torch and Lightning"):
             _check_parts([each.cell for each in plan.unfinished])
         for results in {each.cell.results for each in plan.unfinished}:

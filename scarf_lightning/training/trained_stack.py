@@ -69,7 +69,7 @@ class TrainedStack:
         diverged = self._diverged(position)
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
-            measured = dict(target.measured(predictions, self.stack.table.labels[test]))
+            measured |= target.measured(predictions, self.stack.table.labels[test])
         sizes = {
             "n_train": data.train.shape[1],
             "n_labelled": data.labelled.shape[1],

@@ -10,7 +10,7 @@ import pytest
 
 from scarf_lightning.cli import commands
 from tests.composing import ROOT
-from tests.processes import FIRST_LINE, TINY, here
+from tests.processes import TINY, here
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp
     )  # fmt: skip
 
     assert ran.returncode == 130, ran.stderr
-    assert ran.stderr.startswith(FIRST_LINE)
+    assert ran.stderr.startswith(commands.READING)
     assert ran.stderr.splitlines()[-1] == "Interrupted; the same command goes on where it ended."
     assert not list(tmp_path.rglob("claim"))

@@ -122,6 +122,16 @@ def test_options_that_differ_from_their_defaults_are_named_too() -> None:
     assert describe(cell.axes(), cell.settings()).endswith(", method=control, network=mlp, corruption.rate=0.3, seed=3")
 
 
+def test_a_recipe_stands_for_the_options_that_it_sets() -> None:
+    of_recipe = FinetuneSettings(monitor="loss", min_steps=100, patience=5, weight_decay=0.01)
+    cell = some_cell(recipe="practical", fit_on="train", finetune=of_recipe)
+
+    said = describe(cell.axes(), cell.settings(), ["practical"])
+
+    assert said.endswith(", network=mlp, finetune.patience=5, recipe=practical")
+    assert "recipe" not in describe(cell.axes(), cell.settings(), ["practical", "paper"])
+
+
 @pytest.mark.parametrize(
     ("configs", "shown"),
     [

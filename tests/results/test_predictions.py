@@ -107,6 +107,7 @@ def test_any_probabilities_come_back_within_their_digits(raw: np.ndarray) -> Non
     (found,) = Predictions.of(given.frame(), given.target)
 
     assert (found.trial, found.rows.tolist()) == (3, given.rows.tolist())
+    assert found.rows.dtype == given.rows.dtype
     np.testing.assert_allclose(found.values, probabilities, atol=2e-3)
 
 

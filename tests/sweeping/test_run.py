@@ -4,7 +4,8 @@ import socket
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,18 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class Shown(Terminal):
+    """Says what was found, and not what goes on meanwhile."""
+
+    def doing(self, what: str) -> AbstractContextManager[object]:
+        return nullcontext()
+
+
 def ran(cells: list[Cell], train: Train = finish, **request: Any) -> tuple[int, list[list[tuple[str, ...]]]]:
     """The exit status, and what was launched, a job a group of cells that share something."""
     launcher = FakeLauncher(train)
     try:
-        run(ExpandedSweep(cells, **request), by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
+        run(ExpandedSweep(cells, **request), by(launcher), Shown(), "joblib")  # type: ignore[arg-type]
     except UnfinishedError as error:
         print(error, file=sys.stderr)
         return error.status, launcher.launched
@@ -101,6 +109,14 @@ class TestLaunching:
         cells = [some_cell(f"method={name}", method={"name": name}) for name in ("control", "dropout")]
 
         assert ran([*cells, *seeds(1)]) == (0, [[cell.overrides for cell in cells], [("seed=1",)]])
+
+    def test_a_job_is_called_by_what_its_cells_share(self) -> None:
+        launcher = FakeLauncher(finish)
+        cells = [replace(cell, overrides=("pretrain=scarf", *cell.overrides)) for cell in seeds(0, 1, pretrain="scarf")]
+
+        run(ExpandedSweep(cells), by(launcher), Terminal(), "basic")
+
+        assert launcher.asked == [["pretrain=scarf"]]
 
     def test_nothing_of_a_launch_is_left_behind(self) -> None:
         ran(seeds(0, 1))
@@ -164,7 +180,7 @@ class TestLaunching:
         launcher, cells = FakeLauncher(finish), seeds(1, paths=PathSettings(results=results))
 
         with pytest.raises(UsageError, match=rf"paths\.results={results} {why}"):
-            run(ExpandedSweep(cells), by(launcher), Terminal(), "joblib")  # type: ignore[arg-type]
+            run(ExpandedSweep(cells), by(launcher), Shown(), "joblib")  # type: ignore[arg-type]
 
         assert launcher.launched == []
 

@@ -126,3 +126,13 @@ def test_a_tuned_trial_is_measured_on_its_test_rows(wdbc: Table) -> None:
     assert trained.outcome.predictions.shape[1] == len(test) + 57
     assert row["accuracy"] == (of_test.argmax(axis=1) == wdbc.labels[test]).mean()
     assert row["finetune_epochs"] is row["pretrain_steps"] is None
+
+
+def test_from_scratch_is_a_cell_without_pre_training(wdbc: Table) -> None:
+    training = training_of(config_of("pretrain=scarf", "corruption.rate=0.3"), wdbc)
+
+    scratch = training.from_scratch()
+
+    assert (scratch.config.pretrain.name, scratch.config.pretrain.options) == ("none", {})
+    assert scratch.pretrain(scratch.stack([0])) is None
+    assert scratch.config == replace(training.config, pretrain=scratch.config.pretrain)
