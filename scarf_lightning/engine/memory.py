@@ -167,10 +167,16 @@ def _free(proc: Path, cgroup: Path) -> Iterator[int]:
         limit, used = ("limit_in_bytes", "usage_in_bytes") if controllers else ("max", "current")
         here = root / path.strip("/")
         for group in (here, *here.parents):
-            found = [_lines(group / f"memory.{what}") for what in (limit, used)]
-            if all(found) and found[0][0].isdecimal():
+            most, taken = (_number(group / f"memory.{what}") for what in (limit, used))
+            if most is not None and taken is not None:
                 cached = [int(e.split()[1]) for e in _lines(group / "memory.stat") if e.startswith("inactive_file ")]
-                yield max(0, int(found[0][0]) - int(found[1][0]) + sum(cached))
+                yield max(0, most - taken + sum(cached))
+
+
+def _number(file: Path) -> int | None:
+    """The number that a file of the kernel says; None if it says another thing or is not there."""
+    said = "".join(_lines(file))
+    return int(said) if said.isdecimal() else None
 
 
 def _lines(file: Path) -> list[str]:

@@ -60,7 +60,8 @@ class Lesson:
     def on_encoded(self, model: Any) -> Floats:
         """The same on encoded rows."""
         data = self.stack.data
-        return self.predicted_by(model, *(self.stack.encoded(rows)[0] for rows in (data.labelled, data.predicted)))
+        train, predicted = (self.stack.encoded(rows).squeeze(0) for rows in (data.labelled, data.predicted))
+        return self.predicted_by(model, train, predicted)
 
 
 @dataclass

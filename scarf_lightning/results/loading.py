@@ -151,7 +151,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     return StoredCell(
         fingerprint,
         description=description,
-        trials=as_table(rows, [column for column in FIRST_COLUMNS if rows and column in rows[0]]),
+        trials=as_table(rows, [column for column in FIRST_COLUMNS if any(column in row for row in rows)]),
         curves=curves,
         tries=pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True) if tries else pd.DataFrame(),
     )

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import hardware as module
 from scarf_lightning.engine.hardware import Hardware, Promise, choose_device, choose_hardware
 from scarf_lightning.engine.modules import PretrainModule
 from scarf_lightning.errors import UsageError
@@ -246,3 +247,15 @@ def test_the_stacks_contract_holds_as_promised_with_the_guard_and_without(guard:
 )
 def test_with_the_guard_products_are_exact_although_torch_was_imported_first(before: str) -> None:
     assert said_by(PROMISE.format(before=before)) == "exact"
+
+
+@pytest.mark.parametrize(("precision", "layers"), [("32-true", module.LAYERS), ("bf16-mixed", module.MIXED_LAYERS)])
+def test_products_are_checked_on_the_layers_of_their_precision(
+    precision: str, layers: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(module, "_inputs", lambda _, layers: asked.append(layers) or [])
+
+    assert module._products_are_exact.__wrapped__(precision, 1)
+
+    assert asked == [layers]

@@ -77,6 +77,7 @@ def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypat
         ("0::/", {}, 5_000 * 1024),
         ("0::/job", {"job/memory.max": "max", "job/memory.current": "7"}, 5_000 * 1024),
         ("0::/job", {"job/memory.max": "1000", "job/memory.current": "700"}, 300),
+        ("0::/job", {"job/memory.max": "1000", "job/memory.current": "1100"}, 0),
         ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
         (
             "4:cpu,memory:/job",

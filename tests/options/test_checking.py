@@ -205,3 +205,8 @@ def test_every_option_is_in_the_sentence_on_an_unknown_one() -> None:
     known = sentence.removeprefix("trails is not an option; the options are: ").partition(".")[0]
     assert known.split(", ") == [each.name for each in fields(Config)]
     assert sentence.endswith(" Did you mean trials?")
+
+
+@pytest.mark.parametrize(("said", "seconds"), [(None, None), ("90s", 90), ("10min", 600), ("1.5h", 5400)])
+def test_a_time_limit_is_said_in_its_unit(said: str | None, seconds: float | None) -> None:
+    assert read(values_with("time_limit", said)).seconds_limit == seconds

@@ -6,7 +6,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import answer_of_file, one_cell, spelled_out
+from scarf_lightning.sweeping.expand import answer_of_file, check_choices, one_cell, spelled_out
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, names, request_of
 
@@ -567,3 +567,20 @@ class TestMethodsForOtherTargets:
     def test_nothing_is_loaded_where_one_kind_is_served_by_all(self) -> None:
         cells = cells_of("dataset=csv", "dataset.path=gone.csv", "dataset.target=y", "method=control,ridge")
         assert len(cells) == 2
+
+
+@pytest.mark.parametrize(
+    ("argument", "sentence"),
+    [
+        ("corruption=3", "corruption=3: corruption is chosen by name; --help corruption lists the names."),
+        ("+loss=null", "+loss=null: loss is chosen by name; --help loss lists the names."),
+        ("loss@cotrain.loss=3", "loss@cotrain.loss=3: loss is chosen by name; --help loss lists the names."),
+        ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with "),
+        ("~", "~ names no option; write OPTION=VALUE."),
+    ],
+)
+def test_an_axis_is_chosen_by_one_name(argument: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        check_choices(["trials=3", "corruption=mean,marginal", argument])
+
+    assert str(error.value).startswith(sentence)

@@ -260,6 +260,26 @@ class TestForce:
         assert sentence.startswith(f"{first.fingerprint}/stacks/{stack.name} is set aside in results/set_aside/")
         assert sentence.endswith(": force=true trains it again.")
 
+    def test_a_shared_pretraining_is_set_aside_once_and_a_cell_without_one_too(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        shared = [some_cell(f"method={name}", method={"name": name}) for name in ("control", "probe")]
+        cells = [*shared, some_cell("pretrain=none", pretrain="none")]
+        for cell in cells:
+            finish(cell)
+        (kept,) = {each.pretraining().folder for each in shared}  # type: ignore[union-attr]
+        PretrainingStore(Path("results"), pretraining_identity(shared[0].config, DATA_HASH), 1.0).add(
+            [some_pretrained(0)]
+        )
+        capsys.readouterr()
+
+        forced = [replace(cell, config=replace(cell.config, force=True)) for cell in cells]
+        status, launched = ran(forced)
+
+        assert (status, sum(map(len, launched))) == (0, 3)
+        assert len(list(Path("results/set_aside").glob(f"*/pretrained/{kept.name}"))) == 1
+        assert len(capsys.readouterr().err.splitlines()) == 3
+
     def test_what_another_process_trains_is_left_alone(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -13,6 +13,7 @@ from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.metrics import metrics
 from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
 from tests.composing import config_of
+from tests.promises import assert_same_numbers
 from tests.short_training import training_of
 
 COMPANY, KEPT = [3, 0, 5], [0, 5]
@@ -136,3 +137,11 @@ def test_from_scratch_is_a_cell_without_pre_training(wdbc: Table) -> None:
     assert (scratch.config.pretrain.name, scratch.config.pretrain.options) == ("none", {})
     assert scratch.pretrain(scratch.stack([0])) is None
     assert scratch.config == replace(training.config, pretrain=scratch.config.pretrain)
+
+
+def test_a_method_for_each_trial_alone_starts_from_the_encoder_of_its_trial(wdbc: Table) -> None:
+    training = training_of(config_of("pretrain=scarf", "method=self_train", "regime=semi25"), wdbc)
+
+    of_company, alone = (training.run([2], company).outcome.predictions for company in ([0, 2], [2]))
+
+    assert_same_numbers(of_company, alone)

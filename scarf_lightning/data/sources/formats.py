@@ -181,9 +181,9 @@ class DataFile:
             return []
         with _refusing(self.path):
             options = self.text.options() | {"index_col": False, "usecols": [self.names.index(column)], "dtype": str}
-            texts = pd.read_csv(self.path, **options, keep_default_na=False).iloc[:, 0]
-            is_missing = pd.read_csv(self.path, **options).iloc[:, 0].isna()
-        return sorted(set(texts[is_missing]) - {""})
+            texts = pd.read_csv(self.path, **options, keep_default_na=False)
+            is_missing = pd.read_csv(self.path, **options).isna()
+        return sorted(set(texts.to_numpy()[is_missing]) - {""})
 
     def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
         """Positions of columns of whole numbers whose text may say more than the numbers."""

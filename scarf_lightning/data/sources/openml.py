@@ -328,9 +328,9 @@ def _check_cached(folder: Path) -> None:
 
     try:
         content = xmltodict.parse((folder / "description.xml").read_bytes())
-    except (ExpatError, ValueError) as error:  # ValueError: the file has XML entities of its own
+        published = content["oml:data_set_description"].get("oml:md5_checksum")
+    except (ExpatError, ValueError, KeyError, AttributeError) as error:  # ValueError: XML entities of its own
         raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
-    published = (content.get("oml:data_set_description") or {}).get("oml:md5_checksum")
     if not published or not (folder / "dataset.arff").exists():
         return
     data = (folder / "dataset.arff").read_bytes()

@@ -511,15 +511,24 @@ class TestNoServer:
         with pytest.raises(UsageError, match="incomplete or damaged"):
             source.load()
 
-    def test_a_cached_description_of_something_else(self, tmp_path: Path, refused: str) -> None:
+    def test_the_client_is_not_asked_where_no_server_answers(
+        self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("openml.datasets.get_dataset", lambda *_, **__: pytest.fail("it would wait for long"))
+
+        with pytest.raises(UsageError, match=r"cannot be reached; connect to the network"):
+            OpenMLSource(ID, None, tmp_path / "cache").load()
+
+    @pytest.mark.parametrize("page", ["<html/>", "<oml:data_set_description/>"])
+    def test_a_cached_description_of_something_else(self, tmp_path: Path, refused: str, page: str) -> None:
         source = OpenMLSource(ID, None, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused, data="arff")
         folder = module._locations(source.cache, "datasets", ID)[1]
         folder.parent.mkdir(parents=True)
         made.rename(folder)
-        (folder / "description.xml").write_text("<html/>")
+        (folder / "description.xml").write_text(page)
 
-        with pytest.raises(UsageError, match="incomplete or damaged"):
+        with pytest.raises(UsageError, match=r"incomplete or damaged|description\.xml is not XML as OpenML writes it"):
             source.load()
 
     def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:

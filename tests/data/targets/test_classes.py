@@ -1,4 +1,5 @@
 import numpy as np
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
@@ -19,3 +20,14 @@ def test_they_are_scikit_learns(labels: list[int]) -> None:
 
 def test_a_class_without_a_row_weighs_as_one_with_a_single_row() -> None:
     np.testing.assert_allclose(Classes(tuple("abc")).class_weights(np.array([[0, 0, 0, 2]])), [[4 / 6, 4 / 2, 4 / 2]])
+
+
+def test_soft_targets_weigh_the_mean_of_their_classes_weights() -> None:
+    labels, classes = np.array([[0, 0, 0, 2], [1, 1, 2, 0]]), Classes(tuple("abc"))
+    soft = torch.tensor([[[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]], dtype=torch.float64)
+
+    weights = classes.balanced(labels, soft).numpy()
+
+    of_classes = classes.class_weights(labels)
+    np.testing.assert_allclose(weights, [soft[trial].numpy() @ of_classes[trial] for trial in range(2)])
+    np.testing.assert_array_equal(classes.balanced(labels, torch.from_numpy(labels)), classes.row_weights(labels))

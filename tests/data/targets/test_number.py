@@ -160,6 +160,10 @@ def test_a_stratified_split_has_every_tenth_in_proportion() -> None:
     assert (table.strata[400:] == -1).all()
 
 
+def test_a_number_with_few_labels_is_one_stratum() -> None:
+    assert Number("y").strata(np.array([3.0, np.nan, 1.0, 2.0])).tolist() == [0, -1, 0, 0]
+
+
 def test_weights_and_labels_are_part_of_the_datas_hash() -> None:
     table = DiabetesSource().load()
     hashes = {
