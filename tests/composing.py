@@ -13,8 +13,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.options import Config
-from scarf_lightning.options.axes import parts as facts
-from scarf_lightning.options.axes import parts as options
+from scarf_lightning.options.axes import parts
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand, spelled_out
@@ -44,7 +43,7 @@ def asking_for(group: str, name: str) -> list[str]:
     needed = []
     if group == "loss":
         needed = [f"pretrain={next(task for task in names('pretrain') if serves(name, task))}"]
-    elif group in options("method"):
+    elif group in parts("method"):
         needed = [f"method={group}"]
     elif group == "method" and name in ("self_train", "tri_train"):
         needed = ["regime=semi25"]
@@ -53,13 +52,13 @@ def asking_for(group: str, name: str) -> list[str]:
 
 def serves(loss: str, pretrain: str) -> bool:
     """Whether the field ``loss`` of a pre-training takes a loss."""
-    kind = get_type_hints(options("pretrain")[pretrain]).get("loss") if pretrain != "none" else None
-    return kind is not None and issubclass(options("loss")[loss], kind)
+    kind = get_type_hints(parts("pretrain")[pretrain]).get("loss") if pretrain != "none" else None
+    return kind is not None and issubclass(parts("loss")[loss], kind)
 
 
 def with_a_loss() -> list[str]:
     """The pre-trainings that take their loss from the axis of that name."""
-    return [name for name, found in facts("pretrain").items() if "loss" in {field.name for field in fields(found)}]
+    return [name for name, found in parts("pretrain").items() if "loss" in {field.name for field in fields(found)}]
 
 
 def goes_together(method: str, pretrain: str, regime: str) -> bool:

@@ -127,6 +127,7 @@ register(Metric("worst", "worst loss", False, (0.0, 10.0), lambda probabilities,
 """
 
 
+@pytest.mark.slow
 def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "my_metric.py").write_text(METRIC)
     for pretrain, first in (("none", 5.0), ("scarf", 1.0)):
@@ -156,6 +157,7 @@ def test_a_plugin_that_only_the_cells_of_a_folder_name_is_not_imported(tmp_path:
     )
 
 
+@pytest.mark.slow
 def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
     ran = report_here("sweeps=quick", cwd=tmp_path)
 
@@ -179,6 +181,7 @@ def test_where_nothing_is_finished_it_says_so(tmp_path: Path) -> None:
         (["sweeps=quick", "metric=gini"], r"metric=gini is unknown; the metrics are: accuracy, .*\."),
     ],
 )
+@pytest.mark.slow
 def test_bad_input_is_answered_in_a_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
     ran = report_here(*arguments, cwd=tmp_path)
 

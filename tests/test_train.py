@@ -275,6 +275,7 @@ def test_regimes_run_on_preprocessing_that_is_fitted_to_the_training_rows(tmp_pa
     ("option", "shown"),
     [("--help", "python train.py [AXIS=OPTION ...]"), ("-h", "cotrain "), ("--cfg=job", "validation_passes: 10")],
 )
+@pytest.mark.slow
 def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: str, tmp_path: Path) -> None:
     ran = train(*option.split("="), cwd=tmp_path, python_options=("-X", "importtime"))
 
@@ -297,6 +298,7 @@ def test_looking_at_the_configuration_imports_nothing_heavy(option: str, shown: 
         (["hydra/launcher=null"], r"hydra/launcher=null: hydra/launcher is chosen by name; .* lists the names\."),
     ],
 )
+@pytest.mark.slow
 def test_bad_input_is_answered_in_a_sentence(overrides: list[str], sentence: str, tmp_path: Path) -> None:
     ran = train(*overrides, *TINY, cwd=tmp_path)
 

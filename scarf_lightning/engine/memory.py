@@ -9,6 +9,7 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,8 @@ OF_A_PREDICTION = 16
 TEST_SHARE = 0.2
 OF_AN_ENCODED_CELL = 32
 """Bytes that models of other libraries get, with what is alive while it is made."""
+OF_AN_EMBEDDED_NUMBER = 24
+"""Bytes of a number of a trial's embeddings while a model learns from them: in float64, standardised, and its copy."""
 OF_A_STEP = 50_000
 """Bytes of a step, a trial and a cell of its mini-batch that no part of the package has needed; a transformer's
 attention takes a good half on tables of 60 columns."""
@@ -58,6 +61,7 @@ class Demand:
         network, settings: f, and the layers of g and h; None if no network is trained.
         pretexts: with the rows of a step, and how many views of these a validation takes at once.
         batch_size: rows of a supervised step.
+        embeds: whether another model learns from the embeddings of all rows.
         dtype: of weights and data.
     """
 
@@ -66,6 +70,7 @@ class Demand:
     settings: NetworkSettings
     pretexts: tuple[tuple[Pretext, int, int], ...]
     batch_size: int
+    embeds: bool
     dtype: torch.dtype
 
     def rows(self, n_trials: int) -> int:
@@ -73,7 +78,18 @@ class Demand:
         n, item = self.table.n_rows, self.dtype.itemsize
         in_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
         other = OF_AN_ENCODED_CELL * self.table.n_encoded if self.network is None else 0
-        return int(n * (len(self.table.columns) * item + n_trials * in_trial + other))
+        embedded = self._width * (n_trials * item + OF_AN_EMBEDDED_NUMBER) if self.embeds else 0
+        return int(n * (len(self.table.columns) * item + n_trials * in_trial + other + embedded))
+
+    @property
+    def _columns(self) -> Columns:
+        return Columns(tuple(self.table.n_categories))
+
+    @cached_property
+    def _width(self) -> int:
+        """Numbers of an embedding."""
+        assert self.network is not None
+        return int(self.network.build(self._columns, None).eval()(torch.zeros(2, self._columns.n_encoded)).shape[-1])
 
     def at_most(self, n_trials: int) -> int:
         """More bytes than any part of the package needs, without counting."""
@@ -87,8 +103,7 @@ class Demand:
 
     def _step(self, network: Network, n_trials: int) -> int:
         """Bytes of the largest step, with weights, gradients and moments."""
-        columns, n_outputs = Columns(tuple(self.table.n_categories)), self.table.target.n_outputs
-        width = int(network.build(columns, None).eval()(torch.zeros(2, columns.n_encoded)).shape[-1])
+        columns, width, n_outputs = self._columns, self._width, self.table.target.n_outputs
         random, roster = Nothing(n_trials), Roster(n_trials, META)
         vectors = np.zeros((n_trials, len(self.table.columns)))
         scaled = Preprocessing(vectors, vectors, vectors, is_shared=True)

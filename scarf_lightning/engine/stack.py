@@ -219,10 +219,10 @@ class Stack:
         return encoded
 
     @torch.no_grad()
-    def embed(self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None) -> NDArray[np.float64]:
-        """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, float64 ``(T, n, E)``."""
+    def embed(self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None) -> NDArray[np.floating]:
+        """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, ``(T, n, E)``."""
         encoder = self.networks.encoder(self.trials, pretrained).to(self.hardware.device, self.hardware.dtype).eval()
-        embedded: NDArray[np.float64] = self._in_chunks(encoder, rows).double().cpu().numpy()
+        embedded: NDArray[np.floating] = self._in_chunks(encoder, rows).to(self.hardware.dtype).cpu().numpy()
         return embedded
 
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -88,6 +88,7 @@ class Method(Options, Supervision, ABC):
     - ``uses``: the settings that it uses: ``network``, ``finetune``, or single options of these;
     - ``trains_each_alone``: whether the trials of a stack are fitted one after the other;
     - ``has_encoder``: whether it ends with one encoder;
+    - ``embeds``: whether another model learns from the embeddings of all rows;
     - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
     - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.config.search_space`;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time.
@@ -100,6 +101,7 @@ class Method(Options, Supervision, ABC):
     needs_unlabelled_rows: ClassVar[bool] = False
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune")
     has_encoder: ClassVar[bool] = True
+    embeds: ClassVar[bool] = False
     targets: ClassVar[tuple[str, ...]] = ()
     why_not: ClassVar[str] = ""
     typical_fits: ClassVar[int] = 1

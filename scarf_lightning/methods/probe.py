@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
+
 from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..options.option import option
@@ -25,6 +27,7 @@ class Probe(Method):
     paper: ClassVar[str] = "Alain and Bengio, 2017, arXiv:1610.01644"
     uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
     has_encoder: ClassVar[bool] = False
+    embeds: ClassVar[bool] = True
     search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
     classifier: Literal["logistic", "knn"] = option(
         "logistic", "model on the embeddings: logistic (of numbers ridge) or nearest neighbours"
@@ -33,20 +36,22 @@ class Probe(Method):
     k: int = option(5, "number of neighbours", "[1, inf)")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        train, predicted = (stack.embed(r, phase.pretrained) for r in (stack.data.labelled, stack.data.predicted))
+        embedded = tuple(stack.embed(rows, phase.pretrained) for rows in (stack.data.labelled, stack.data.predicted))
         target, weights = stack.table.target, stack.given_weights
         if weights is not None and self.classifier == "knn":
             raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
 
         def predictions(position: int) -> Floats:
+            train, predicted = (rows[position].astype(np.float64) for rows in embedded)
+
             def learn(labels: Labels) -> Floats:
                 model = self._model(target, len(labels))
                 own = {}
                 if weights is not None:
                     own = {f"{model.steps[-1][0]}__sample_weight": weights[position]}
-                return target.predicted_by(model.fit(train[position], labels, **own), predicted[position])
+                return target.predicted_by(model.fit(train, labels, **own), predicted)
 
-            return target.taught(stack.data.labels[position], predicted.shape[1], learn)
+            return target.taught(stack.data.labels[position], len(predicted), learn)
 
         return trial_by_trial(len(stack.trials), predictions)
 

@@ -159,6 +159,7 @@ class CellTraining:
             settings=config.network,
             pretexts=tuple(pretexts),
             batch_size=config.finetune.batch_size,
+            embeds=parts.method.embeds,
             dtype=self.hardware.dtype,
         )
 

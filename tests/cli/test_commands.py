@@ -62,6 +62,7 @@ sys.exit(commands.train())
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, "trials=1", *TINY],

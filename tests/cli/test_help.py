@@ -36,6 +36,7 @@ def test_every_sweep_is_named() -> None:
     assert sweeps.split(", ") == sorted(path.stem for path in Path(CONF).parent.glob("sweeps/*.yaml"))
 
 
+@pytest.mark.slow
 def test_the_commands_can_be_given() -> None:
     for command, _ in COMMANDS:
         arguments = command.replace("'", "").replace("-m", "").split()[1:]

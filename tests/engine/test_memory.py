@@ -1,5 +1,6 @@
 """The memory that training needs, and what there is."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.stacks import task
 
 
 def demand(table: Table, network: Network, batch_size: int = 128) -> Demand:
-    return Demand(table, network, NetworkSettings(), ((task(), batch_size, 10),), batch_size, torch.float32)
+    return Demand(table, network, NetworkSettings(), ((task(), batch_size, 10),), batch_size, False, torch.float32)
 
 
 def test_what_is_alive_is_counted_and_what_was_let_go_is_not() -> None:
@@ -50,6 +51,13 @@ def test_every_network_is_counted_and_needs_less_than_is_said_without_counting(n
     one, three = (demand(patients, network).counted(n) for n in (1, 3))
 
     assert one < three < demand(patients, network).at_most(3)
+
+
+def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) -> None:
+    asked = demand(patients, MLP(width=64))
+    more = [replace(asked, embeds=True).counted(n_trials) - asked.counted(n_trials) for n_trials in (1, 5)]
+
+    assert more == pytest.approx([patients.n_rows * 64 * (4 * n_trials + 24) for n_trials in (1, 5)], abs=1)
 
 
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:

@@ -68,10 +68,11 @@ class TestTheTraining:
                 {"corruption": "mean", "scaling": "minmax", "fit_on": "train", "regime": "semi25", "random_state": 3}
                 | {"options": {"corruption.rate": 0.4}},
             ),
-            (
+            pytest.param(
                 ("pretrain=scarf_ae", "method=self_train", "regime=few", "regime.labels=30", "method.iterations=2"),
                 {"pretrain": "scarf_ae", "method": "self_train", "regime": "few"}
                 | {"options": {"regime.labels": 30, "method.iterations": 2}},
+                marks=pytest.mark.slow,
             ),
             pytest.param(
                 ("split=stratified", "network=resnet", "method=mixup"),

