@@ -115,3 +115,15 @@ class TestTrial:
 
         with pytest.warns(UserWarning, match=r"weights\.safetensors is torn"):
             assert load_trials(store.fingerprint, results) == []
+
+
+def test_the_tries_of_a_search_are_numbered_through_and_each_occurs_once(store: CellStore, results: Path) -> None:
+    def tried(*trials: int) -> StackRecord:
+        return replace(some_record(trials), tries=[{"trial": trial, "try": 0, "score": 0.5} for trial in trials])
+
+    store.add(tried(0))
+    store.add(tried(1))
+    assert load_cell(store.fingerprint, results).tries.index.tolist() == [0, 1]
+
+    store.add(tried(0, 1))
+    assert sorted(load_cell(store.fingerprint, results).tries["trial"]) == [0, 1]

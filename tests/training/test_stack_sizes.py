@@ -19,6 +19,10 @@ from tests.storing import stored, write_csv
 METHODS = {
     "control": ["pretrain=none", *TINY_CONTROL, "network.encoder.width=256"],
     "scarf": ["pretrain=scarf", "pretrain.max_epochs=2", *TINY_CONTROL],
+    "self_train": [
+        *("pretrain=scarf", "pretrain.max_epochs=2", "method=self_train", "method.iterations=1", "regime=semi25"),
+        *TINY_CONTROL,
+    ],
     "tri_train": ["pretrain=none", "method=tri_train", "method.iterations=1", "regime=semi25", *TINY_CONTROL],
 }
 
@@ -81,7 +85,7 @@ def trained_together(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], l
     return seen
 
 
-@pytest.mark.parametrize("method", ["scarf", *slowly("control", "tri_train")])
+@pytest.mark.parametrize("method", ["self_train", *slowly("scarf", "control", "tri_train")])
 def test_where_products_are_not_exact_a_trial_is_always_trained_with_its_block(
     method: str, trees: list[str], tmp_path: Path, trained_together: list[tuple[list[int], list[int]]]
 ) -> None:

@@ -329,7 +329,7 @@ def _check_cached(folder: Path) -> None:
     try:
         content = xmltodict.parse((folder / "description.xml").read_bytes())
         published = content["oml:data_set_description"].get("oml:md5_checksum")
-    except (ExpatError, ValueError, KeyError, AttributeError) as error:  # ValueError: XML entities of its own
+    except (ExpatError, ValueError, AttributeError) as error:  # ValueError: XML entities of its own
         raise _DamagedError(f"description.xml is not XML as OpenML writes it, {error}") from error
     if not published or not (folder / "dataset.arff").exists():
         return

@@ -355,9 +355,9 @@ class TestIntegrity:
         file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
         assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
 
-    def test_damaged_xml(self, tmp_path: Path, no_network: None) -> None:
-        path = fill(tmp_path / "cache") / "description.xml"
-        path.write_text("<" + path.read_text())
+    @pytest.mark.parametrize("page", ["<" + description(), "<oml:data_set_description></oml:data_set_description>"])
+    def test_damaged_xml(self, tmp_path: Path, no_network: None, page: str) -> None:
+        (fill(tmp_path / "cache") / "description.xml").write_text(page)
         assert "description.xml is not XML as OpenML writes it" in self.refusal(tmp_path / "cache")
 
     @pytest.mark.parametrize(
