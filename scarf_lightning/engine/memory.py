@@ -45,8 +45,8 @@ OF_A_PREDICTION = 16
 TEST_SHARE = 0.2
 OF_AN_ENCODED_CELL = 32
 """Bytes that models of other libraries get, with what is alive while it is made."""
-OF_AN_EMBEDDED_NUMBER = 24
-"""Bytes of a number of a trial's embeddings while a model learns from them: in float64, standardised, and its copy."""
+OF_AN_EMBEDDED_NUMBER = 16
+"""Bytes of a number of one trial's embeddings while a model learns from them: in float64, and standardised."""
 OF_A_STEP = 50_000
 """Bytes of a step, a trial and a cell of its mini-batch that no part of the package has needed; a transformer's
 attention takes a good half on tables of 60 columns."""

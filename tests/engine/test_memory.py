@@ -57,7 +57,7 @@ def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) 
     asked = demand(patients, MLP(width=64))
     more = [replace(asked, embeds=True).counted(n_trials) - asked.counted(n_trials) for n_trials in (1, 5)]
 
-    assert more == pytest.approx([patients.n_rows * 64 * (4 * n_trials + 24) for n_trials in (1, 5)], abs=1)
+    assert more == pytest.approx([patients.n_rows * 64 * (4 * n_trials + 16) for n_trials in (1, 5)], abs=1)
 
 
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
