@@ -155,8 +155,8 @@ def metrics(targets: Collection[str] | None = None) -> tuple[Metric, ...]:
     return every if targets is None else tuple(each for each in every if set(targets) & set(each.targets))
 
 
-def metric_named(name: str) -> Metric:
-    """The metric of this name.
+def metric_named(name: str, *, option: str = "metric") -> Metric:
+    """The metric of this name, which an ``option`` gives.
 
     Raises:
         UsageError: there is none.
@@ -164,7 +164,7 @@ def metric_named(name: str) -> Metric:
     if name in _registered:
         return _registered[name]
     meant = f" Did you mean {_SYNONYMS[name]}?" if name in _SYNONYMS else did_you_mean(name, _registered)
-    raise UsageError(f"metric={name} is unknown; the metrics are: {', '.join(_registered)}.{meant}")
+    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{meant}")
 
 
 @metric("accuracy")

@@ -14,6 +14,7 @@ from hypothesis import settings
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
 from scarf_lightning.options import BASES, plugins
+from scarf_lightning.options.axes import _parts
 from scarf_lightning.options.option import _options_of
 
 torch.set_num_threads(1)
@@ -44,6 +45,7 @@ def plugins_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for axis in BASES:
             ConfigStore.instance().repo.pop(axis, None)
         _options_of.cache_clear()
+        _parts.cache_clear()
     for kept, before in ((plugins._imported, imported), (scarf_lightning.metrics._registered, metrics)):
         kept.clear()
         kept.update(before)  # type: ignore[arg-type]

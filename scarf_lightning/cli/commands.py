@@ -130,7 +130,7 @@ def _help(arguments: Sequence[str]) -> None:
     for axis in axes:
         if axis not in known:
             raise UsageError(f"There is no axis {axis}; the axes are: {', '.join(known)}.{did_you_mean(axis, known)}")
-    screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF, plugins)]))
+    screen().print(*([axis_page(CONF, axis) for axis in axes] or [help_page(CONF)]))
 
 
 def _refuse_dashes(arguments: Sequence[str]) -> None:

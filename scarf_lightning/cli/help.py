@@ -1,6 +1,6 @@
 """What ``train.py --help`` and ``train.py --help AXIS`` show, made from the configuration folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -28,15 +28,15 @@ COMMANDS = (
 )
 
 
-def help_page(conf: Path, plugins: Sequence[str] = ()) -> Group:
+def help_page(conf: Path) -> Group:
     """From the configuration folder and the sweeps beside it: axes with their options and defaults, sweeps, commands to
-    try, and where results go; the parts of plugins too."""
+    try, and where results go; the parts of imported plugins too."""
     main = yaml.safe_load((conf / "train.yaml").read_text(encoding="utf-8"))
     defaults = {axis: entry[axis] for entry in main["defaults"] if isinstance(entry, dict) for axis in entry}
     axes = Table("axis", "what it is", "default", "options", box=box.SIMPLE_HEAD)
     for axis in AXES:
         default = str(defaults.get(axis.name, "basic"))
-        axes.add_row(axis.name, axis.meaning, default, ", ".join(_options(conf / axis.name, plugins)))
+        axes.add_row(axis.name, axis.meaning, default, ", ".join(_options(conf / axis.name)))
     sweeps = ", ".join(sorted(path.stem for path in (conf.parent / "sweeps").glob("*.yaml")))
     commands = Table(box=None, show_header=False, padding=(0, 2))
     for command, meaning in COMMANDS:
@@ -68,7 +68,7 @@ def axis_page(conf: Path, axis: str) -> Group:
     for choice in choices(axis) if axis in DESCRIBED else []:
         lines.append(Text(f"{axis}={choice.name}   {choice.meaning}" if choice.name else choice.meaning))
         table = Table("option", "default", "type", "allowed", "meaning", box=box.SIMPLE_HEAD)
-        for name, option in choice.options:
+        for name, option in choice.options.items():
             table.add_row(name, shown(option.default), option.type_name, option.allowed, option.meaning)
         lines.append(table if choice.options else Text())
     return Group(*lines)
@@ -87,9 +87,9 @@ def _settings(axis: str, file: Path) -> Iterator[str]:
             yield f"{place}={shown(value)}"
 
 
-def _options(group: Path, plugins: Sequence[str]) -> list[str]:
+def _options(group: Path) -> list[str]:
     """The options of a group; the paper's datasets count as one."""
     files = {path.stem for path in group.glob("*.yaml")}
-    names = sorted(files | set(parts(group.name, plugins) if group.name in BASES else ()))
+    names = sorted(files | set(parts(group.name) if group.name in BASES else ()))
     suite = [name for name in names if name.startswith(SUITE)]
     return [name for name in names if name not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])

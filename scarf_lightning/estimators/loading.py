@@ -89,7 +89,7 @@ def why_no_model(config: Config) -> str | None:
 def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, target: Target | None, name: str) -> Model:
     """The model of one trial or more of a cell. The reader makes columns as they are encoded; without a target there
     are encoders alone."""
-    network = part("network", config.network.name, config.plugins)
+    network = part("network", config.network.name)
     ours = __name__.partition(".")[0]
     is_ours = all(each.__module__.partition(".")[0] == ours for each in (network, type(target or config)))
     plain = {"classes": (), "target": {}} if target is None else target.plain()
@@ -102,7 +102,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
         encoder=config.network.encoder,
         head=config.network.head,
         trials=tuple(kept.row["trial"] for kept in trials),
-        is_shared=config.preprocesses_alike,
+        is_shared=config.fit_on == "all",
         precision=config.trainer.precision,
         file={option: getattr(config.dataset, option) for option in OF_A_FILE},
         plugins=() if is_ours else tuple(config.plugins),
@@ -111,7 +111,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     names = [name for name in trials[0].preprocessing if name in VECTORS or target is not None]
     vectors = {name: np.stack([kept.preprocessing[name] for kept in trials]) for name in names}
     weights = {name: np.stack([kept.weights[name] for kept in trials]) for name in trials[0].weights}
-    return Model(description, Preprocessing(**vectors, is_shared=config.preprocesses_alike), weights, config)
+    return Model(description, Preprocessing(**vectors, is_shared=config.fit_on == "all"), weights, config)
 
 
 @dataclass(frozen=True)

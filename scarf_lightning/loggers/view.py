@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..intervals import SIZES, level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
-from ..options.naming import told_apart
+from ..options.axes import told_apart
 from ..results import StoredCell, load_cell, read_cell, read_environments
 from ..screen import command_line
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..options.naming import told_apart
+from ..options.axes import told_apart
 from ..options.settings import LoggerSettings
 from ..results import load_cell
 from . import tensorboard, wandb_runs

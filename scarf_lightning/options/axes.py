@@ -7,15 +7,16 @@ name parts only, so it runs no code.
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from datetime import date
+from functools import cache, lru_cache
 from typing import Any
 
 from ..errors import UsageError, did_you_mean
 from .option import Options
-from .plugins import load_plugins
 
 
 @dataclass(frozen=True)
@@ -72,23 +73,30 @@ OF_THE_RUN = (
 """Options of how, where and what of a cell is trained and kept; the others decide what it is."""
 
 
-def parts(axis: str, plugins: Sequence[str] = ()) -> dict[str, type[Any]]:
-    """The parts of an axis by name; the plugins are imported first.
+def parts(axis: str) -> dict[str, type[Any]]:
+    """The parts of an axis by name.
+
+    They are looked for again only if a class of options was made since: a sweep of thousands of cells asks hundreds of
+    thousands of times.
 
     Raises:
-        UsageError: there is no such plugin, or two parts have one name.
+        UsageError: two parts have one name.
     """
-    load_plugins(plugins)
-    return registered(BASES[axis])
+    return dict(_parts(BASES[axis], Options.n_classes))
 
 
-def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | None = None) -> type[Any]:
+@lru_cache
+def _parts(base: str, n_classes: int) -> dict[str, type[Any]]:
+    return registered(base)
+
+
+def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     """The part of an axis with this name. The message calls the ``option`` that names it so.
 
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
-    known = parts(axis, plugins)
+    known = parts(axis)
     if not isinstance(name, str) or name not in known:
         listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
         raise UsageError(
@@ -100,34 +108,21 @@ def part(axis: str, name: Any, plugins: Sequence[str] = (), *, option: str | Non
 def registered(base: str) -> dict[str, type[Any]]:
     """The subclasses of ``module:Class`` that have a name, by name; the modules of a package are imported first.
 
-    They are looked for again after a class of options was made or a module taken out, because a sweep of thousands of
-    cells asks hundreds of thousands of times.
-
     Raises:
         UsageError: two of them have one name.
     """
-    n_classes, found, modules = _registered.get(base, (-1, {}, set()))
-    is_counted = issubclass(_base_class(base), Options)
-    if not (is_counted and n_classes == Options.n_classes and modules <= sys.modules.keys()):
-        found = _found(base)
-        _registered[base] = Options.n_classes, found, {cls.__module__ for cls in found.values()}
-    return dict(found)
-
-
-_registered: dict[str, tuple[int, dict[str, type[Any]], set[str]]] = {}
-"""For each base the number of classes when its subclasses were found, these, and their modules."""
-
-
-def _found(base: str) -> dict[str, type[Any]]:
     found: dict[str, type[Any]] = {}
-    for cls in _named_subclasses(_base_class(base)):
+    for cls in _subclasses(_base_class(base)):
+        # A class without a name is a base of others. A class outlives a module that is imported again, in a cache.
+        if not hasattr(cls, "name") or inspect.isabstract(cls) or cls.__module__ not in sys.modules:
+            continue
         other = found.setdefault(cls.name, cls)
         if other.__module__ != cls.__module__:
             raise UsageError(
                 f"{cls.name} is the name of two parts, {other.__module__}.{other.__name__} and "
                 f"{cls.__module__}.{cls.__name__}; give one of them another name."
             )
-        found[cls.name] = cls  # of two versions of one module, as a notebook makes them, the later one
+        found[cls.name] = cls  # a notebook makes a class of one module several times; the last one counts
     return found
 
 
@@ -141,20 +136,32 @@ def _base_class(base: str) -> type[Any]:
     return cls
 
 
-def _named_subclasses(base: type[Any]) -> list[type[Any]]:
-    found = []
+def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
     for cls in base.__subclasses__():
-        found += _named_subclasses(cls)
-        is_part = hasattr(cls, "name") and not inspect.isabstract(cls)  # a class without a name is a base of others
-        # A class outlives a module that is taken out to be imported again, for instance in a cache.
-        if is_part and cls.__module__ in sys.modules:
-            found.append(cls)
-    return found
+        yield from _subclasses(cls)
+        yield cls
 
 
-def label(axis: str, name: str, plugins: Sequence[str] = ()) -> str:
+def label(axis: str, name: str) -> str:
     """What people call a part in tables and figures: its class's ``label``, or its name with spaces."""
     if (axis, name) == ("pretrain", "none"):  # the one choice of an axis of parts that has no class
         return "no pre-training"
-    cls = parts(axis, plugins).get(name) if axis in BASES else None
+    cls = parts(axis).get(name) if axis in BASES else None
     return str(getattr(cls, "label", None) or name.replace("_", " "))
+
+
+def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
+    """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
+    own = [[each for each in overrides if re.split("[./]", _key(each))[0] not in OF_THE_RUN] for overrides in asked]
+    shared = set.intersection(*map(set, own)) if len(own) > 1 else set()
+    return [" ".join(each for each in overrides if each not in shared) or "defaults" for overrides in own]
+
+
+def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
+    """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
+    keys = dict.fromkeys(_key(part) for name in told_apart(asked) for part in name.split() if "=" in part)
+    return f"{', '.join(keys) if len(asked) > 1 and keys else 'cells'} {day.isoformat()}"
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0]

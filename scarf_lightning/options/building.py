@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ..errors import UsageError
 from .axes import BASES, part, parts
-from .checking import checked_options
+from .checking import checked_options, refused
 from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_of
 from .search_space import check_search
-from .settings import Choice, Config
+from .settings import Choice, Config, CotrainSettings
 
 if TYPE_CHECKING:
     from ..data.encoding import Encoding
@@ -40,27 +40,25 @@ def build_parts(config: Config) -> CellParts:
     Raises:
         UsageError: a part is unknown, has an option that it does not know, or does not go with another.
     """
+    from ..metrics import metric_named
+
     check_combination(config)
     pretext = None
     if is_pretrained(config):
         chosen = {"name": config.pretrain.name} | config.pretrain.options
-        pretext = _pretext(config, chosen, "pretrain", config.corruption, config.loss)
+        pretext = _pretext(config, "pretrain", chosen, config)
         if config.pretrain.monitor == "error" and not pretext.has_error:
             with_loss = f" with loss={config.loss['name']}" if hasattr(pretext, "loss") else ""
             raise UsageError(f"pretrain.monitor=error has no meaning for pretrain={pretext.name}{with_loss}; use loss.")
-    _check_metric(config.finetune.metric)
+    if config.finetune.metric is not None:
+        metric_named(config.finetune.metric, option="finetune.metric")
     check_search(config)
     composed: dict[str, Any] = {}
-    wanted = {field.name for field in fields(method_of(config))}
-    if "corruption" in wanted:
+    if "corruption" in {field.name for field in fields(method_of(config))}:
         composed |= {axis: build(axis, getattr(config, axis)) for axis in ("corruption", "selection")}
     if is_cotrained(config):
-        asked = config.cotrain
-        chosen = {"name": asked.task} | asked.options
-        composed |= {
-            "pretext": _pretext(config, chosen, "cotrain", asked.corruption, asked.loss, "cotrain."),
-            "weight": asked.weight,
-        }
+        chosen = {"name": config.cotrain.task} | config.cotrain.options
+        composed |= {"pretext": _pretext(config, "cotrain", chosen, config.cotrain), "weight": config.cotrain.weight}
     return CellParts(
         regime=build("regime", config.regime),
         splitting=build("split", config.split),
@@ -80,39 +78,29 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
         UsageError: there is no such part, it has no such option, or it does not take a value or another part.
     """
     place = place or axis
-    chosen = part(axis, choice.get("name"), option=f"{place}.name")
-    given = {key: value for key, value in choice.items() if key != "name"}
-    taken = {field.name: composed[field.name] for field in fields(chosen) if field.name in composed}
-    _check_composed(chosen, taken, place, "" if place == axis else f"{place}.")
-    own = checked_options(chosen, given, place)
+    given = dict(choice)
+    cls = part(axis, given.pop("name", None), option=f"{place}.name")
+    taken = {field.name: composed[field.name] for field in fields(cls) if field.name in composed}
+    _check_composed(cls, taken, place, "" if place == axis else f"{place}.")
+    own = checked_options(cls, given, place)
     try:
-        return chosen(**taken, **own)
+        return cls(**taken, **own)
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(f"{place}.{error}.") from error
+        raise refused(place, error) from error
 
 
-def _check_metric(name: str | None) -> None:
-    """Once plugins are loaded, for they may bring metrics."""
-    from ..metrics import metrics
-
-    known = [metric.name for metric in metrics()]
-    if name is not None and name not in known:
-        raise UsageError(f"finetune.metric={name} is unknown; the metrics are: {', '.join(known)}.")
-
-
-def _pretext(
-    config: Config, choice: Mapping[str, Any], place: str, corruption: Choice, loss: Choice, path: str = ""
-) -> "Pretext":
-    """A pretext with the parts that its fields ask for."""
-    wanted = {field.name for field in fields(part("pretrain", choice["name"], config.plugins))}
+def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
+    """A pretext with the parts that its fields ask for; its corruption and its loss are those of ``source``."""
+    wanted = {field.name for field in fields(part("pretrain", choice["name"]))}
+    prefix = "" if source is config else f"{place}."
     chosen = {
-        "corruption": (f"{path}corruption", corruption),
-        "loss": (f"{path}loss", loss),
-        "selection": ("selection", config.selection),
+        "corruption": (source.corruption, f"{prefix}corruption"),
+        "selection": (config.selection, "selection"),
+        "loss": (source.loss, f"{prefix}loss"),
     }
-    composed = {axis: build(axis, asked, where) for axis, (where, asked) in chosen.items() if axis in wanted}
+    composed = {axis: build(axis, asked, where) for axis, (asked, where) in chosen.items() if axis in wanted}
     pretext: Pretext = build("pretrain", choice, place, views=config.views.name, **composed)
     return pretext
 

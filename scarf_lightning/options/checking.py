@@ -4,17 +4,43 @@ import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, TypeVar, get_type_hints
+from types import NoneType
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from ..errors import UsageError
-from .axes import part
-from .option import Option, Options, options_of, suggestion
-from .settings import Choice, Config, CotrainSettings, NetworkSettings, PretrainSettings
+from .axes import BASES, part
+from .option import Option, Options, default_of, options_of, suggestion
+from .plugins import load_plugins
+from .settings import Choice, Config
 
 T = TypeVar("T", bound=Options)
 
-CHOICES = ("split", "regime", "scaling", "encoding", "corruption", "selection", "loss", "method")
-"""Sections of a configuration that hold a part's name and its options, and nothing else."""
+IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
+
+class PartField(NamedTuple):
+    """The field of settings that names a part of an axis, and the field that holds the part's options."""
+
+    name: str
+    axis: str
+    options: str
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the part's options are given beside those of the settings, as in ``pretrain.alpha``."""
+        return self.options == "options"
+
+    def place_in(self, place: str) -> str:
+        """Where the part's options stand, if the settings stand at ``place``."""
+        return place if self.is_beside else f"{place}.{self.options}"
+
+
+def part_field(settings: type[Any]) -> PartField | None:
+    """The field by which settings name a part, if they do."""
+    for field in fields(settings):
+        if axis := field.metadata.get("axis"):
+            return PartField(field.name, axis, field.metadata["options"])
+    return None
 
 
 def read(values: Mapping[str, Any]) -> Config:
@@ -23,17 +49,8 @@ def read(values: Mapping[str, Any]) -> Config:
     Raises:
         UsageError: a section or an option is unknown or missing, of a wrong type, or out of range.
     """
-    filled = dict(values)
-    plugins = tuple(_list(filled.get("plugins") or [], "plugins"))
-    for axis in CHOICES:
-        if isinstance(filled.get(axis), Mapping):
-            filled[axis] = checked_choice(axis, filled[axis], axis, plugins)
-    if isinstance(filled.get("network"), Mapping):
-        filled["network"] = _with_encoder(filled["network"], plugins)
-    for section, key, settings in (("pretrain", "name", PretrainSettings), ("cotrain", "task", CotrainSettings)):
-        if isinstance(filled.get(section), Mapping):
-            filled[section] = _with_own_options(filled[section], section, key, settings, plugins)
-    return checked(Config, filled)
+    load_plugins(_list(values.get("plugins") or [], "plugins"))
+    return checked(Config, values)
 
 
 def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
@@ -42,86 +59,79 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     Raises:
         UsageError: an option is unknown or missing, of a wrong type, or out of range; the message names it.
     """
+    named = part_field(schema)
+    if named is not None:
+        values = _with_options_apart(schema, named, values, place)
     _refuse_unknown([field.name for field in fields(schema)], values, place)
     known, hints = options_of(schema), get_type_hints(schema)
-    found = {}
+    found: dict[str, Any] = {}
     for field in fields(schema):
         full = _join(place, field.name)
         if field.name not in values:
-            if field.default is MISSING and field.default_factory is MISSING:
+            if default_of(field) is MISSING:
                 raise UsageError(f"{full} is missing; leave it at its default, or choose one with {full}=NAME.")
             continue
         value, kind = values[field.name], hints[field.name]
         if field.name in known:
             found[field.name] = _value(known[field.name], value, full)
+        elif field.name in BASES and kind == Choice:
+            found[field.name] = {} if value == default_of(field) == {} else _choice(field.name, value, full)
         elif is_dataclass(kind) and isinstance(kind, type):
             found[field.name] = checked(kind, _group(value, full, kind), full)  # type: ignore[type-var]
         else:
-            found[field.name] = dict(_finite(_group(value, full), full)) if kind in (Choice, dict) else value
+            found[field.name] = value
     try:
         return schema(**found)
     except UsageError:
         raise
     except ValueError as error:
-        raise UsageError(_sentence(place, error)) from error
+        raise refused(place, error) from error
 
 
 def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made."""
+    """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
+
+    Raises:
+        UsageError: as by `checked`.
+    """
     known = options_of(cls)
     _refuse_unknown(list(known), values, place)
-    found = {}
-    for name, option in known.items():
-        full = _join(place, name)
-        value = _value(option, values[name], full) if name in values else deepcopy(option.default)
+    found = {name: deepcopy(option.default) for name, option in known.items()}
+    for name, value in values.items():
+        found[name] = _value(known[name], value, _join(place, name))
         try:
-            option.check(value)
+            known[name].check(found[name])
         except ValueError as error:
-            raise UsageError(_sentence(place, error)) from error
-        found[name] = value
+            raise refused(place, error) from error
     return found
 
 
-def checked_choice(axis: str, choice: Mapping[str, Any], place: str, plugins: Sequence[str] = ()) -> Choice:
-    """A part's name and all of its options, from those that are given.
-
-    Raises:
-        UsageError: there is no such part, or as by `checked`.
-    """
-    name = choice.get("name")
-    cls = part(axis, name, plugins, option=f"{place}.name")
-    return {"name": name} | checked_options(cls, {key: v for key, v in choice.items() if key != "name"}, place)
+def refused(place: str, error: ValueError) -> UsageError:
+    """What an option takes, with its place; it may end in a question already."""
+    sentence = _join(place, str(error))
+    return UsageError(sentence if sentence.endswith("?") else f"{sentence}.")
 
 
-def _with_encoder(node: Mapping[str, Any], plugins: Sequence[str]) -> dict[str, Any]:
-    """The network's section with all options of its encoder."""
-    name = node.get("name", NetworkSettings.name)
-    cls = part("network", name, plugins, option="network.name")
-    encoder = _group(node.get("encoder") or {}, "network.encoder")
-    return {**node, "name": name, "encoder": checked_options(cls, encoder, "network.encoder")}
+def _choice(axis: str, value: Any, place: str) -> Choice:
+    """A part's name and all of its options, from those that are given."""
+    given = dict(_group(value, place))
+    name = given.pop("name", None)
+    return {"name": name} | checked_options(part(axis, name, option=f"{place}.name"), given, place)
 
 
-def _with_own_options(
-    node: Mapping[str, Any], section: str, key: str, settings: type[Any], plugins: Sequence[str]
-) -> dict[str, Any]:
-    """A pre-training's section, in which its own options stand beside the common ones, with its own ones apart."""
-    name = node.get(key, getattr(settings, key))
-    common = [field.name for field in fields(settings) if field.name != "options"]
-    filled = {option: value for option, value in node.items() if option in common}
-    others = {option: value for option, value in node.items() if option not in (*common, "options")}
-    others |= dict(node.get("options") or {})
-    own: dict[str, Any] = {}
-    if (section, name) == ("pretrain", "none"):
-        _refuse_unknown(common, others, section)
-    else:
-        cls = part("pretrain", name, plugins, option=f"{section}.{key}")
-        _refuse_unknown([*common, *options_of(cls)], others, section)
-        own = checked_options(cls, others, section)
-    if section == "cotrain":
-        for axis in ("corruption", "loss"):
-            if filled.get(axis):
-                filled[axis] = checked_choice(axis, filled[axis], f"cotrain.{axis}", plugins)
-    return {**filled, key: name, "options": own}
+def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The values of settings that name a part, with all of the part's options in their field."""
+    common = [field.name for field in fields(settings) if field.name != named.options]
+    others = dict(values)
+    own = dict(_group(others.pop(named.options, None) or {}, _join(place, named.options)))
+    if named.is_beside:
+        own = {name: others.pop(name) for name in values if name in others and name not in common} | own
+    name = values.get(named.name, getattr(settings, named.name))
+    is_none = (place, name) == ("pretrain", "none")  # the one choice without a class
+    cls = Options if is_none else part(named.axis, name, option=f"{place}.{named.name}")
+    if named.is_beside:
+        _refuse_unknown([*common, *options_of(cls)], own, place)
+    return {**others, named.name: name, named.options: checked_options(cls, own, named.place_in(place))}
 
 
 def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:
@@ -144,24 +154,24 @@ def _group(value: Any, full: str, kind: type[Any] | None = None) -> Mapping[str,
 
 def _value(option: Option, value: Any, full: str) -> Any:
     """A value as the option's type has it."""
-    if value is None:
-        if option.optional:
-            return None
-        raise UsageError(f"{full} must be {_in_words(option.kind)}, not null.")
-    if option.kind is list:
+    if value is None and option.optional:
+        return None
+    if option.kind is list and value is not None:
         return _list(value, full)
-    if isinstance(value, (Mapping, list)):
-        raise UsageError(f"{full} must be {_in_words(option.kind)}, not {value}.")
-    for kind in (option.kind, *option.others):
-        converted = _converted(kind, value)
-        if converted is not None:
-            return _finite(converted, full)
-    wanted = " or ".join([_in_words(option.kind), *map(str, option.choices if option.others else ())])
-    raise UsageError(f"{full} must be {wanted}, not {value}.")
+    wanted = IN_WORDS.get(option.kind, "a value")
+    if not isinstance(value, (Mapping, list, NoneType)):
+        for kind in (option.kind, *option.others):
+            converted = _converted(kind, value)
+            if isinstance(converted, float) and not math.isfinite(converted):
+                raise UsageError(f"{full} must be a finite number, not {converted}.")  # others would train as nonsense
+            if converted is not None:
+                return converted
+        wanted = " or ".join([wanted, *map(str, option.choices if option.others else ())])
+    raise UsageError(f"{full} must be {wanted}, not {'null' if value is None else value}.")
 
 
 def _converted(kind: Any, value: Any) -> Any:
-    """The value as this type, or None where it is not one."""
+    """The value as this type, or None if it is not one."""
     if kind is str:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if kind is bool:
@@ -180,26 +190,6 @@ def _list(value: Any, full: str) -> list[str]:
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
     return [str(each) for each in value]
-
-
-def _finite(value: Any, full: str) -> Any:
-    """Refuse numbers that are none: they would compare, hash and train as nonsense."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"{full} must be a finite number, not {value}.")
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            _finite(inner, _join(full, str(name)))
-    return value
-
-
-def _in_words(kind: Any) -> str:
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}.get(kind, "a value")
-
-
-def _sentence(place: str, error: ValueError) -> str:
-    """What an option takes, with its place; it may end in a question already."""
-    said = _join(place, str(error))
-    return said if said.endswith("?") else f"{said}."
 
 
 def _join(*parts: str) -> str:

@@ -9,20 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .axes import BASES, OF_THE_RUN, label, part, parts
-from .checking import CHOICES
-from .option import options_of
-from .settings import (
-    SHORTHANDS,
-    USED,
-    Choice,
-    Config,
-    DatasetSettings,
-    FinetuneSettings,
-    LayerSettings,
-    PretrainSettings,
-    ViewsSettings,
-)
+from .axes import BASES, COLUMNS, OF_THE_RUN, label, part, parts
+from .checking import part_field
+from .option import Options, options_of
+from .settings import SHORTHANDS, USED, Choice, Config, DatasetSettings, FinetuneSettings, PretrainSettings
 
 if TYPE_CHECKING:
     from ..data.targets import Target
@@ -30,15 +20,12 @@ if TYPE_CHECKING:
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
-IN_ANOTHER_FORM = ("dataset", "plugins", *SHORTHANDS)
-"""Sections that a cell's identity holds in another form: the data and plugins by hashes, shorthands by what they set in
-each phase."""
-
-SECTIONS = tuple(field.name for field in fields(Config) if field.name not in {*OF_THE_RUN, *IN_ANOTHER_FORM})
-"""The sections that decide a cell's numbers."""
+NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS}
+"""Options of the run, and those that a cell's identity holds in another form: hashes of the data and of plugins, and
+each phase's own option for a shorthand."""
 
 SCORES = ("finetune.metric",)
-"""What a method without networks of ours uses only where its options are searched for."""
+"""Options that a method without networks of ours uses only if its options are searched for."""
 
 NOT_WIDENED: Choice = {"name": "onehot"}
 
@@ -65,17 +52,12 @@ def method_of(config: Config) -> type[Any]:
     Raises:
         UsageError: there is no such method.
     """
-    return part("method", config.method.get("name"), config.plugins)
-
-
-def may_have_unlabelled_rows(config: Config) -> bool:
-    """Whether some training rows have no label, as far as that can be known before the data are loaded."""
-    return hides_labels(config) or config.dataset.source == "csv"
+    return part("method", config.method.get("name"))
 
 
 def hides_labels(config: Config) -> bool:
     """Whether the regime leaves training rows without a label."""
-    return bool(part("regime", config.regime.get("name"), config.plugins).hides_labels)
+    return bool(part("regime", config.regime.get("name")).hides_labels)
 
 
 def encoding_of(config: Config) -> Choice:
@@ -92,13 +74,13 @@ def check_combination(config: Config) -> None:
     name, regime = config.method.get("name"), config.regime.get("name")
     method = method_of(config)
     if is_pretrained(config):
-        part("pretrain", config.pretrain.name, config.plugins)
+        part("pretrain", config.pretrain.name)
         if not method.pretrainable:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
     if is_cotrained(config):
-        able = sorted(task for task, cls in parts("pretrain", config.plugins).items() if cls.can_cotrain)
+        able = sorted(task for task, cls in parts("pretrain").items() if cls.can_cotrain)
         if config.cotrain.task not in able:
             raise UsageError(f"cotrain.task must be one of {', '.join(able)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
@@ -110,8 +92,9 @@ def check_combination(config: Config) -> None:
             "keep_weights=true does not go with tune: each trial has a network of its own shape; keep the weights of "
             "a cell with the options that tuning chose."
         )
-    if method.needs_unlabelled_rows and not may_have_unlabelled_rows(config):
-        hiding = ", ".join(sorted(name for name, cls in parts("regime", config.plugins).items() if cls.hides_labels))
+    may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"  # of a file, once it is read
+    if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
+        hiding = ", ".join(sorted(name for name, cls in parts("regime").items() if cls.hides_labels))
         raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
 
 
@@ -163,46 +146,44 @@ def unused_options(config: Config) -> set[str]:
 
     The fields of its method, pre-training and co-training task say which axes they use.
     """
-    method = method_of(config)
-    users, corruptions, unused = [_field_names(method)], [], set()
+    method, unused, corruptions = method_of(config), set[str](), list[Choice]()
+    wanted = _field_names(method)
     if is_pretrained(config):
-        users.append(_field_names(part("pretrain", config.pretrain.name, config.plugins)))
+        wanted |= _field_names(part("pretrain", config.pretrain.name))
     else:
-        unused |= {f"pretrain.{field.name}" for field in fields(PretrainSettings) if field.name != "name"}
-    unused |= {axis for axis in ("corruption", "loss") if not any(axis in user for user in users)}
-    if any("corruption" in user for user in users):
+        unused |= {f"pretrain.{name}" for name in _field_names(PretrainSettings) - {"name"}}
+    unused |= {"corruption", "loss"} - wanted
+    if "corruption" in wanted:
         corruptions.append(config.corruption)
     if is_cotrained(config):
-        cotrained = _field_names(part("pretrain", config.cotrain.task, config.plugins, option="cotrain.task"))
-        users.append(cotrained)
-        unused |= {f"cotrain.{axis}" for axis in ("corruption", "loss") if axis not in cotrained}
-        if "corruption" in cotrained:
+        of_task = _field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
+        unused |= {f"cotrain.{axis}" for axis in {"corruption", "loss"} - of_task}
+        if "corruption" in of_task:
             corruptions.append(config.cotrain.corruption)
+        wanted |= of_task
     else:
         unused.add("cotrain")
     if not any(SELECTIVE in corruption for corruption in corruptions):
         unused.add("selection")
-    if not any("views" in user for user in users):
-        unused.add("views")
+    unused |= {"views"} - wanted
     used = method.uses
-    if config.finetune.metric is not None and "finetune" in used:
-        unused.add("finetune.monitor")
-    unused |= set() if "network" in used else {"network", "encoding"}
+    if "network" not in used:
+        unused |= {"network", "encoding"}
+    elif not is_pretrained(config) and not is_cotrained(config):
+        unused.add("network.pretrain_head")
     if "finetune" not in used:
         unused |= _unused_of_finetune(used if config.tune else [option for option in used if option not in SCORES])
-    if "network" in used and "finetune" not in used:
-        unused.add("network.head")
-    if "network" in used and not is_pretrained(config) and not is_cotrained(config):
-        unused.add("network.pretrain_head")
-    for name in SHORTHANDS:
-        if not is_pretrained(config) and unused & {"finetune", f"finetune.{name}"}:
-            unused.add(name)
+        unused |= {"network.head"} if "network" in used else set()
+    elif config.finetune.metric is not None:
+        unused.add("finetune.monitor")
+    if not is_pretrained(config):
+        unused |= {name for name in SHORTHANDS if unused & {"finetune", f"finetune.{name}"}}
     return unused
 
 
 def _unused_of_finetune(used: Sequence[str]) -> set[str]:
     """The options ``finetune.*`` that are not among those that a method uses."""
-    options = {f"finetune.{field.name}" for field in fields(FinetuneSettings)}
+    options = {f"finetune.{name}" for name in _field_names(FinetuneSettings)}
     return options - set(used) if options & set(used) else {"finetune"}
 
 
@@ -225,13 +206,12 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
     They are kept with the configuration, which is never changed once it is made. A copy, which may be changed, lacks
-    them, but for that of `on_dataset`.
+    them, except for that of `on_dataset`.
     """
     found: list[UsedOption] | None = vars(config).get(USED)
     if found is None:
         unused = unused_options(config)
-        every = _all_options(config)
-        found = [UsedOption(sys.intern(name), *of_it) for name, *of_it in every if not is_in(name, unused)]
+        found = [UsedOption(sys.intern(name), *of_it) for name, *of_it in _options(config) if not is_in(name, unused)]
         vars(config)[USED] = found
     return found
 
@@ -244,75 +224,63 @@ def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
     return other
 
 
-def _all_options(config: Config) -> Iterator[tuple[str, Any, bool]]:
-    """Name, value and whether it differs from its default, for each option of `SECTIONS` and for the precision."""
-    for section in SECTIONS:
-        value = getattr(config, section)
-        if section == "split":
-            yield section, value["name"], True  # what the split goes by is part of the data's hash
-        elif section in CHOICES:
-            yield from _choice(section, section, value, config)
-        elif section == "pretrain":
-            yield section, value.name, True
-            if value.name != "none":
-                yield from _own(section, "pretrain", value.name, value.options, config)
-            yield from _settings(section, value)
-        elif section == "cotrain":
-            yield "cotrain.task", value.task, True
-            yield from _own(section, "pretrain", value.task, value.options, config)
-            yield from _settings(section, value)
-            for axis in ("corruption", "loss"):
-                yield from _choice(f"cotrain.{axis}", axis, getattr(value, axis), config)
-        elif section == "network":
-            yield section, value.name, True
-            yield from _own("network.encoder", "network", value.name, value.encoder, config)
-            yield from _settings(section, value)
-        elif isinstance(value, ViewsSettings):
-            yield section, value.name, True
-        elif is_dataclass(value):
-            yield from _settings(section, value)
-        else:
-            yield section, value, value != options_of(Config)[section].default
+def part_axis(option: str) -> str | None:
+    """The axis whose part an option names, as ``cotrain.loss`` names one of ``loss``; None if it names no part."""
+    axis = "pretrain" if option == "cotrain.task" else option.removeprefix("cotrain.")
+    return axis if axis in BASES else None
+
+
+def _options(config: Config) -> Iterator[UsedOption]:
+    yield from _options_in(config, "")
     precision = options_of(type(config.trainer))["precision"].default
-    yield "precision", config.trainer.precision, config.trainer.precision != precision
+    yield UsedOption("precision", config.trainer.precision, config.trainer.precision != precision)
 
 
-def _choice(place: str, axis: str, choice: Choice, config: Config) -> Iterator[tuple[str, Any, bool]]:
-    if choice:
-        yield place, choice["name"], True
-        yield from _own(place, axis, choice["name"], choice, config)
-
-
-def _own(place: str, axis: str, name: str, values: Choice, config: Config) -> Iterator[tuple[str, Any, bool]]:
-    """The options of the part of this name."""
-    for own, option in options_of(part(axis, name, config.plugins, option=f"{place}.name")).items():
-        value = values.get(own, option.default)
-        yield f"{place}.{own}", value, value != option.default
-
-
-def _settings(place: str, settings: Any) -> Iterator[tuple[str, Any, bool]]:
-    for name, option in options_of(type(settings)).items():
-        value = getattr(settings, name)
-        yield f"{place}.{name}", value, value != option.default
+def _options_in(settings: Options, place: str) -> Iterator[UsedOption]:
+    """The options of settings, of the parts that they name, and of the groups in them."""
+    known, named = options_of(type(settings)), part_field(type(settings))
+    if named is not None:
+        option = place if named.name == "name" else f"{place}.{named.name}"
+        name, values = getattr(settings, named.name), getattr(settings, named.options)
+        yield from _of_part(option, named.axis, name, values, named.place_in(place))
     for field in fields(settings):
-        if isinstance(getattr(settings, field.name), LayerSettings):
-            yield from _settings(f"{place}.{field.name}", getattr(settings, field.name))
+        full, value = f"{place}.{field.name}".removeprefix("."), getattr(settings, field.name)
+        if full in NOT_SECTIONS:
+            continue
+        if field.name in known and field.name == "name":  # settings that are the choice of an axis
+            yield UsedOption(place, value, True)
+        elif field.name in known:
+            yield UsedOption(full, value, value != known[field.name].default)
+        elif is_dataclass(value):
+            yield from _options_in(value, full)  # type: ignore[arg-type]
+        elif full == "split":  # what it goes by is part of the data's hash
+            yield UsedOption(full, value["name"], True)
+        elif field.name in BASES and value:
+            yield from _of_part(full, field.name, value["name"], value, full)
+
+
+def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[UsedOption]:
+    """The option that names a part, and the part's own options."""
+    yield UsedOption(option, name, True)
+    if (option, name) != ("pretrain", "none"):
+        for own in options_of(part(axis, name, option=option)).values():
+            value = values.get(own.name, own.default)
+            yield UsedOption(f"{place}.{own.name}", value, value != own.default)
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     """The configuration that a cell amounts to on a table of this width before and after one-hot encoding: a corruption
     that selects nothing is none."""
-    if part("selection", config.selection.get("name"), config.plugins).always_selects:
+    if part("selection", config.selection.get("name")).always_selects:
         return config
-    if not part("encoding", encoding_of(config).get("name"), config.plugins).widens:
+    if not part("encoding", encoding_of(config).get("name")).widens:
         n_encoded = n_columns
 
     def amounts_to(corruption: Choice) -> Choice:
-        if not corruption:
+        if SELECTIVE not in corruption:
             return corruption
-        is_raw = part("corruption", corruption["name"], config.plugins).space == "raw"
-        width = n_columns if is_raw else n_encoded
-        selects = SELECTIVE not in corruption or math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
+        width = n_columns if part("corruption", corruption["name"]).space == "raw" else n_encoded
+        selects = math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
         return corruption if selects else {"name": "none"}
 
     corruption, of_cotrain = amounts_to(config.corruption), amounts_to(config.cotrain.corruption)
@@ -322,25 +290,19 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
 
 
 def on_empty_selections(config: Config, amounting: Config) -> list[str]:
-    """A sentence on each corruption of a cell that selects nothing on its data, for which it is ``amounting`` to
-    another cell."""
+    """A sentence on each corruption of a cell that selects nothing on its data, so that `on_data` changed it."""
+    asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
+    trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
     unused = unused_options(config)
-    sentences = []
-    for option, asked, used in (
-        ("corruption", config.corruption, amounting.corruption),
-        ("cotrain.corruption", config.cotrain.corruption, amounting.cotrain.corruption),
-    ):
-        if asked != used and option.partition(".")[0] not in unused:
-            sentences.append(
-                f"{option}.rate={asked[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, "
-                f"as {option}=none."
-            )
-    return sentences
+    return [
+        f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, as "
+        f"{option}=none."
+        for option, choice in asked.items()
+        if choice != trained[option] and not is_in(option, unused)
+    ]
 
 
 def labels(config: Config) -> Mapping[str, str]:
-    """What people call each part that the cell uses, by axis."""
-    used = {each.name: each.value for each in used_options(config)}
-    return {axis: label(axis, str(used[axis]), config.plugins) for axis in BASES if axis in used} | (
-        {"cotrain.task": label("pretrain", config.cotrain.task, config.plugins)} if "cotrain.task" in used else {}
-    )
+    """What people call each part that the cell uses, by the column of its axis."""
+    chosen = {each.name: (part_axis(each.name), each.value) for each in used_options(config) if each.name in COLUMNS}
+    return {column: label(axis, name) for column, (axis, name) in chosen.items() if axis is not None}

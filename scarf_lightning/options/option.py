@@ -23,8 +23,6 @@ from ..errors import did_you_mean
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
 products of larger fractions overflow."""
-INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
-
 
 _aliases: dict[str, set[str]] = {}
 
@@ -49,9 +47,15 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def part_name(default: str) -> Any:
-    """A field of settings that names a part. It is not an option of the settings, but the choice of an axis."""
-    return dataclasses.field(default=default, metadata={"part": True})
+def part_name(default: str, axis: str | None = None, options: str = "options") -> Any:
+    """A field of settings that names a part of an axis. It is the axis's choice, so it is not an option.
+
+    Args:
+        default: the part if the user names none.
+        axis: whose parts can be named; None for a field that a part takes from an axis.
+        options: the field of the settings that holds the part's own options.
+    """
+    return dataclasses.field(default=default, metadata={"part": True, "axis": axis, "options": options})
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Interval:
         Raises:
             TypeError: the text is no interval.
         """
-        found = INTERVAL.fullmatch(text)
+        found = re.fullmatch(r"([\[(])(\S+), (\S+)([\])])", text)
         if found is None:
             raise TypeError(f"{text!r} is not an interval such as '(0, 1]'")
         opening, low, high, closing = found.groups()
@@ -92,9 +96,9 @@ class Interval:
         return self.text if self.high <= 1 else "; ".join(end for end in self._ends() if end)
 
     def _ends(self) -> tuple[str, str]:
-        opening, low, high, closing = INTERVAL.fullmatch(self.text).groups()  # type: ignore[union-attr]
-        most = "" if self.high == math.inf else f"{'at most' if closing == ']' else 'below'} {high}"
-        return f"{'at least' if opening == '[' else 'greater than'} {low}", most
+        low, high = self.text[1:-1].split(", ")
+        most = "" if self.high == math.inf else f"{'at most' if self.includes_high else 'below'} {high}"
+        return f"{'at least' if self.includes_low else 'greater than'} {low}", most
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ class Option:
     @property
     def type_name(self) -> str:
         """The type, as the page of options shows it."""
-        kinds = "str" if self.choices and not self.others else " | ".join(_name(k) for k in (self.kind, *self.others))
+        kinds = " | ".join(kind.__name__ for kind in (self.kind, *self.others))
         return f"{kinds} | null" if self.optional else kinds
 
     @property
@@ -184,6 +188,19 @@ def options_of(cls: type[Any]) -> dict[str, Option]:
     return _options_of(cast("Any", cls))
 
 
+@cache
+def _options_of(cls: type[Any]) -> dict[str, Option]:
+    hints = get_type_hints(cls)
+    found = {}
+    for field in dataclasses.fields(cls):
+        metadata = _metadata(cls, field.name)
+        if metadata is None and _is_plain(field, hints[field.name]):
+            metadata = {"meaning": "", "limits": None}
+        if metadata is not None:
+            found[field.name] = _option(field, hints[field.name], metadata)
+    return found
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """``" Did you mean NAME?"`` for an option that does not exist: one that has this alias, or a similar name."""
     known = list(known)
@@ -196,63 +213,39 @@ def meant_by(name: str, known: Iterable[str]) -> list[str]:
     return [option for option in known if option == name or option in _aliases.get(name, ())]
 
 
-@cache
-def _options_of(cls: type[Any]) -> dict[str, Option]:
-    hints = get_type_hints(cls)
-    found = {}
-    for field in dataclasses.fields(cls):
-        metadata = _metadata(cls, field)
-        if metadata is None and _is_plain(field, hints[field.name]):
-            metadata = {"meaning": "", "limits": None}
-        if metadata is not None:
-            found[field.name] = _option(field, hints[field.name], metadata)
-    return found
-
-
 def default_of(field: "dataclasses.Field[Any]") -> Any:
-    """A field's default."""
+    """A field's default, or MISSING."""
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-def _metadata(cls: type[Any], field: "dataclasses.Field[Any]") -> Mapping[str, Any] | None:
-    if "meaning" in field.metadata:
-        return field.metadata
-    for parent in cls.__mro__[1:]:
-        inherited = getattr(parent, "__dataclass_fields__", {}).get(field.name)
-        if inherited is not None and "meaning" in inherited.metadata:
-            return inherited.metadata  # type: ignore[no-any-return]
+def _metadata(cls: type[Any], name: str) -> Mapping[str, Any] | None:
+    """What `option` says of a field, in this class or else in the nearest parent."""
+    for each in cls.__mro__:
+        field = getattr(each, "__dataclass_fields__", {}).get(name)
+        if field is not None and "meaning" in field.metadata:
+            return field.metadata  # type: ignore[no-any-return]
     return None
 
 
 def _is_plain(field: "dataclasses.Field[Any]", hint: Any) -> bool:
     """Whether a field made without `option` is one all the same: a plugin's ``factor: float = 0.5``."""
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    plain = all(kind in (bool, int, float, str, NoneType) or get_origin(kind) is Literal for kind in members)
+    plain = all(kind in (bool, int, float, str, NoneType) or get_origin(kind) is Literal for kind in _members(hint))
     return plain and default_of(field) is not MISSING and "part" not in field.metadata
 
 
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
 def _option(field: "dataclasses.Field[Any]", hint: Any, metadata: Mapping[str, Any]) -> Option:
-    members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    kinds = [member for member in members if member is not NoneType]
+    kinds: list[Any] = []
     choices: tuple[Any, ...] = ()
-    plain = []
-    for kind in kinds:
-        if get_origin(kind) is Literal:
-            choices += get_args(kind)
-            plain.append(str)
-        else:
-            plain.append(get_origin(kind) or kind)
-    return Option(
-        field.name,
-        plain[0],
-        NoneType in members,
-        default_of(field),
-        metadata["meaning"],
-        metadata["limits"],
-        choices,
-        tuple(plain[1:]),
-    )
-
-
-def _name(kind: Any) -> str:
-    return str(getattr(kind, "__name__", kind))
+    for member in _members(hint):
+        if get_origin(member) is Literal:
+            choices += get_args(member)
+            kinds.append(str)
+        elif member is not NoneType:
+            kinds.append(get_origin(member) or member)
+    is_optional = NoneType in _members(hint)
+    limits, meaning = metadata["limits"], metadata["meaning"]
+    return Option(field.name, kinds[0], is_optional, default_of(field), meaning, limits, choices, tuple(kinds[1:]))

@@ -1,18 +1,22 @@
-"""The reference of all options, made from the classes: what ``--help AXIS`` shows, and docs/options.md.
-
-python -m scarf_lightning.options.reference > docs/options.md
-"""
+"""Every choice of `conf/` with its options, from the classes: for Hydra, ``--help AXIS`` and docs/options.md."""
 
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
-from .axes import AXES, BASES, parts
-from .filling import SETTINGS
+from .axes import AXES, BASES, part, parts
 from .option import Option, options_of
-from .settings import Config, CotrainSettings
+from .settings import (
+    SHORTHANDS,
+    Config,
+    CotrainSettings,
+    DatasetSettings,
+    LoggerSettings,
+    NetworkSettings,
+    TrainerSettings,
+    ViewsSettings,
+)
 
 INTRODUCTION = """\
 # Options
@@ -25,11 +29,17 @@ SUITE = (
     "`cc18-NAME` is one of the 69 datasets of the OpenML-CC18 suite that the paper uses; `dataset=glob(cc18-*)` is all "
     "of them."
 )
-SECTIONS = ("pretrain", "finetune", "network", "paths", "cache", "chunk")
-"""Groups of options that every cell has, whatever it chooses."""
-LONG_NUMBER = re.compile(r"\d{5,}")
+SETTINGS: dict[str, type[Any]] = {
+    "dataset": DatasetSettings,
+    "views": ViewsSettings,
+    "trainer": TrainerSettings,
+    "logger": LoggerSettings,
+}
+"""The axes whose files hold settings."""
 DESCRIBED = (*BASES, *SETTINGS, "cotrain")
 """The axes whose options stand in classes."""
+MAIN = "train"
+"""The file of `conf/` that a run starts from."""
 
 
 @dataclass(frozen=True)
@@ -39,31 +49,28 @@ class ChoiceReference:
     axis: str
     name: str
     meaning: str
-    options: tuple[tuple[str, Option], ...]
+    options: Mapping[str, Option]
 
 
-def common_options() -> list[tuple[str, Option]]:
-    """The options of every cell, by dotted name."""
-    hints = get_type_hints(Config)
-    found = list(_of_settings("", Config))
-    return found + [each for section in SECTIONS for each in _of_settings(section, hints[section])]
+def common_options() -> dict[str, Option]:
+    """The options of every cell, whatever it chooses, by dotted name."""
+    found = dict(options_of(Config))
+    for section, kind in _groups(Config).items():
+        if section in ("pretrain", "network") or section not in DESCRIBED:
+            found |= _at(section, _of_settings(kind))
+    return found
 
 
 def choices(axis: str) -> list[ChoiceReference]:
     """What an axis offers: its parts, each with its options, or the options of its settings."""
     if axis in SETTINGS:
-        settings = SETTINGS[axis]
-        return [ChoiceReference(axis, "", _summary(settings), tuple(_of_settings(axis, settings)))]
-    place = "network.encoder" if axis == "network" else axis
+        return [_reference(axis, "", SETTINGS[axis], axis)]
     offered = sorted(parts("pretrain" if axis == "cotrain" else axis).items())
     if axis == "cotrain":
-        offered = [(name, cls) for name, cls in offered if cls.can_cotrain]
-    found = [ChoiceReference(axis, name, _summary(cls), tuple(_of_part(place, cls))) for name, cls in offered]
-    if axis == "pretrain":
-        found.insert(0, ChoiceReference(axis, "none", "No pre-training.", ()))
-    if axis == "cotrain":
-        found.insert(0, ChoiceReference(axis, "", _summary(CotrainSettings), tuple(_of_part(axis, CotrainSettings))))
-    return found
+        offered = [("", CotrainSettings), *((name, cls) for name, cls in offered if cls.can_cotrain)]
+    place = "network.encoder" if axis == "network" else axis
+    found = [_reference(axis, name, cls, place) for name, cls in offered]
+    return [ChoiceReference(axis, "none", "No pre-training.", {}), *found] if axis == "pretrain" else found
 
 
 def page() -> str:
@@ -87,41 +94,109 @@ def shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _of_part(place: str, cls: type[Any]) -> Iterator[tuple[str, Option]]:
-    for option in options_of(cls).values():
-        yield f"{place}.{option.name}", option
+def filled(path: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file of `conf/`, with the defaults of the options that it leaves out.
+
+    Args:
+        path: of the file below `conf/`, without its ending: ``corruption/marginal``.
+        content: as the file has it. A file of the global package has its options in the section of its group.
+    """
+    group, _, name = path.rpartition("/")
+    if path == MAIN:
+        return _merged(_main_defaults(), content)
+    if group not in DESCRIBED:
+        return dict(content)
+    if isinstance(content.get(group), Mapping):
+        return {**content, group: _filled_choice(group, name, content[group])}
+    return _filled_choice(group, name, content)
 
 
-def _of_settings(place: str, settings: type[Any]) -> Iterator[tuple[str, Option]]:
-    """The options of settings, and of the groups in them that are not axes or sections of their own."""
+def _main_defaults() -> dict[str, Any]:
+    """The defaults of what is no choice of an axis. A phase takes an option that it does not set from its shorthand."""
+    found: dict[str, Any] = _defaults(options_of(Config))
+    for section, kind in _groups(Config).items():
+        if section == "pretrain" or section not in DESCRIBED:
+            found[section] = _defaults(_of_settings(kind))
+    for phase in ("pretrain", "finetune"):
+        for name in SHORTHANDS:
+            found[phase][name] = f"${{scarf.given:${{{name}}},{found[phase][name]}}}"
+    found["finetune"]["metric"] = "${metric}"
+    return found
+
+
+def _filled_choice(group: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    if group in SETTINGS:
+        return _merged(_defaults(_of_settings(SETTINGS[group])), content)
+    if group == "cotrain":
+        own = _of_part("pretrain", content.get("task", name))
+        return _merged({"task": name} | _defaults(_of_settings(CotrainSettings)) | own, content)
+    own = _of_part(group, content.get("name", name))
+    if group == "network":
+        return _merged(_defaults(_of_settings(NetworkSettings)) | {"encoder": own}, content)
+    return _merged({"name": name} | own, content)
+
+
+def _of_part(axis: str, name: Any) -> dict[str, Any]:
+    """The options of a part at their defaults; none if other choices decide which part it is."""
+    if "${" in str(name) or (axis, name) == ("pretrain", "none"):
+        return {}
+    return _defaults(options_of(part(axis, name)))
+
+
+def _groups(settings: type[Any]) -> dict[str, type[Any]]:
+    """The groups of options in settings, by the name of their field."""
     hints = get_type_hints(settings)
-    for field in fields(settings):
-        full = f"{place}.{field.name}" if place else field.name
-        if field.name in options_of(settings):
-            yield full, options_of(settings)[field.name]
-        elif place and is_dataclass(hints[field.name]):
-            yield from _of_settings(full, hints[field.name])
+    return {field.name: hints[field.name] for field in fields(settings) if is_dataclass(hints[field.name])}
 
 
-def _table(options: Sequence[tuple[str, Option]]) -> str:
+def _of_settings(settings: type[Any]) -> dict[str, Option]:
+    """The options of settings, and of the groups in them, by dotted name."""
+    found = dict(options_of(settings))
+    for name, group in _groups(settings).items():
+        found |= _at(name, _of_settings(group))
+    return found
+
+
+def _at(place: str, options: Mapping[str, Option]) -> dict[str, Option]:
+    return {f"{place}.{name}": option for name, option in options.items()}
+
+
+def _defaults(options: Mapping[str, Option]) -> dict[str, Any]:
+    """The defaults of options, group within group."""
+    found: dict[str, Any] = {}
+    for full, option in options.items():
+        node = found
+        *groups, name = full.split(".")
+        for group in groups:
+            node = node.setdefault(group, {})
+        node[name] = option.default
+    return found
+
+
+def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content over the defaults, group within group."""
+    merged = dict(defaults)
+    for name, value in content.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
+        merged[name] = _merged(merged[name], value) if both else value
+    return merged
+
+
+def _reference(axis: str, name: str, cls: type[Any], place: str) -> ChoiceReference:
+    meaning = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+    options = _of_settings(cls) if axis in SETTINGS else options_of(cls)
+    return ChoiceReference(axis, name, meaning, _at(place, options))
+
+
+def _table(options: Mapping[str, Option]) -> str:
     lines = ["| option | default | meaning |", "|---|---|---|"]
-    for name, option in options:
-        values = LONG_NUMBER.sub(
-            lambda n: f"{int(n[0]):,}", "; ".join(filter(None, (option.type_name, option.allowed)))
-        )
-        entries = (f"`{name}`", f"`{shown(option.default)}`", f"{option.meaning} *({values})*")
+    for name, option in options.items():
+        values = "; ".join(filter(None, (option.type_name, option.allowed)))
+        with_commas = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", values)
+        entries = (f"`{name}`", f"`{shown(option.default)}`", f"{option.meaning} *({with_commas})*")
         lines.append(f"| {' | '.join(_escaped(entry) for entry in entries)} |")
     return "\n".join(lines) + "\n"
 
 
-def _summary(cls: type[Any]) -> str:
-    """The first paragraph of a class's docstring."""
-    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
-
-
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("``", "`")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

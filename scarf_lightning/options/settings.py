@@ -14,11 +14,10 @@ from .option import Options, option, options_of, part_name
 DEFAULT_PRECISION, TF32 = "32-true", "tf32"
 
 SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
-"""By unit of time."""
 TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 
 Choice = dict[str, Any]
-"""The ``name`` of a part and its options."""
+"""The ``name`` of a part and its options. A field of this type has the name of the part's axis."""
 
 
 @dataclass
@@ -26,11 +25,11 @@ class FitSettings(Options):
     """How one phase is trained: Adam, batches, early stopping.
 
     A trial stops when more than ``patience`` validations in a row have not improved on the best one. A network that
-    never improves then trains patience + 2 epochs: 5 in the paper's table of training epochs (dataset 40923).
+    never improves trains patience + 2 epochs: 5 in the paper's table of training epochs (dataset 40923).
 
-    On a small table an epoch is a step or two, and the paper's patience ends after five steps. ``min_steps`` trains
-    longer, beyond ``max_epochs`` where it must. Measured on five tables with 100 to 125 labels: 100 steps with
-    ``monitor=loss`` raise the accuracy from 0.87 to 0.92 and halve the log-loss.
+    On a small table an epoch is a step or two, so the paper's patience ends after five steps. ``min_steps`` trains
+    longer, if need be beyond ``max_epochs``. On five tables with 100 to 125 labels, 100 steps with ``monitor=loss``
+    raise the accuracy from 0.87 to 0.92 and halve the log-loss.
     """
 
     batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
@@ -78,7 +77,7 @@ class FinetuneSettings(FitSettings):
 class PretrainSettings(FitSettings):
     """How pre-training is trained, and which one: ``none``, or a pretext by its ``name`` with its own ``options``."""
 
-    name: str = part_name("scarf")
+    name: str = part_name("scarf", "pretrain")
     max_epochs: int = 1000
     monitor: Literal["loss", "error"] = "loss"
     validation_passes: int = option(
@@ -99,25 +98,25 @@ class LayerSettings(Options):
 class NetworkSettings(Options):
     """The encoder f by its ``name`` with its own options, and the heads g (pre-training) and h (classes)."""
 
-    name: str = part_name("mlp")
+    name: str = part_name("mlp", "network", options="encoder")
     encoder: dict[str, Any] = field(default_factory=dict)
-    pretrain_head: LayerSettings = field(default_factory=LayerSettings)
-    head: LayerSettings = field(default_factory=LayerSettings)
     weight_init: Literal["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "pytorch"] = (
         option("glorot_uniform", "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do")
     )
+    pretrain_head: LayerSettings = field(default_factory=LayerSettings)
+    head: LayerSettings = field(default_factory=LayerSettings)
 
 
 @dataclass
 class TrainerSettings(Options):
-    """Hardware and precision. Only the precision is part of what a cell is; hardware changes numbers by rounding.
+    """Hardware and precision. Only the precision is part of a cell's identity; hardware changes numbers by rounding.
 
     With ``bf16-mixed`` products are in bfloat16 and all else in float32. With ``tf32`` the factors of products are
     rounded to the 10 bits of TF32, which Nvidia's GPUs can do since Ampere; other devices cannot.
 
-    ``trials_per_stack`` changes nothing at all where the processor's products are exact. Elsewhere, as on a GPU, trials
-    always train in whole blocks of that many, whatever number of trials a run wants, so that their numbers can be had
-    again; see `scarf_lightning.engine.hardware`.
+    ``trials_per_stack`` changes no number on processors whose products are exact. Elsewhere, as on a GPU, trials
+    always train in whole blocks of that many, so that their numbers can be reproduced; see
+    `scarf_lightning.engine.hardware`.
     """
 
     accelerator: Literal["auto", "cpu", "cuda"] = option("auto", "device; auto takes the GPU where there is one")
@@ -180,7 +179,7 @@ class ViewsSettings(Options):
 class CotrainSettings(Options):
     """The pretext task that ``method=cotrain`` adds to the supervised loss, with its own ``options``."""
 
-    task: str = part_name("scarf")
+    task: str = part_name("scarf", "pretrain")
     weight: float = option(1.0, "weight of the pretext loss beside the supervised one", "(0, inf)")
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)
@@ -304,11 +303,6 @@ class Config(Options):
         """The time limit in seconds."""
         found = TIME.fullmatch(self.time_limit or "")
         return float(found[1]) * SECONDS[found[2]] if found else None
-
-    @property
-    def preprocesses_alike(self) -> bool:
-        """Whether all trials impute and scale by the whole table, and so alike."""
-        return self.fit_on == "all"
 
 
 SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))

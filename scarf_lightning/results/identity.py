@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
-from ..options import BASES, Config, load_plugins, part, plugin_hashes
-from ..options.combinations import UsedOption, is_in, used_options
+from ..options import Config, part, plugin_hashes
+from ..options.combinations import UsedOption, is_in, part_axis, used_options
 
 SCIENCE_VERSION = 2
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
@@ -56,13 +56,12 @@ def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[
 
 def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
     """The classes of the parts among these options, and the function of the metric that training watches."""
-    load_plugins(config.plugins)
     chosen = {each.name: each.value for each in used}
     code: list[Any] = [metric_named(chosen["finetune.metric"]).function] if chosen.get("finetune.metric") else []
     for name, value in chosen.items():
-        axis = "pretrain" if name == "cotrain.task" else name.removeprefix("cotrain.")
-        if axis in BASES and (axis, value) != ("pretrain", "none"):
-            code.append(part(axis, value, config.plugins))
+        axis = part_axis(name)
+        if axis is not None and (axis, value) != ("pretrain", "none"):
+            code.append(part(axis, value))
     return code
 
 

@@ -14,8 +14,8 @@ from ..data.sources import Source, open_source
 from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
+from ..options.axes import group_of, told_apart
 from ..options.combinations import is_pretrained, method_of, on_data, used_options
-from ..options.naming import group_of, told_apart
 from ..results import (
     CellStore,
     Failure,

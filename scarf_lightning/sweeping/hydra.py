@@ -24,8 +24,8 @@ from omegaconf.errors import OmegaConfBaseException
 from ..errors import UsageError, did_you_mean
 from ..options import BASES, Config, load_plugins, read
 from ..options.axes import parts
-from ..options.filling import filled
 from ..options.option import meant_by, suggestion
+from ..options.reference import filled
 from .folders import CONF
 
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
@@ -180,7 +180,7 @@ def offer(plugins: Sequence[str]) -> None:
         return
     load_plugins(plugins)
     for axis in BASES:
-        for name, cls in parts(axis, plugins).items():
+        for name, cls in parts(axis).items():
             if not cls.__module__.startswith("scarf_lightning."):
                 ConfigStore.instance().store(group=axis, name=name, node=filled(f"{axis}/{name}", {"name": name}))
 

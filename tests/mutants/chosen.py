@@ -18,8 +18,8 @@ STRATEGIES = ("corruption/test_strategies", "engine/test_pretext_task")
 PRETEXTS = ("pretexts/test_pretext", "engine/test_pretext_task", "engine/test_pretrain", "engine/test_stack_contract")
 STACKS = ("engine/test_modules", "engine/test_pretrain", "engine/test_stack_contract")
 READING = ("data/reading/test_inference", "data/reading/test_numbers", "data/sources/test_ugly_tables")
-OPTIONS = ("options/test_checking", "options/test_axes", "options/test_filling", "results/test_identity")
-DEFAULTS = ("options/test_search_space", "options/test_filling")
+OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference", "results/test_identity")
+DEFAULTS = ("options/test_search_space", "options/test_reference")
 
 GUARDS: dict[str, tuple[str, ...]] = {
     "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),

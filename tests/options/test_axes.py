@@ -1,13 +1,15 @@
-"""Axes and their parts: what registers itself, and what is refused."""
+"""Axes and their parts: what registers itself, what is refused, and what the cells of a run are called."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, label, part, parts
+from scarf_lightning.options.axes import AXES, BASES, group_of, label, part, parts, told_apart
 from scarf_lightning.options.building import build
 from scarf_lightning.options.option import Options, options_of
+from scarf_lightning.options.plugins import load_plugins
 from tests.composing import GROUPS
 
 BASE = """
@@ -129,8 +131,9 @@ def test_a_wrong_choice_is_refused_in_a_sentence(shapes: str, choice: dict[str, 
 def test_two_parts_of_one_name_are_refused_with_both(shapes: str, tmp_path: Path) -> None:
     (tmp_path / "other_square.py").write_text(STRAIGHT.replace("from . import", "from toy_shapes import"))
 
+    load_plugins(["other_square"])
     with pytest.raises(UsageError) as caught:
-        parts(shapes, ["other_square"])
+        parts(shapes)
 
     assert str(caught.value).startswith("square is the name of two parts, ")
     assert {"toy_shapes.straight.Square", "other_square.Square"} <= set(str(caught.value).replace(";", "").split())
@@ -153,3 +156,23 @@ def test_every_part_says_what_it_is(axis: str) -> None:
         assert cls.__doc__ is not None
         assert not cls.__doc__.startswith(f"{cls.__name__}("), f"{cls.__name__} has no docstring of its own"
         assert all(each.meaning for each in options_of(cls).values()), f"{cls.__name__} has an option without a meaning"
+
+
+DAY = date(2026, 3, 1)
+MEAN = ("dataset=iris", "corruption=mean", "trials=5", "logger=wandb")
+GAUSSIAN = ("dataset=iris", "corruption=gaussian", "trials=5", "logger=wandb")
+
+
+def test_cells_are_called_by_what_is_asked_of_one_and_not_of_all() -> None:
+    assert told_apart([MEAN, GAUSSIAN]) == ["corruption=mean", "corruption=gaussian"]
+    assert told_apart([MEAN, MEAN[:1]]) == ["corruption=mean", "defaults"]
+
+
+def test_one_cell_is_called_by_all_that_is_asked_of_it_but_how_and_where_to_train() -> None:
+    assert told_apart([MEAN]) == ["dataset=iris corruption=mean"]
+
+
+def test_a_group_is_called_by_what_varies_and_the_day() -> None:
+    assert group_of([MEAN, GAUSSIAN], DAY) == "corruption 2026-03-01"
+    assert group_of([MEAN, ("scaling=mean",)], DAY) == "dataset, corruption, scaling 2026-03-01"
+    assert group_of([MEAN], DAY) == "cells 2026-03-01"

@@ -28,7 +28,7 @@ class Middle(Options):
 @dataclass
 class Outer(Options):
     middle: Middle = field(default_factory=Middle)
-    choice: dict[str, Any] = field(default_factory=dict)
+    loss: dict[str, Any] = field(default_factory=dict)
     ratio: float = option(0.5, "of two", "[0, inf)")
     flag: bool = option(True, "whether")
     either: int | Literal["auto"] = option("auto", "a number or by itself")
@@ -64,11 +64,12 @@ def values_with(name: str, value: Any) -> dict[str, Any]:
 
 
 def test_given_values_take_the_options_types_and_all_others_their_defaults() -> None:
-    given = {"ratio": 2, "middle": {"inner": {"width": "7"}}, "either": 4, "choice": {"name": "a"}, "word": True}
+    loss = {"name": "reconstruction"}
+    given = {"ratio": 2, "middle": {"inner": {"width": "7"}}, "either": 4, "loss": loss, "word": True}
 
     value = checked(Outer, given)
 
-    assert value == Outer(Middle(Inner(7)), {"name": "a"}, 2.0, True, 4, "true")
+    assert value == Outer(Middle(Inner(7)), loss, 2.0, True, 4, "true")
     assert type(value.ratio) is float
 
 
@@ -95,7 +96,10 @@ def test_given_values_take_the_options_types_and_all_others_their_defaults() -> 
         ({"flag": 1}, "flag must be true or false, not 1."),
         ({"either": "many"}, "either must be one of auto, not many."),
         ({"words": "a"}, "words must be a list, as in words=[a,b]."),
-        ({"choice": {"rate": float("nan")}}, "choice.rate must be a finite number, not nan."),
+        (
+            {"loss": {"name": "infonce", "temperature": float("nan")}},
+            "loss.temperature must be a finite number, not nan.",
+        ),
     ],
 )
 def test_a_wrong_value_is_named_with_its_path(values: dict[str, Any], sentence: str) -> None:
@@ -192,11 +196,10 @@ def test_reading_fills_in_the_options_of_parts() -> None:
 
 @given(st.one_of(st.integers(), st.floats(), st.text(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)))
 def test_any_value_is_taken_as_its_type_or_refused(value: Any) -> None:
-    for each in fields(Outer):
+    kinds: dict[str, Any] = {"ratio": float, "flag": bool, "either": (int, str), "word": str, "words": list}
+    for name, kind in kinds.items():
         with suppress(UsageError):
-            taken = getattr(checked(Outer, {each.name: value}), each.name)
-            kinds: Any = {"ratio": float, "flag": bool, "either": (int, str), "word": str, "words": list}[each.name]
-            assert isinstance(taken, kinds)
+            assert isinstance(getattr(checked(Outer, {name: value}), name), kind)
 
 
 def test_every_option_is_in_the_sentence_on_an_unknown_one() -> None:

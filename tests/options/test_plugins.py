@@ -131,11 +131,12 @@ def test_a_module_that_is_not_python_is_refused(folder: Path) -> None:
 
 def test_a_name_that_is_taken_is_refused_with_both_parts(plugin: Path) -> None:
     plugin.write_text(MODULE.replace('"halved"', '"mean"'))
+    load_plugins([plugin.stem])
 
     with pytest.raises(
         UsageError, match=rf"^mean is the name of two parts, scarf_lightning\.corruption.*{plugin.stem}"
     ):
-        parts("corruption", [plugin.stem])
+        parts("corruption")
 
 
 def test_a_module_that_changes_after_its_import_is_refused(plugin: Path) -> None:
@@ -203,7 +204,7 @@ class TestHashes:
         def counting(*used: Any) -> set[str]:
             return {name.removesuffix(f"_{folder.name}") for name in plugin_hashes(names, used)}
 
-        found, ours = parts("corruption", names), Mean
+        found, ours = parts("corruption"), Mean
         assert counting() == counting(ours) == {"unknown"}
         assert counting(ours, found["halved"]) == {"unknown", "part", "sub"}, "sub imports part, so it is made of both"
         assert counting(found["halved_again"]) == {"unknown", "part", "sub"}

@@ -1,17 +1,184 @@
-"""The page of options is complete, and the one in the repository is the one that is made."""
+"""The files of `conf/` and the page of options, which both follow the classes.
+
+A file names a part, and gets the defaults of its class for all that it leaves out. The page is complete, and the one in
+the repository is the one that is made.
+"""
+
+import re
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
 
 import pytest
 from omegaconf import DictConfig
 
-from scarf_lightning.options import BASES, parts
+from scarf_lightning.data.sources import open_source
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, choices, common_options, page
-from tests.composing import ROOT, composed, names
+from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled, page
+from scarf_lightning.options.settings import (
+    CotrainSettings,
+    FinetuneSettings,
+    NetworkSettings,
+    PretrainSettings,
+)
+from tests.composing import CONF, GROUPS, ROOT, cells_of, composed, config_of, names, with_a_loss, yaml
+
+SUITE = "cc18-"
+BY_ANOTHER = ("by_data", "by_pretrain")
+"""Folders of files that stand for another option of their group, which the data or the pre-training decide."""
+NAMING = {"name", "task", "source", "recipe"}
+"""Keys by which a file says which option it is; these may equal a default."""
+NEVER_SCALED = {4134, 28, 1468}
+
+
+def files(group: str) -> list[Path]:
+    return [file for file in sorted((CONF / group).glob("*.yaml")) if not file.stem.startswith(SUITE)]
+
+
+def own(file: Path) -> dict[str, Any]:
+    """What a file says of its own group."""
+    content = {key: value for key, value in yaml(file).items() if key != "defaults"}
+    is_global = file.read_text(encoding="utf-8").startswith("# @package _global_")
+    of_group: dict[str, Any] = content[file.parent.name] if is_global else content
+    return of_group
+
+
+EVERY_FILE = [pytest.param(group, file, id=f"{group}={file.stem}") for group in GROUPS for file in files(group)]
+ONE_OF_CC18 = [
+    pytest.param(*each.values, id=each.id, marks=pytest.mark.slow)
+    if re.match("dataset=cc18-(?!phoneme)", str(each.id))
+    else each
+    for each in EVERY_FILE
+]
+"""The files of CC18 are alike but for their numbers."""
+NOT_A_RECIPE = [each for each in EVERY_FILE if each.values[0] != "recipe"]
+
+
+def test_every_group_is_in_the_defaults_and_every_file_in_a_group() -> None:
+    defaults = yaml(CONF / "train.yaml")["defaults"]
+    chosen = [group for entry in defaults if isinstance(entry, dict) for group in entry if "override" not in group]
+    assert sorted(chosen) == GROUPS
+    ours = {file.parent for file in CONF.glob("**/*.yaml") if file.parent.name not in BY_ANOTHER}
+    assert ours == {CONF, CONF / "hydra" / "launcher", *(CONF / group for group in GROUPS)}
+
+
+@pytest.mark.parametrize("axis", BASES)
+def test_every_part_has_its_file_and_every_file_names_a_part(axis: str) -> None:
+    without_class = {"none"} if axis == "pretrain" else set()
+    assert set(names(axis)) - without_class == set(parts(axis))
+    assert {own(file)["name"] for file in files(axis)} == set(names(axis))
+
+
+@pytest.mark.parametrize("axis", BASES)
+def test_every_option_has_a_meaning_in_words(axis: str) -> None:
+    meanings = {
+        f"{name}.{each.name}": each.meaning for name in parts(axis) for each in options_of(part(axis, name)).values()
+    }
+    assert [option for option, meaning in meanings.items() if not isinstance(meaning, str) or " " not in meaning] == []
+
+
+def test_every_task_of_co_training_has_its_file() -> None:
+    assert names("cotrain") == sorted(name for name, cls in parts("pretrain").items() if cls.can_cotrain)
+    assert [own(file)["task"] for file in files("cotrain")] == names("cotrain")
+
+
+def defaults_of(group: str, file: Path) -> dict[str, Any]:
+    """The default of each option that a file of this group may set, as the classes have it."""
+    settings = {**SETTINGS, "network": NetworkSettings, "pretrain": PretrainSettings, "cotrain": CotrainSettings}
+    classes = [settings[group]] if group in settings else []
+    axis, name = "pretrain" if group == "cotrain" else group, own(file).get("task", own(file).get("name"))
+    if axis in BASES and name in parts(axis):
+        classes.append(part(axis, name))
+    return {name: each.default for cls in classes for name, each in options_of(cls).items()}
+
+
+@pytest.mark.parametrize(("group", "file"), NOT_A_RECIPE)
+def test_no_default_stands_twice(group: str, file: Path) -> None:
+    defaults = defaults_of(group, file)
+    content = {key: value for key, value in own(file).items() if key not in NAMING | {"corruption", "loss"}}
+
+    assert set(content) <= set(defaults)
+    assert [key for key, value in content.items() if value == defaults[key]] == []
+
+
+@pytest.mark.parametrize("file", files("recipe"), ids=lambda file: file.stem)
+def test_a_recipe_sets_what_differs_from_the_defaults(file: Path) -> None:
+    content = {key: value for key, value in yaml(file).items() if key not in NAMING}
+    usual = asdict(config_of())
+    differences = {
+        (key, option): value != usual[key][option] if isinstance(values, dict) else values != usual[key]
+        for key, values in content.items()
+        for option, value in (values.items() if isinstance(values, dict) else [("", values)])
+    }
+    assert all(differences.values())
+    assert yaml(file)["recipe"] == file.stem
+
+
+@pytest.mark.parametrize(("group", "file"), ONE_OF_CC18)
+def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) -> None:
+    overridden = {
+        key.removeprefix("override /").partition("/")[0]
+        for entry in yaml(file).get("defaults", [])
+        if isinstance(entry, dict)
+        for key in entry
+    }
+    default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
+    may_change = {group, *overridden} | ({"fit_on", "finetune"} if {group, *overridden} & {"recipe"} else set())
+    assert {key for key in default if chosen[key] != default[key]} <= may_change
+
+
+@pytest.mark.parametrize("file", files("cotrain"), ids=lambda file: file.stem)
+def test_a_task_of_co_training_is_the_pretraining_of_its_name(file: Path) -> None:
+    cotrain, pretraining = config_of(f"cotrain={file.stem}").cotrain, config_of(f"pretrain={file.stem}")
+
+    assert (cotrain.corruption, cotrain.options) == (pretraining.corruption, pretraining.pretrain.options)
+    if file.stem in with_a_loss():
+        assert cotrain.loss == pretraining.loss
+
+
+def test_the_defaults_of_a_run_are_those_of_the_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENML_CACHE_DIR", raising=False)
+    config = config_of()
+
+    assert (config.finetune, config.pretrain) == (FinetuneSettings(), PretrainSettings())
+    for name, each in options_of(Config).items():
+        assert getattr(config, name) == each.default, name
+    assert set(composed()) == {each.name for each in fields(Config)}
+
+
+def test_an_option_of_a_group_can_be_set_alone() -> None:
+    config = config_of("corruption=mean", "corruption.rate=0.3", "network.encoder.depth=2", "finetune.patience=null")
+
+    assert config.corruption == {"name": "mean", "rate": 0.3}
+    assert config.network.encoder == {"width": 256, "depth": 2}
+    assert (config.finetune.patience, config.pretrain.patience) == (None, PretrainSettings().patience)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        ("corruption/mean", {"name": "mean"}, {"name": "mean", "rate": 0.6}),
+        ("corruption/mine", {"name": "mean", "rate": 0.2}, {"name": "mean", "rate": 0.2}),
+        ("corruption/mean", {}, {"name": "mean", "rate": 0.6}),
+        ("scaling/by_data/paper", {"name": "${x}"}, {"name": "${x}"}),
+        ("hydra/launcher/joblib", {"n_jobs": 3}, {"n_jobs": 3}),
+    ],
+)
+def test_a_file_is_filled_with_what_it_leaves_out(path: str, content: dict[str, Any], expected: Any) -> None:
+    assert filled(path, content) == expected
+
+
+def test_a_file_of_a_part_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^corruption\.name=means is unknown; .* Did you mean mean\?$"):
+        filled("corruption/mine", {"name": "means"})
 
 
 def every_option() -> dict[str, Option]:
-    found = dict(common_options())
-    return found | {name: each for axis in DESCRIBED for choice in choices(axis) for name, each in choice.options}
+    return common_options() | {
+        name: each for axis in DESCRIBED for choice in choices(axis) for name, each in choice.options.items()
+    }
 
 
 def test_every_option_of_a_run_is_in_it() -> None:
@@ -32,7 +199,7 @@ def test_every_choice_has_a_meaning_and_so_has_every_option(axis: str) -> None:
     assert set(found) == set(names(axis)) == set(parts(axis)) | ({"none"} if axis == "pretrain" else set())
     for choice in found.values():
         assert choice.meaning
-        assert all(each.meaning for _, each in choice.options)
+        assert all(each.meaning for each in choice.options.values())
 
 
 def test_every_number_has_its_bounds() -> None:
@@ -44,3 +211,20 @@ def test_every_number_has_its_bounds() -> None:
 
 def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
     assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == page(), "run `make docs`"
+
+
+class TestSuite:
+    """The 69 datasets of the paper."""
+
+    def test_holds_them_and_only_three_are_not_scaled(self) -> None:
+        suite = cells_of(f"dataset=glob({SUITE}*)")
+        datasets = [cell.config.dataset for cell in suite]
+
+        assert len({each.id for each in datasets}) == len(datasets) == 69
+        assert not {each.id for each in datasets} & {554, 40927, 40996}, "which the paper leaves out"
+        assert [cell.overrides for cell in suite] == [(f"dataset={SUITE}{each.name}",) for each in datasets]
+        assert {each.id: each.name for each in datasets}.items() >= {1510: "wdbc", 1590: "adult", 6: "letter"}.items()
+        assert {cell.config.dataset.id for cell in suite if cell.config.scaling["name"] == "none"} == NEVER_SCALED
+        for each in datasets:
+            source = open_source(**vars(each), openml_cache=None)
+            assert (source.name, source.key) == ("openml", f"openml-{each.id}")

@@ -66,6 +66,9 @@ def test_what_networks_are_tuned_by() -> None:
         "loss.temperature",
     }  # fmt: skip
     assert set(search_space(config_of("pretrain=none"))) == {"finetune.learning_rate", "network.encoder.width"}
+    assert set(search_space(config_of("method=cotrain", "cotrain=vime"))) == {
+        "finetune.learning_rate", "network.encoder.width", "cotrain.corruption.rate",
+    }  # fmt: skip
 
 
 def test_no_search_is_no_part_of_what_a_cell_is_and_another_number_of_tries_is_another_cell() -> None:

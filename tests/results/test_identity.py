@@ -17,7 +17,7 @@ from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
-from scarf_lightning.options.combinations import IN_ANOTHER_FORM, SECTIONS
+from scarf_lightning.options.combinations import NOT_SECTIONS
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.settings import (
     CacheSettings,
@@ -223,14 +223,14 @@ def test_that_walk_meets_every_setting_of_training_networks_and_parts() -> None:
     }.items():  # fmt: skip
         assert {f"{group}.{each}" for each in options_of(cls)} <= met
     assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed", "tune"} <= met
-    assert {each.name for each in fields(Config)} >= {*SECTIONS, *IN_ANOTHER_FORM}
+    assert {each.name for each in fields(Config)} >= NOT_SECTIONS - {"hydra"}
 
 
 @pytest.mark.parametrize(
     "name",
     [
         *(f"{group}.{each}" for group, settings in OF_THE_RUN.items() for each in options_of(settings)),
-        *(each for each in options_of(Config) if each not in (*SECTIONS, "plugins")),
+        *(each for each in options_of(Config) if each in NOT_SECTIONS - {"plugins"}),
     ],
 )
 def test_no_other_option_is_part_of_the_identity(name: str) -> None:
