@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -208,6 +209,26 @@ def test_the_picture_of_the_rooms_has_no_circle() -> None:
         ends = {part for part, used in arrows.items() if not used & set(arrows)}
         assert ends, f"a circle among {sorted(arrows)}"
         arrows = {part: used for part, used in arrows.items() if part not in ends}
+
+
+def test_no_two_modules_import_each_other() -> None:
+    """Imports in functions and under TYPE_CHECKING count too."""
+    paths = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path for path in modules()
+    }
+
+    def home_of(name: str) -> str:
+        """The module that an imported name is in: ``errors`` of ``errors.UsageError``."""
+        return name if name in paths or not name else home_of(name.rpartition(".")[0])
+
+    used = {
+        module: {home_of(name) for found in imports_in(path) if (name := ours(found)) is not None} - {module}
+        for module, path in paths.items()
+    }
+    try:
+        list(TopologicalSorter(used).static_order())
+    except CycleError as error:
+        pytest.fail(f"modules import each other in a circle: {' <- '.join(error.args[1])}")
 
 
 def test_trials_leave_in_one_place() -> None:

@@ -32,8 +32,6 @@ USAGE = """\
 {options}
 """
 
-NO_SUBJECT = "Name what the report is of: sweeps=NAME, or results=FOLDER."
-
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -197,8 +195,6 @@ def _report(arguments: list[str]) -> None:
 
         sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
         return
-    if not arguments:
-        raise UsageError(NO_SUBJECT)
     with _importing():
         from ..report.report_options import NAMES
         from ..screen import escaped

@@ -28,7 +28,6 @@ from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
-from .commands import NO_SUBJECT
 from .rounds import as_far_as_trained, goes_in_rounds
 
 UPLOADS = ("wandb", "tensorboard", "both")
@@ -249,7 +248,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
-        raise UsageError(NO_SUBJECT)
+        raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
     if goes_in_rounds(overrides):
         cells = as_far_as_trained(cells)
     return Subject(
