@@ -1,28 +1,35 @@
 """From overrides to checked configurations.
 
-Hydra takes a tenth of a second to compose a cell. The cells of a sweep choose among few files, so each distinct choice
-is composed once, on the default dataset. Values such as ``seed=3`` are put into a copy, by Hydra's own function, and
-the dataset is put in last.
+Hydra takes a tenth of a second to compose a cell. A sweep chooses among few files, so Hydra composes each choice once,
+alone and on the default dataset. Choices that decide about different sections are then put together, values such as
+``seed=3`` put in, and the dataset last. Hydra composes whatever is not as simple as that.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from types import NoneType
 from typing import Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, OverrideType
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from hydra.plugins.config_source import ConfigResult
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
-from ..options import Config, checked
+from ..options import Config, checked, read
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
 from .hydra import explain, our_sections, read_config
+
+GLOBAL = "_global_"
+"""The package of a file that says itself which sections it has."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,24 @@ class DatasetFile:
 
     dataset: DatasetSettings
     choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections of a configuration as plain values, None if an interpolation cannot be resolved; and the words in
+    all interpolations, among them every option that one refers to."""
+
+    values: dict[str, Any] | None
+    mentioned: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Composed:
+    """What Hydra composes of some choices, without its own section; and the file that it took of each group."""
+
+    node: DictConfig
+    files: dict[str, Any]
+    sections: Sections
 
 
 class Composer:
@@ -43,11 +68,15 @@ class Composer:
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
+        self._repository: Any = loader.repository  # type: ignore[attr-defined]
         self._overrides_of_master: list[str] = list(master.hydra.overrides.task)
+        self._configured = cache(self._configure)
+        self._together = cache(self._put_together)
         self._composed = cache(self._compose)
-        self._chosen = cache(self._choose)
+        self._decided = cache(self._decide)
         self._parsed = cache(self._parse)
         self._dataset_file = cache(self._read_dataset_file)
+        self._options_of = cache(loader.get_group_options)
 
     def parse(self, overrides: Sequence[str]) -> list[Override]:
         """Overrides as Hydra reads them. A pattern stands for the options that it matches."""
@@ -55,7 +84,7 @@ class Composer:
 
     def is_group(self, name: str) -> bool:
         """Whether this is an axis, of which files are options."""
-        return bool(self._loader.get_group_options(name))
+        return bool(self._options_of(name))
 
     def __call__(self, overrides: tuple[str, ...]) -> Config:
         """The configuration of one cell.
@@ -70,26 +99,29 @@ class Composer:
         if file is not None:
             given = {each.partition("=")[0] for each in overrides}
             choices = (each for each in file.choices if each.partition("=")[0] not in given)
-            setting = self._composed((*choices, *(each for each in overrides if each != of_dataset[0])))
+            setting = self._configured((*choices, *(each for each in overrides if each != of_dataset[0])))
             if setting is not None:
                 return on_dataset(_or_raise(setting), file.dataset)
-        whole = self._composed(overrides, whole=True)
+        whole = self._configured(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
 
-    def _compose(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
+    def _configure(self, overrides: tuple[str, ...], *, whole: bool = False) -> Config | UsageError | None:
         """A configuration, or what is wrong with it. None if it depends on its dataset, unless it is to be whole."""
         try:
             if list(overrides) == self._overrides_of_master:
                 return read_config(self._master)
             parsed = [self._parsed(override) for override in overrides]
             choices = tuple(str(each.input_line) for each, is_choice in parsed if is_choice)
-            composed, refers_to_dataset = self._chosen(choices)
-            if refers_to_dataset and not whole:
+            values = [each for each, is_choice in parsed if not is_choice]
+            sections = self._together(choices)
+            if "dataset" in sections.mentioned and not whole:
                 return None
-            composed = deepcopy(composed)
-            ConfigLoaderImpl._apply_overrides_to_config([each for each, is_choice in parsed if not is_choice], composed)
-            return read_config(composed)
+            if (plain := _with_values(sections, values)) is not None:
+                return read(plain)
+            node = deepcopy(self._composed(choices).node)
+            ConfigLoaderImpl._apply_overrides_to_config(values, node)
+            return read_config(node)
         except UsageError as error:
             return error
         except HydraException as error:
@@ -104,36 +136,102 @@ class Composer:
         is_choice = is_of_group and not isinstance(override.value(), dict)
         return override, is_choice or override.is_sweep_override() or override.is_hydra_override()
 
-    def _choose(self, choices: tuple[str, ...]) -> tuple[DictConfig, bool]:
-        """What Hydra composes of these choices, without its own section; whether another section refers to the dataset.
+    def _put_together(self, choices: tuple[str, ...]) -> Sections:
+        """The sections that each choice decides about as composed with it alone, all others as without a choice.
+
+        Choices of which two decide about one section, or one about what an interpolation refers to, are composed as a
+        whole.
 
         Raises:
-            HydraException: it cannot be composed.
+            HydraException: they cannot be composed.
         """
-        composed = our_sections(self._loader.load_sweep_config(self._master, list(choices)))
-        OmegaConf.set_struct(composed, True)  # a value is put in only where there is an option
-        sections = OmegaConf.to_container(composed, resolve=False)
-        assert isinstance(sections, dict)
-        return composed, any(_refers_to_dataset(value) for name, value in sections.items() if name != "dataset")
+        decided = [self._decided(choice) for choice in choices]
+        together = frozenset().union(*decided)
+        if len(choices) < 2 or not all(decided) or sum(map(len, decided)) > len(together):
+            return self._composed(choices).sections
+        usual, *alone = [self._composed(each).sections for each in ((), *((choice,) for choice in choices))]
+        mentioned = usual.mentioned.union(*(each.mentioned for each in alone))
+        found = dict(usual.values or {})
+        for each, names in zip(alone, decided, strict=True):
+            if not found or each.values is None or mentioned & together:
+                return self._composed(choices).sections
+            for name in names:
+                found.pop(name, None)
+            found |= {name: value for name, value in each.values.items() if name in names}
+        return Sections(found, mentioned)
+
+    def _compose(self, choices: tuple[str, ...]) -> Composed:
+        composed = self._loader.load_sweep_config(self._master, list(choices))
+        node = our_sections(composed)
+        OmegaConf.set_struct(node, True)  # a value is put in only where there is an option
+        mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
+        try:
+            values: Any = OmegaConf.to_container(node, resolve=True, throw_on_missing=True)
+        except OmegaConfBaseException:
+            values = None
+        return Composed(node, dict(composed.hydra.runtime.choices), Sections(values, mentioned))
+
+    def _decide(self, choice: str) -> frozenset[str]:
+        """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""
+        waiting, found = [choice], set[str]()
+        while waiting:
+            group, _, name = waiting.pop().partition("=")
+            for each in (name, self._composed(()).files.get(group)):  # the file, and the one in whose place it is
+                loaded = None if each is None else self._repository.load_config(f"{group}/{each}")
+                choices = None if loaded is None else _choices(loaded)
+                if loaded is None or choices is None:
+                    return frozenset()
+                waiting += [each for each in choices if each.partition("=")[0] not in found]
+                package = loaded.header["package"] or group
+                found |= {group, *(map(str, loaded.config) if package == GLOBAL else [package.partition(".")[0]])}
+        return frozenset(found)
 
     def _read_dataset_file(self, override: str) -> DatasetFile | None:
         """What a dataset's file sets, if that is the dataset and options of other axes and nothing else."""
-        repository: Any = self._loader.repository  # type: ignore[attr-defined]
-        loaded = repository.load_config(override.replace("=", "/", 1)) if override.startswith("dataset=") else None
-        if loaded is None or not all(default.override for default in loaded.defaults_list):
+        is_choice = override.startswith("dataset=")
+        loaded = self._repository.load_config(override.replace("=", "/", 1)) if is_choice else None
+        choices = None if loaded is None else _choices(loaded)
+        if loaded is None or choices is None:
             return None
         content = loaded.config
-        if loaded.header.get("package") == "_global_":
+        if loaded.header.get("package") == GLOBAL:
             if list(content) != ["dataset"]:
                 return None
             content = content.dataset
-        values = OmegaConf.to_container(content, resolve=False)
-        assert isinstance(values, dict)
-        if "${" in str(values):
+        values: Any = OmegaConf.to_container(content, resolve=False)
+        if any(_mentioned(values)):
             return None
-        choices = tuple(f"{default.group.lstrip('/')}={default.value}" for default in loaded.defaults_list)
-        named = {str(name): value for name, value in values.items()}
-        return DatasetFile(checked(DatasetSettings, named, "dataset"), choices)
+        return DatasetFile(checked(DatasetSettings, values, "dataset"), tuple(choices))
+
+
+def _choices(file: ConfigResult) -> list[str] | None:
+    """The files of other groups that a file chooses; None if it includes files, or the names depend on something."""
+    chosen: list[Any] = file.defaults_list or []
+    if chosen and file.header["package"] != GLOBAL:
+        return None  # what it names is within its own section
+    if not all(each.is_override() and each.package is None and "$" not in str(each.value) for each in chosen):
+        return None
+    return [f"{each.group.lstrip('/')}={each.value}" for each in chosen]
+
+
+def _with_values(sections: Sections, overrides: Sequence[Override]) -> dict[str, Any] | None:
+    """The sections with these values; None if one is not a single value that takes the place of another."""
+    found = deepcopy(sections.values)
+    for override in overrides:
+        *groups, name = str(override.key_or_group).split(".")
+        place: Any = found
+        for group in groups:
+            place = place.get(group) if isinstance(place, dict) else None
+        value = override.value()
+        is_single = isinstance(value, (bool, int, float, NoneType)) or (isinstance(value, str) and "$" not in value)
+        if override.type is not OverrideType.CHANGE or not is_single or value == MISSING:
+            return None
+        if not isinstance(place, dict) or isinstance(place.get(name, {}), (dict, list)):
+            return None
+        if not sections.mentioned.isdisjoint((*groups, name)):
+            return None
+        place[name] = value
+    return found
 
 
 def _or_raise(composed: Config | UsageError) -> Config:
@@ -142,10 +240,13 @@ def _or_raise(composed: Config | UsageError) -> Config:
     return composed
 
 
-def _refers_to_dataset(node: Any) -> bool:
-    """Whether an interpolation in a configuration refers to its dataset, or may do so."""
+def _mentioned(node: Any) -> Iterator[str]:
+    """The words in all interpolations in a configuration, among them the options that one refers to; and the options
+    that stand for another one, which a value may change, too."""
+    if isinstance(node, str) and "${" in node:
+        yield from re.findall(r"\w+", node)
     if isinstance(node, dict):
-        return any(_refers_to_dataset(value) for value in node.values())
-    if isinstance(node, list):
-        return any(map(_refers_to_dataset, node))
-    return isinstance(node, str) and "${" in node and "dataset" in node
+        yield from (name for name, each in node.items() if isinstance(each, str) and "${" in each and ":" not in each)
+        node = list(node.values())
+    for each in node if isinstance(node, list) else ():
+        yield from _mentioned(each)

@@ -1,5 +1,6 @@
 """Cells are what Hydra alone composes, though each choice of files is composed once for all values and datasets."""
 
+import re
 import shutil
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from tests.composing import CONF, ROOT, loader_and_master, names, request_of
 
 SWEEP_FILES = sorted(file for folder in ("sweeps", "paper/sweeps", "study") for file in (ROOT / folder).glob("*.yaml"))
 UNSCALED = ("cc18-Bioresponse", "cc18-cnae-9", "cc18-optdigits")
+GLOBAL = "# @package _global_\n"
+"""The first line of a file that names its sections itself."""
 SETTINGS = [
     (),
     ("scaling=minmax",),
@@ -91,6 +94,7 @@ POOL = [
     *("dataset.name=mine", "+dataset.target=kind", "++dataset.path=t.csv", "~dataset.name"),
     *("scaling=mean", "scaling=none", "scaling.name=minmax", "~scaling", "pretrain=add_noise_ae", "pretrain=none"),
     *("pretrain.batch_size=32", "corruption=gaussian", "corruption.rate=0.3", "loss=barlow_twins", "method=mixup"),
+    *("method=xgboost", "corruption=marginal", "recipe=practical", "regime=semi25", "finetune.patience=7", "metric=f1"),
     *("method=cotrain", "cotrain=vime", "corruption@cotrain.corruption=mean", "network.encoder={depth:2}"),
     *("trials=3", "seed=${trials}", "seed=${dataset.id}", "paths.results=r/${dataset.name}"),
 ]
@@ -128,6 +132,41 @@ def test_files_that_refer_to_the_dataset_are_composed_with_it(
         assert composer(tuple(asked)) == read_config(alone)
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "overrides"),
+    [
+        ("regime/few.yaml", GLOBAL + "regime: {name: few, labels: '${trials}'}", "regime=few method=mixup trials=9"),
+        ("regime/few.yaml", GLOBAL + "regime: {name: few}\nloss: {name: '${metric}'}", "regime=few loss=infonce"),
+        ("regime/few.yaml", "name: ${oc.select:encoding.other,few}\n", "regime=few encoding=ordinal"),
+        ("regime/few.yaml", "defaults:\n  - full\n  - _self_\nname: few\n", "regime=few method=mixup"),
+        ("regime/few.yaml", GLOBAL + "regime: {name: few}\nseed: 0", "regime=few recipe=practical"),
+        ("regime/full.yaml", GLOBAL + "regime: {name: full}\nseed: 5", "regime=few method=mixup"),
+        ("recipe/practical.yaml", GLOBAL + "seed: 4\n", "recipe=practical seed=5 method=mixup"),
+        ("method/mixup.yaml", GLOBAL + "defaults: [override /scaling: zscore]\nmethod: {name: mixup}",
+         "method=mixup dataset=cc18-optdigits"),
+        ("method/mixup.yaml", GLOBAL + "defaults: [override /scaling: none]\nmethod: {name: mixup}",
+         "method=mixup scaling=minmax"),
+        ("encoding/ordinal.yaml", "name: ${regime.name}l\n", "encoding=ordinal regime=few"),
+    ],
+)  # fmt: skip
+def test_choices_that_reach_into_each_other_are_composed_together(
+    file: str, text: str, overrides: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf = shutil.copytree(CONF, tmp_path / "conf")
+    monkeypatch.setattr("scarf_lightning.sweeping.hydra.CONF", conf)
+    (conf / file).write_text(text)
+    loader, master = loader_and_master(conf)
+    asked = overrides.split()
+
+    try:
+        expected = read_config(loader.load_configuration("train", overrides=asked, run_mode=RunMode.RUN))
+    except UsageError as error:
+        with pytest.raises(UsageError, match=f"^{re.escape(str(error))}$"):
+            Composer(loader, master)(tuple(asked))
+    else:
+        assert Composer(loader, master)(tuple(asked)) == expected
+
+
 def test_a_file_of_a_dataset_may_set_other_options_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     conf = shutil.copytree(CONF, tmp_path / "conf")
     monkeypatch.setattr("scarf_lightning.sweeping.hydra.CONF", conf)
@@ -160,7 +199,7 @@ def test_the_cells_of_every_sweep_are_what_hydra_composes(file: Path) -> None:
     assert checked
 
 
-def test_choices_are_composed_once_for_all_values_and_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choices_are_composed_once_for_all_values_datasets_and_other_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     loader, master = loader_and_master()
     composed: list[tuple[str, ...]] = []
     load = loader.load_sweep_config
@@ -169,9 +208,12 @@ def test_choices_are_composed_once_for_all_values_and_datasets(monkeypatch: pyte
 
     for seed in (1, 2):
         for name in ("wdbc", "cc18-phoneme", "cc18-wilt", *UNSCALED):
-            composer((f"dataset={name}", f"seed={seed}"))
+            for pretrain in ("scarf_ae", "add_noise_ae"):
+                for method in ("mixup", "distill"):
+                    composer((f"dataset={name}", f"seed={seed}", f"pretrain={pretrain}", f"method={method}"))
 
-    assert sorted(composed) == [(), ("scaling=none",)]
+    choices = ("method=distill", "method=mixup", "pretrain=add_noise_ae", "pretrain=scarf_ae", "scaling=none")
+    assert sorted(composed) == [(), *((choice,) for choice in choices)]
 
 
 @pytest.mark.parametrize("overrides", [("corruption=nonsense",), ("dataset=wdbc", "seed=-1"), ("dataset=nonsense",)])
