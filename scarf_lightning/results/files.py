@@ -59,13 +59,18 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for somebody who writes into it
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
+        try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise DamagedRecordError(f"{Path(path).name} is not a file")
             if found.st_size > size:
                 raise DamagedRecordError(f"{Path(path).name} is larger than {size:,} bytes")
-            return file.readall()[: found.st_size]
+            content = os.read(descriptor, found.st_size)
+            while len(content) < found.st_size and (more := os.read(descriptor, found.st_size - len(content))):
+                content += more  # one call reads 2 GB at most
+            return content
+        finally:
+            os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
     except (OSError, ValueError) as error:  # ValueError: a null character in the name

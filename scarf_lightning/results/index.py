@@ -28,8 +28,8 @@ VERSION = 1
 """Of the layout of entries."""
 DIGEST = 64
 """Characters of a hash."""
-HEADER: Fields = {"version": int, "state": str, "target": dict, "size": int, "layout": dict, "others": list}
-"""An entry but for its numbers."""
+HEADER: Fields = {"version": int, "state": str, "target": dict, "size": int, "others": list}
+"""An entry but for its layout and its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,12 @@ def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSumma
 
 def _state(cell: Path) -> str | None:
     """A hash of all that `read_cell` reads of a cell; None if some of it cannot be read."""
-    digest = sha256(cell.name.encode())
+    digest, place = sha256(cell.name.encode()), str(cell)
     try:
-        for name, path in _files(str(cell)):
-            if name in LARGE:
-                content, size = b"", Path(path).stat().st_size
-            else:
-                content = read_bytes(path, MOST_JSON)
-                size = len(content)
-            digest.update(f"\0{path.removeprefix(str(cell))}\0{size}\0".encode())
-            digest.update(content)
+        for name, path in _files(place):
+            content = b"" if name in LARGE else read_bytes(path, MOST_JSON)
+            size = Path(path).stat().st_size if name in LARGE else len(content)
+            digest.update(f"\0{path.removeprefix(place)}\0{size}\0".encode() + content)
     except (OSError, DamagedRecordError, UnicodeEncodeError):
         return None
     return digest.hexdigest()
@@ -108,7 +104,7 @@ def _known(cell: Path, state: str, trials: int) -> CellSummary | None:
         check_fields(header, HEADER)
         if (header["version"], header["state"]) != (VERSION, state):
             return None
-        size, layout = header["size"], {name: (kept, place) for name, (kept, place) in header["layout"].items()}
+        size, layout = header["size"], {name: (kept, place) for name, (kept, place) in dict(header["layout"]).items()}
         block = np.frombuffer(numbers, dtype="<f8").reshape(len(numbers) // 8 // size, size).astype(np.float64)
         rows = Rows(size, layout, block, header["others"])
         _check(rows)
@@ -126,7 +122,7 @@ def _check(rows: Rows) -> None:
         DamagedRecordError: one is not possible. Other errors are raised too.
     """
     kinds = kinds_of_columns()
-    is_possible = bool(np.isfinite(rows.numbers).all()) and are_usable(rows.others)
+    is_possible = bool(np.isfinite(rows.numbers).all()) and are_usable(rows.layout)
     for name, (kept, place) in rows.layout.items():
         if kept in ("float", "int"):
             types: set[type] = {float if kept == "float" else int}

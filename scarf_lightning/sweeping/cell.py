@@ -3,10 +3,11 @@
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ from ..results import (
 )
 from .folders import recipe_options
 
+_path = cache(Path)
+"""A folder that thousands of cells share."""
 NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 
 
@@ -67,7 +70,7 @@ class Cell:
 
     @property
     def results(self) -> Path:
-        return Path(self.config.paths.results)
+        return _path(self.config.paths.results)
 
     @cached_property
     def source(self) -> Source:
@@ -150,8 +153,10 @@ def named(cells: Sequence[Cell]) -> list[Cell]:
     asked = [cell.overrides for cell in cells]
     sweep = cells[0].config.sweeps
     group = Path(sweep).stem if sweep else group_of(asked, date.today())
-    names, is_alone = told_apart(asked), len(cells) == 1
-    return [replace(cell, name=name, group=group, is_alone=is_alone) for cell, name in zip(cells, names, strict=True)]
+    found = [copy(cell) for cell in cells]  # with the keys that are known of them
+    for cell, name in zip(found, told_apart(asked), strict=True):
+        vars(cell).update(name=name, group=group, is_alone=len(cells) == 1)
+    return found
 
 
 class State(StrEnum):
