@@ -7,9 +7,8 @@ load_rows, corrupted_view, ...                      look into a model
 """
 
 from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
-from .loading import load_model, save_model
 from .looking import TrialRows, View, alignment, corrupted_view, effective_rank, load_rows, uniformity
-from .model import Model
+from .model import Model, load_model, save_model
 
 __all__ = [
     "Model",

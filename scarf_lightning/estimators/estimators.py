@@ -1,9 +1,8 @@
 """`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
 
-import inspect
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,16 +26,15 @@ from ..data.table import Table, spell
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
-from .configuring import config_of
-from .tables import table_for, table_of, target_of, without_labels
+from .model import Model, load_model
+from .preparing import config_of, table_for, table_of, target_of, without_labels
 
 if TYPE_CHECKING:
     from typing import Self
 
     from .fitting import Fitted
-    from .model import Model
 
-NO_AXES = (
+NO_AXES = {
     "encoder",
     "n_trials",
     "random_state",
@@ -46,23 +44,36 @@ NO_AXES = (
     "unlabelled",
     "options",
     "verbose",
-)
+}
 """Parameters that are not axes of the configuration."""
 OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
 """Parameters that an encoder to start from settles."""
 UNLABELLED = -1
 AUTO = "auto"
-"""Pre-training by the default, where it does no harm."""
+"""Pre-training by the default, unless it does harm."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What the estimators share: parameters, X and the model."""
 
     _kind: ClassVar[type[Target] | None] = None
     """What it learns to predict, if anything."""
-    options: Mapping[str, Any] | None
-    encoder: Any
-    model_: Any
+
+    recipe: str = "practical"
+    pretrain: str = "scarf"
+    scaling: str = "zscore"
+    network: str = "mlp"
+    corruption: str | None = None
+    selection: str | None = None
+    views: str | None = None
+    loss: str | None = None
+    n_trials: int = 1
+    random_state: Any = 0
+    fit_on: str | None = None
+    device: str = "auto"
+    options: Mapping[str, Any] | None = None
+    verbose: int = 0
 
     def set_params(self, **params: Any) -> "ScarfEstimator":
         """Set parameters, and options one by one with ``__`` for the dot: ``corruption__rate=0.3``.
@@ -101,30 +112,31 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_.save(folder)
 
     def _config(self) -> Config:
-        axes = inspect.signature(type(self)).parameters
-        if getattr(self, "encoder", None) is not None:
-            for name in OF_AN_ENCODER:
-                if getattr(self, name) != axes[name].default:
-                    raise UsageError(f"{name} is settled by the encoder to start from; leave it out.")
-            for option in self.options or {}:
-                if option == "encoding" or option.startswith(("dataset.", "network.encoder")):
-                    raise UsageError(f"options: {option} is settled by the encoder to start from; leave it out.")
-        given = {
-            name: getattr(self, name)
-            for name, parameter in axes.items()
-            if name not in NO_AXES and getattr(self, name) not in (parameter.default, AUTO)
+        """The configuration of the cell that the parameters ask for."""
+        defaults = {parameter.name: parameter.default for parameter in fields(self)}
+        values = {name: getattr(self, name) for name in defaults}
+        options = dict(self.options or {})
+        axes = {
+            name: value for name, value in values.items() if name not in NO_AXES and value not in (defaults[name], AUTO)
         }
-        if getattr(self, "encoder", None) is not None:
-            given["pretrain"] = "none"
+        if values.get("encoder") is not None:
+            settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
+            settled += [
+                f"options: {option}"
+                for option in options
+                if option == "encoding" or option.startswith(("dataset.", "network.encoder"))
+            ]
+            if settled:
+                raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
+            axes["pretrain"] = "none"
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31)
         parameters = {"trials": self.n_trials, "seed": int(seed), "trainer.accelerator": self.device}
-        if getattr(self, "class_weight", None) is not None:
-            parameters["finetune.class_weight"] = self.class_weight
-        if getattr(self, "metric", None) is not None:
-            parameters["metric"] = self.metric
-        return config_of(given, dict(self.options or {}), parameters, estimator=type(self).__name__, kind=self._kind)
+        for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
+            if values.get(name) is not None:
+                parameters[option] = values[name]
+        return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
 
     def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
         """X as a frame in `fit`, and whether it is an array of numbers."""
@@ -161,7 +173,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(array, columns=names).infer_objects()
 
     def _keep(self, fitted: "Fitted") -> None:
-        self.model_ = fitted.model
+        self.model_: Model = fitted.model
         self.trials_ = pd.DataFrame(fitted.rows)
         self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
 
@@ -172,10 +184,19 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScarfPredictor(ScarfEstimator):
     """What the estimators with labels share."""
 
     _kind: ClassVar[type[Target]]
+
+    pretrain: str = AUTO
+    method: str = "control"
+    regime: str = "full"
+    split: str = "random"
+    cotrain: str | None = None
+    metric: str | None = None
+    encoder: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
         """Train on rows X ``(n, M)`` with classes or numbers y ``(n,)``, of which at least 10 must be known.
@@ -215,7 +236,7 @@ class ScarfPredictor(ScarfEstimator):
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
         return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose).rows)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, "Model | None"]:
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, Model | None]:
         """The cell of the parameters, the table of X and y with the weights of its rows, and what networks start
         from."""
         config = self._config()
@@ -248,6 +269,7 @@ class ScarfPredictor(ScarfEstimator):
         return np.asarray(known)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
@@ -300,38 +322,9 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     _kind = Classes
 
-    def __init__(
-        self,
-        *,
-        recipe: str = "practical",
-        pretrain: str = AUTO,
-        method: str = "control",
-        regime: str = "full",
-        split: str = "random",
-        scaling: str = "zscore",
-        network: str = "mlp",
-        corruption: str | None = None,
-        selection: str | None = None,
-        views: str | None = None,
-        loss: str | None = None,
-        cotrain: str | None = None,
-        n_trials: int = 3,
-        random_state: Any = 0,
-        fit_on: str | None = None,
-        class_weight: str | None = None,
-        metric: str | None = None,
-        encoder: Any = None,
-        unlabelled: Any = UNLABELLED,
-        device: str = "auto",
-        options: Mapping[str, Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.recipe, self.pretrain, self.method, self.regime, self.split = recipe, pretrain, method, regime, split
-        self.scaling, self.network, self.cotrain = scaling, network, cotrain
-        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
-        self.n_trials, self.random_state, self.fit_on, self.class_weight = n_trials, random_state, fit_on, class_weight
-        self.metric, self.encoder, self.unlabelled, self.device = metric, encoder, unlabelled, device
-        self.options, self.verbose = options, verbose
+    n_trials: int = 3
+    class_weight: str | None = None
+    unlabelled: Any = UNLABELLED
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
@@ -364,6 +357,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         return is_known
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a number; the mean of ``n_trials`` networks is predicted.
 
@@ -386,35 +380,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
 
     _kind = Number
 
-    def __init__(
-        self,
-        *,
-        recipe: str = "practical",
-        pretrain: str = AUTO,
-        method: str = "control",
-        regime: str = "full",
-        split: str = "random",
-        scaling: str = "zscore",
-        network: str = "mlp",
-        corruption: str | None = None,
-        selection: str | None = None,
-        views: str | None = None,
-        loss: str | None = None,
-        cotrain: str | None = None,
-        n_trials: int = 5,
-        random_state: Any = 0,
-        fit_on: str | None = None,
-        metric: str | None = None,
-        encoder: Any = None,
-        device: str = "auto",
-        options: Mapping[str, Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.recipe, self.pretrain, self.method, self.regime, self.split = recipe, pretrain, method, regime, split
-        self.scaling, self.network, self.cotrain = scaling, network, cotrain
-        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
-        self.n_trials, self.random_state, self.fit_on, self.metric = n_trials, random_state, fit_on, metric
-        self.encoder, self.device, self.options, self.verbose = encoder, device, options, verbose
+    n_trials: int = 5
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``.
@@ -426,6 +392,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
         return np.asarray(self.model_.predict(self._rows(X)))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ScarfTransformer(ScarfEstimator):
     """Pre-trains encoders on rows without labels; `transform` gives their embeddings.
 
@@ -447,29 +414,6 @@ class ScarfTransformer(ScarfEstimator):
         UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
-    def __init__(
-        self,
-        *,
-        recipe: str = "practical",
-        pretrain: str = "scarf",
-        scaling: str = "zscore",
-        network: str = "mlp",
-        corruption: str | None = None,
-        selection: str | None = None,
-        views: str | None = None,
-        loss: str | None = None,
-        n_trials: int = 1,
-        random_state: Any = 0,
-        fit_on: str | None = None,
-        device: str = "auto",
-        options: Mapping[str, Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.recipe, self.pretrain, self.scaling, self.network = recipe, pretrain, scaling, network
-        self.corruption, self.selection, self.views, self.loss = corruption, selection, views, loss
-        self.n_trials, self.random_state, self.fit_on, self.device = n_trials, random_state, fit_on, device
-        self.options, self.verbose = options, verbose
-
     def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
         """Pre-train on rows X ``(n, M)``, at least 10; y is ignored."""
         config = self._config()
@@ -484,15 +428,12 @@ class ScarfTransformer(ScarfEstimator):
         return self
 
 
-def encoders_of(given: Any) -> "Model":
+def encoders_of(given: Any) -> Model:
     """The model that ``encoder`` names.
 
     Raises:
         UsageError: it is none, or its encoders cannot go on training.
     """
-    from .loading import load_model
-    from .model import Model
-
     if isinstance(given, (str, Path)):
         given = load_model(given)
     if not isinstance(given, Model):

@@ -21,8 +21,7 @@ from ..losses.contrastive import uniformity as spread
 from ..losses.loss import squared_distance
 from ..options import build, build_parts
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
-from .loading import open_cell
-from .model import Model
+from .model import Model, open_cell
 
 
 @dataclass(frozen=True)

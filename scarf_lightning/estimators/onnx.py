@@ -18,7 +18,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..engine.lifting import unlift
 from ..errors import UsageError
 from ..networks import OneHot
 from .trained_networks import TrainedNetworks
@@ -85,11 +84,8 @@ class Voters(nn.Module):
         super().__init__()
         columns = model.description.columns
         self.one_hot = OneHot([column.n_indicators for column in columns])
-        self.encoders = nn.ModuleList(unlift(model.encoder.body, model.plain_encoders()))
-        self.target = model.description.predicts
-        heads = unlift(model.classifier.head, model.plain_heads()) if self.target else []
-        self.heads = nn.ModuleList(heads)
-        self.dtype = next(model.encoder.parameters()).dtype
+        self.encoders, self.heads = map(nn.ModuleList, model.one_by_one())
+        self.target, self.dtype = model.description.predicts, model.dtype
         self.register_buffer("is_categorical", torch.tensor([column.is_categorical for column in columns]))
         for name in ("fill", "shift", "scale"):
             self.register_buffer(name, torch.from_numpy(np.array(getattr(model.preprocessing, name))))
@@ -105,7 +101,6 @@ class Voters(nn.Module):
         if self.target is None:
             return torch.cat(embedded, dim=1)
         outputs = torch.stack([head(each).double() for head, each in zip(self.heads, embedded, strict=True)])
-        assert self.target is not None
         return self.target.predictions(outputs, self.fitted).mean(dim=0)
 
 

@@ -40,10 +40,7 @@ VERSION = 2
 
 def save(model: TrainedNetworks, folder: Path) -> None:
     """Write a model into a folder of its own; see `Model.save`."""
-    arrays = {
-        WEIGHTS: dict(model.weights),
-        PREPROCESSING: model.preprocessing.arrays(),
-    }
+    arrays = {WEIGHTS: dict(model.weights), PREPROCESSING: model.preprocessing.arrays()}
     try:
         ours = _files_to_replace(folder)
         with temporary(folder) as made:
@@ -103,7 +100,7 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
 
 
 def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
-    """Try a reader that a file describes by its `Reader.plain_rules` and the columns that they make.
+    """Try the reader that a file describes by its `Reader.plain_rules` and the columns that they make.
 
     Raises:
         DamagedRecordError: a rule is unknown, has wrong options, or the rules do not make these columns.
@@ -130,8 +127,8 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
     """The content of a folder that `save` wrote; ``plugins`` are the modules to import first.
 
     Raises:
-        UsageError: the folder is damaged or of another version, or needs a plugin that is not among ``plugins``; or one
-            of these cannot be imported.
+        UsageError: the folder is damaged or of another version, needs a plugin that is not named, or a named plugin
+            cannot be imported.
     """
     load_plugins(list(plugins))
     try:
@@ -174,10 +171,6 @@ def check_model(model: TrainedNetworks) -> None:
 
 
 def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:
-    """Make sure that the caller has named the plugins that a file names: importing a module runs it.
-
-    Raises:
-        UsageError: one is not named.
-    """
+    """Refuse a file with plugins that the caller has not named: importing a module runs it."""
     if unnamed := sorted(set(needed) - set(imported)):
         raise UsageError(f"{what} needs the module {unnamed[0]}; allow its import with plugins=[{unnamed[0]!r}].")

@@ -16,7 +16,7 @@ from ..data.table import Column, Table
 from ..data.targets import Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES
-from ..engine.lifting import lift, load_state, part_of, state
+from ..engine.lifting import lift, load_state, part_of, state, unlift
 from ..errors import UsageError
 from ..networks import Columns
 from ..options import build
@@ -131,20 +131,22 @@ class TrainedNetworks:
         Raises:
             ValueError: an array is missing, is not expected, has another shape, or holds NaN.
         """
-        said, networks = self.description, self._networks
+        networks, target = self._networks, self.description.predicts
         with torch.device("meta"):
             encoder = Encoder(networks.columns, [networks.network.build(networks.columns, None)], width=0)
         expected = {f"encoder.{name}": tuple(tensor.shape[1:]) for name, tensor in state(encoder).items()}
         if "encoder.missing" in self.weights:
             expected["encoder.missing"] = (1, networks.columns.n_encoded)
         self._compare({name: weight for name, weight in self.weights.items() if not name.startswith("head.")}, expected)
-        if said.predicts:
-            head = state(lift([networks.plain_head()]))
+        if target:
+            _ = networks.width  # computed by f, which is safe to build after its arrays were compared
+            with torch.device("meta"):
+                head = state(lift([networks.plain_head()]))
             expected |= {f"head.{name}": tuple(tensor.shape[1:]) for name, tensor in head.items()}
         self._compare(self.weights, expected)
-        vectors, n_fitted = self.preprocessing.arrays(), said.predicts.n_fitted if said.predicts else 0
-        of_target = {"target": (n_fitted,)} if n_fitted else {}
-        self._compare(vectors, dict.fromkeys(VECTORS, (len(said.columns),)) | of_target)
+        vectors = self.preprocessing.arrays()
+        of_target = {"target": (target.n_fitted,)} if target and target.n_fitted else {}
+        self._compare(vectors, dict.fromkeys(VECTORS, (len(self.description.columns),)) | of_target)
         if not all(np.isfinite(vector).all() for vector in vectors.values()):
             raise ValueError("the preprocessing holds an infinite value")
 
@@ -168,27 +170,31 @@ class TrainedNetworks:
             encoder.missing.data = weights["missing"]
         return encoder.requires_grad_(False).eval()
 
-    @cached_property
-    def classifier(self) -> Classifier:
-        """h after f of the T trials, in evaluation mode.
+    @property
+    def target(self) -> Target:
+        """What is predicted.
 
         Raises:
-            UsageError: there is no h.
+            UsageError: the model has encoders alone.
         """
         if self.description.predicts is None:
             raise UsageError("This model has encoders alone, which predict nothing; use transform.")
+        return self.description.predicts
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """h after f of the T trials, in evaluation mode. Raises UsageError for encoders alone."""
+        _ = self.target
         head = self._networks.head(self.description.trials)
         load_state(head, self._part("head"))
         return Classifier(self.encoder, head).requires_grad_(False).eval()
 
-    def plain_encoders(self) -> list[torch.nn.Module]:
-        """T untrained copies of f of one trial."""
-        networks = self._networks
-        return [networks.network.build(networks.columns, None).to(self.dtype) for _ in self.description.trials]
-
-    def plain_heads(self) -> list[torch.nn.Module]:
-        """T untrained copies of h of one trial."""
-        return [self._networks.plain_head().to(self.dtype) for _ in self.description.trials]
+    def one_by_one(self) -> tuple[list[torch.nn.Module], list[torch.nn.Module]]:
+        """f of each trial as a module of its own, and h of each trial; no h for encoders alone."""
+        networks, trials = self._networks, self.description.trials
+        encoders = [networks.network.build(networks.columns, None).to(self.dtype) for _ in trials]
+        heads = [networks.plain_head().to(self.dtype) for _ in trials] if self.description.predicts else []
+        return unlift(self.encoder.body, encoders), unlift(self.classifier.head, heads) if heads else []
 
     @property
     def dtype(self) -> torch.dtype:
@@ -216,16 +222,11 @@ class TrainedNetworks:
         Raises:
             UsageError: a number is larger than the networks can compute with, or the model has encoders alone.
         """
-        outputs, target = self._in_chunks(self.classifier, values).double(), self.description.predicts
-        assert target is not None
-        return target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
+        outputs = self._in_chunks(self.classifier, values).double()
+        return self.target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
 
     def embeddings(self, values: Floats) -> NDArray[np.float32]:
-        """The embeddings of the T encoders side by side ``(n, T * E)`` for values ``(n, M)``.
-
-        Raises:
-            UsageError: a number is larger than the networks can compute with.
-        """
+        """The embeddings of the T encoders side by side ``(n, T * E)`` for values ``(n, M)``."""
         embedded = self._in_chunks(self.encoder, values)
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 

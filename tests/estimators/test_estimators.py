@@ -16,7 +16,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.errors import UsageError
-from scarf_lightning.estimators.tables import WithoutTest
+from scarf_lightning.estimators.fitting import WithoutTest
 from scarf_lightning.options import build_parts
 from scarf_lightning.results import load_cell
 from scarf_lightning.training import CellTraining
