@@ -24,8 +24,7 @@ from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options.settings import LayerSettings, NetworkSettings
 from scarf_lightning.pretexts import Pretext
-from scarf_lightning.pretexts.autoencoders import ScarfAE
-from scarf_lightning.pretexts.scarf import Scarf, ScarfDisc
+from scarf_lightning.pretexts.scarf import Scarf, ScarfAE, ScarfDisc
 from scarf_lightning.randomness import Streams
 
 MakeStack = Callable[..., Stack]

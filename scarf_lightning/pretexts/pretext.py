@@ -47,6 +47,25 @@ class Views(NamedTuple):
     targets: tuple[Tensor, ...] = ()
 
 
+def head_of_width(n_outputs: int, width: int, layers: LayerSettings) -> ReLUNetwork:
+    """A head from embeddings ``(..., N, width)`` to ``(..., N, n_outputs)``."""
+    return ReLUNetwork([width, *[layers.width] * (layers.depth - 1), n_outputs])
+
+
+class SideBySide(nn.Module):
+    """Several heads on the same embeddings ``(..., N, width)``; their outputs are a tuple."""
+
+    acts_on_last_axis = True
+
+    def __init__(self, **heads: nn.Module) -> None:
+        super().__init__()
+        for name, head in heads.items():
+            self.add_module(name, head)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        return tuple(head(x) for head in self.children())
+
+
 @dataclass
 class Pretext(Options, ABC):
     """A task that is learned without labels.
@@ -62,7 +81,7 @@ class Pretext(Options, ABC):
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """g for one trial, from embeddings ``(..., N, width)`` to `Outputs`; by default the paper's."""
-        return ReLUNetwork([width, *[layers.width] * layers.depth])
+        return head_of_width(layers.width, width, layers)
 
     @abstractmethod
     def make_views(self, rows: Rows) -> Views:
@@ -86,3 +105,15 @@ class Pretext(Options, ABC):
         """Whether f needs a learnable value for each encoded column."""
         corruption = getattr(self, "corruption", None)
         return corruption is not None and corruption.learns_missing_values
+
+
+@dataclass
+class CorruptingPretext(Pretext):
+    """A task on corrupted views of rows."""
+
+    corruption: Corruption
+    selection: Selection
+
+    def corrupted(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """A corrupted view and its mask, as `Rows.corrupted` gives them."""
+        return rows.corrupted(self.corruption, self.selection)

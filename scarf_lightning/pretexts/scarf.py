@@ -1,25 +1,22 @@
-"""SCARF (paper, Algorithm 1) and its discriminative variant (section 4)."""
+"""The pre-trainings of the paper: SCARF (Algorithm 1), its discriminative variant and the auto-encoders (section 4)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from torch import Tensor, nn
 
-from ..corruption import Corruption, Selection
 from ..losses import ContrastiveLoss
-from ..losses.loss import Discrimination
+from ..losses.loss import Discrimination, Reconstruction
 from ..networks import Columns
 from ..options.option import part_name
 from ..options.settings import LayerSettings
-from .pretext import Pretext, Rows, Views
+from .pretext import CorruptingPretext, Rows, Views, head_of_width
 
 
 @dataclass
-class OfOutputs(Pretext):
+class OfOutputs(CorruptingPretext):
     """A task whose loss compares the outputs of g for two views of a row."""
 
-    corruption: Corruption
-    selection: Selection
     loss: ContrastiveLoss | Discrimination
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
@@ -44,9 +41,8 @@ class Scarf(OfOutputs):
     views: Literal["one", "both"] = part_name("one")
 
     def make_views(self, rows: Rows) -> Views:
-        corrupts_both = self.views == "both"
-        first = rows.corrupted(self.corruption, self.selection)[0] if corrupts_both else rows.encoded
-        return Views((first, rows.corrupted(self.corruption, self.selection)[0]))
+        first = self.corrupted(rows)[0] if self.views == "both" else rows.encoded
+        return Views((first, self.corrupted(rows)[0]))
 
 
 @dataclass
@@ -63,4 +59,50 @@ class ScarfDisc(OfOutputs):
         return nn.Sequential(super().head(width, columns, layers), nn.Linear(layers.width, 1))
 
     def make_views(self, rows: Rows) -> Views:
-        return Views((rows.encoded, rows.corrupted(self.corruption, self.selection)[0]))
+        return Views((rows.encoded, self.corrupted(rows)[0]))
+
+
+@dataclass
+class Autoencoder(CorruptingPretext):
+    """g is as wide as the encoded row, and reconstructs it from the embedding of a corrupted view.
+
+    The auto-encoders differ in the corruption that they use by default.
+    """
+
+    loss: Reconstruction
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        return head_of_width(columns.n_encoded, width, layers)
+
+    def make_views(self, rows: Rows) -> Views:
+        return Views((self.corrupted(rows)[0],), (rows.encoded,))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        return self.loss(*outputs, *targets)
+
+
+@dataclass
+class ScarfAE(Autoencoder):
+    """A denoising auto-encoder with SCARF's corruption, marginal sampling."""
+
+    name: ClassVar[str] = "scarf_ae"
+    label: ClassVar[str] = "SCARF AE"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
+
+
+@dataclass
+class NoNoiseAE(Autoencoder):
+    """The classical auto-encoder, without corruption."""
+
+    name: ClassVar[str] = "no_noise_ae"
+    label: ClassVar[str] = "no-noise AE"
+    paper: ClassVar[str] = "Bahri et al., 2022, arXiv:2106.15147"
+
+
+@dataclass
+class AddNoiseAE(Autoencoder):
+    """A denoising auto-encoder with additive Gaussian noise."""
+
+    name: ClassVar[str] = "add_noise_ae"
+    label: ClassVar[str] = "additive-noise AE"
+    paper: ClassVar[str] = "Vincent et al., 2008; as in Bahri et al., 2022"

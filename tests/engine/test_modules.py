@@ -25,7 +25,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
-from scarf_lightning.networks.resnet import ResNet
+from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.stacks import MakeStack, task
 

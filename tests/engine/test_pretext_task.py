@@ -22,9 +22,8 @@ from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext, Views
-from scarf_lightning.pretexts.autoencoders import Autoencoder
-from scarf_lightning.pretexts.subtab import SubTab
-from scarf_lightning.pretexts.vime import Vime
+from scarf_lightning.pretexts.others import SubTab, Vime
+from scarf_lightning.pretexts.scarf import Autoencoder
 from tests.promises import assert_same_numbers, is_exact
 from tests.stacks import MakeStack, task
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scarf_lightning.corruption.selection import Exact
 from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.losses.loss import Discrimination, Reconstruction, mean_squared_error
-from scarf_lightning.pretexts.autoencoders import ScarfAE
+from scarf_lightning.pretexts.scarf import ScarfAE
 from tests.losses.random_views import SHAPES, assert_a_stack_is_a_loop_over_trials, rotation, views
 
 

@@ -1,4 +1,4 @@
-"""FT-Transformer (Gorishniy et al. 2021, section 3.3, https://arxiv.org/abs/2106.11959)."""
+"""Residual networks for tables: ResNet and FT-Transformer (Gorishniy et al. 2021, https://arxiv.org/abs/2106.11959)."""
 
 import math
 from dataclasses import dataclass
@@ -8,8 +8,72 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import Dropout, SomeColumns
+from .layers import BatchNorm, Dropout, SomeColumns
 from .network import Columns, Network
+
+
+@dataclass
+class Residual(Network):
+    """Blocks that are added to their inputs. ``method=dropout`` replaces ``hidden_dropout``."""
+
+    width: int = option(192, "units of a layer", "[1, 100000]")
+    depth: int = option(2, "number of blocks", "[1, 1000]")
+    hidden_factor: float = option(2.0, "width of a block's hidden layer, divided by width", "(0, 1000]")
+    hidden_dropout: float = option(0.15, "dropout rate after a block's first layer", "[0, 1)")
+    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.width * self.hidden_factor >= 1:
+            raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
+
+    @property
+    def hidden(self) -> int:
+        """The width of a block's hidden layer."""
+        return int(self.width * self.hidden_factor)
+
+
+class ResNetBlock(nn.Module):
+    """x + Dropout(Linear(Dropout(ReLU(Linear(BatchNorm(x)))))).
+
+    **Shape.** Input and output ``(..., N, width)``; ``hidden`` is the width between the linear layers.
+    """
+
+    def __init__(self, width: int, hidden: int, *, hidden_dropout: float, residual_dropout: float) -> None:
+        super().__init__()
+        self.norm = BatchNorm(width)
+        self.widen, self.narrow = nn.Linear(width, hidden), nn.Linear(hidden, width)
+        self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.hidden_dropout(self.widen(self.norm(x)).relu())
+        out: Tensor = x + self.residual_dropout(self.narrow(hidden))
+        return out
+
+
+@dataclass
+class ResNet(Residual):
+    """A linear layer, ``depth`` blocks, and ReLU(BatchNorm(x)): the paper's network before its last linear layer.
+
+    Differs from the paper: the defaults are the example of the authors' package `rtdl_revisiting_models`.
+
+    Source: section 3.2. Batch statistics of pre-training are taken over all views of a mini-batch at once. Validation
+    and test use the running ones.
+    """
+
+    name: ClassVar[str] = "resnet"
+    label: ClassVar[str] = "ResNet"
+    paper: ClassVar[str] = "Gorishniy et al., 2021, arXiv:2106.11959"
+    typical_cost: ClassVar[float] = 1.5
+    search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
+
+    def build(self, columns: Columns, dropout: float | None) -> nn.Module:
+        hidden_dropout = self.hidden_dropout if dropout is None else dropout
+        blocks = [
+            ResNetBlock(self.width, self.hidden, hidden_dropout=hidden_dropout, residual_dropout=self.residual_dropout)
+            for _ in range(self.depth)
+        ]
+        return nn.Sequential(nn.Linear(columns.n_encoded, self.width), *blocks, BatchNorm(self.width), nn.ReLU())
 
 
 class FeatureTokenizer(nn.Module):
@@ -128,7 +192,7 @@ class FTTransformerEncoder(nn.Module):
 
 
 @dataclass
-class FTTransformer(Network):
+class FTTransformer(Residual):
     """A feature tokenizer, ``depth`` pre-norm blocks with ReGLU, and ReLU(LayerNorm) of [CLS]; E is ``width``.
 
     Differs from the paper: its default is three blocks of width 192 with ``attention_dropout`` 0.2 and
@@ -137,7 +201,7 @@ class FTTransformer(Network):
     learning rate 1e-4 and weight decay 1e-5, none for the tokenizer, the LayerNorms and the biases; here it is trained
     as every other network, by ``pretrain.*`` and ``finetune.*``.
 
-    ``method=dropout`` replaces ``hidden_dropout``.
+    Source: section 3.3.
     """
 
     name: ClassVar[str] = "ft_transformer"
@@ -146,26 +210,22 @@ class FTTransformer(Network):
     typical_cost: ClassVar[float] = 15.0
     search_space: ClassVar[dict[str, Any]] = {"depth": ("int", 1, 4)}
     width: int = option(64, "width of a token and of an embedding", "[2, 100000]")
-    depth: int = option(2, "number of blocks", "[1, 1000]")
     heads: int = option(8, "attention heads; they divide the width", "[1, 1000]")
-    hidden_factor: float = option(1.3333333333333333, "width of a block's hidden layer, divided by width", "(0, 1000]")
+    hidden_factor: float = 1.3333333333333333
     attention_dropout: float = option(0.15, "dropout rate of attention weights", "[0, 1)")
-    hidden_dropout: float = option(0.05, "dropout rate after a block's first layer", "[0, 1)")
-    residual_dropout: float = option(0.0, "dropout rate before a block is added to its input", "[0, 1)")
+    hidden_dropout: float = 0.05
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.width % self.heads or self.width < 2 * self.heads:
             raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
-        if not self.width * self.hidden_factor >= 1:
-            raise ValueError(f"hidden_factor must leave a hidden layer of at least one unit, not {self.hidden_factor}")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         blocks = [
             TransformerBlock(
                 self.width,
                 self.heads,
-                int(self.width * self.hidden_factor),
+                self.hidden,
                 attention_dropout=self.attention_dropout,
                 hidden_dropout=self.hidden_dropout if dropout is None else dropout,
                 residual_dropout=self.residual_dropout,

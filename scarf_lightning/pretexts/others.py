@@ -1,24 +1,73 @@
-"""SubTab (Ucar et al. 2021, https://arxiv.org/abs/2110.04361): rows are learned from subsets of their features."""
+"""Pre-trainings beside the paper's.
+
+- VIME: Yoon et al. 2020, "VIME: Extending the Success of Self- and Semi-supervised Learning to Tabular Domain".
+- SubTab: Ucar et al. 2021, https://arxiv.org/abs/2110.04361.
+"""
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..corruption import Corruption, Selection
 from ..losses.contrastive import nt_xent
-from ..losses.loss import squared_distance
-from ..networks import Columns, ReLUNetwork
+from ..losses.loss import mean_squared_error, squared_distance
+from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings
-from .pretext import Pretext, Rows, Views
+from .pretext import CorruptingPretext, Rows, SideBySide, Views, head_of_width
 
 
 @dataclass
-class SubTab(Pretext):
+class Vime(CorruptingPretext):
+    """Estimates which features of a corrupted row were changed, plus ``alpha`` times the loss of estimating the row.
+    The loss, its weight and the noise's rate are those of the authors' code.
+
+    Differs from the paper: its self-supervised half is here, its semi-supervised half is not. Features are estimated as
+    encoded columns, by linear outputs and squared error throughout; the authors scale to [0, 1] and end in a sigmoid.
+    Both estimators are as deep as any head here; theirs are one layer, trained by RMSprop for ten epochs. A row has at
+    least one selected feature.
+    """
+
+    name: ClassVar[str] = "vime"
+    label: ClassVar[str] = "VIME"
+    paper: ClassVar[str] = "Yoon et al., 2020 (NeurIPS)"
+    alpha: float = option(2.0, "weight of feature estimation beside mask estimation", "(0, inf)")
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        """Logits of the mask ``(..., N, M)`` and an estimate of the encoded row ``(..., N, D)``."""
+        n_masked = columns.n_features if self.corruption.space == "raw" else columns.n_encoded
+        return SideBySide(
+            mask=head_of_width(n_masked, width, layers), features=head_of_width(columns.n_encoded, width, layers)
+        )
+
+    def make_views(self, rows: Rows) -> Views:
+        view, mask = self.corrupted(rows)
+        return Views((view,), (mask.to(view.dtype), rows.encoded))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        ((mask_logits, features),), (mask, row) = outputs, targets
+        return mask_loss(mask_logits, mask) + self.alpha * mean_squared_error(features, row)
+
+    @property
+    def has_error(self) -> bool:
+        return True
+
+    def compute_error(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        """The share of features whose entry in the mask is estimated wrongly, ``(...)``."""
+        mask_logits: Tensor = outputs[0][0]
+        return ((mask_logits > 0) != (targets[0] > 0)).double().mean(dim=(-2, -1))
+
+
+def mask_loss(logits: Tensor, mask: Tensor) -> Tensor:
+    """Mean binary cross-entropy over rows and features: ``(..., N, M)`` twice gives ``(...)`` (equation 5)."""
+    return -(mask * F.logsigmoid(logits) + (1 - mask) * F.logsigmoid(-logits)).mean(dim=(-2, -1))
+
+
+@dataclass
+class SubTab(CorruptingPretext):
     """Each of ``n_subsets`` overlapping feature subsets reconstructs the whole row. Projections of a row's subsets, of
     unit length, are pulled together (``distance``) and contrasted with those of other rows (``contrast``, at
     ``temperature``). Errors are summed over columns. The loss, its weights and the noise's rate are those of the
@@ -33,8 +82,6 @@ class SubTab(Pretext):
     name: ClassVar[str] = "subtab"
     label: ClassVar[str] = "SubTab"
     paper: ClassVar[str] = "Ucar et al., 2021, arXiv:2110.04361"
-    corruption: Corruption
-    selection: Selection
     n_subsets: int = option(4, "number of feature subsets", "[2, 1000]")
     overlap: float = option(0.75, "share of a subset that its neighbour contains too", "[0, 1]")
     temperature: float = option(0.1, "temperature that similarities are divided by", "(0, inf)")
@@ -42,14 +89,14 @@ class SubTab(Pretext):
     distance: float = option(1.0, "weight of the distance between projections", "[0, inf)")
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
-        projection = ReLUNetwork([width, *[layers.width] * layers.depth])
-        decoder = ReLUNetwork([width, *[layers.width] * (layers.depth - 1), columns.n_encoded])
-        return ProjectionAndDecoder(projection, decoder)
+        """The projection ``(..., N, layers.width)`` and the reconstructed row ``(..., N, D)``."""
+        projection = super().head(width, columns, layers)
+        return SideBySide(projection=projection, decoder=head_of_width(columns.n_encoded, width, layers))
 
     def make_views(self, rows: Rows) -> Views:
         views = []
         for subset in subsets(rows.columns, self.n_subsets, self.overlap):
-            view, _ = rows.corrupted(self.corruption, self.selection)
+            view, _ = self.corrupted(rows)
             inside = torch.zeros(view.shape[-1], dtype=torch.bool, device=view.device)
             inside[subset[0] : subset[-1] + 1] = True  # a list would be an index, and the host wait for its copy
             views.append(torch.where(inside, view, 0.0))
@@ -65,22 +112,6 @@ class SubTab(Pretext):
         return loss + self.contrast * contrast + self.distance * _mean([squared_distance(*pair) for pair in pairs])
 
 
-class ProjectionAndDecoder(nn.Module):
-    """The projection for the contrastive and distance losses, and the reconstructed row.
-
-    **Shape.** ``(..., N, E)`` gives a projection ``(..., N, width)`` and an encoded row ``(..., N, D)``.
-    """
-
-    acts_on_last_axis = True
-
-    def __init__(self, projection: nn.Module, decoder: nn.Module) -> None:
-        super().__init__()
-        self.projection, self.decoder = projection, decoder
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.projection(x), self.decoder(x)
-
-
 def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]:
     """The encoded columns of each subset.
 
@@ -90,8 +121,7 @@ def subsets(columns: Columns, n_subsets: int, overlap: float) -> list[list[int]]
     n = min(n_subsets, columns.n_features)
     bounds = [round(k * columns.n_features / n) for k in range(n + 1)]
     found = []
-    for k in range(n):
-        start, stop = bounds[k], bounds[k + 1]
+    for k, (start, stop) in enumerate(pairwise(bounds)):
         shared = int(overlap * (stop - start))
         chosen = range(0, min(stop + shared, columns.n_features)) if k == 0 else range(max(start - shared, 0), stop)
         found.append([column for feature in chosen for column in columns.of_feature(feature)])

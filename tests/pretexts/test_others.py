@@ -1,0 +1,198 @@
+"""VIME and SubTab against their equations, by hand."""
+
+import math
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from scarf_lightning.corruption.selection import Bernoulli, Exact
+from scarf_lightning.corruption.strategies import Marginal, NoCorruption, Zero
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.pretext_task import PretextTask
+from scarf_lightning.losses.contrastive import nt_xent
+from scarf_lightning.networks import Columns
+from scarf_lightning.options.settings import LayerSettings, PretrainSettings
+from scarf_lightning.pretexts.others import SubTab, Vime, mask_loss, subsets
+from tests.stacks import MakeStack
+
+COLUMNS = Columns((0, 3, 0))
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def loss_of_pairs(
+    outputs: list[tuple[np.ndarray, np.ndarray]], row: np.ndarray, tau: float, contrast: float, distance: float
+) -> float:
+    """The paper's equations 1 to 5, a pair of subsets and a row at a time, weighted as in the authors' code: each term
+    is a sum over columns and a mean over the rows of a pair."""
+    n, losses = len(row), []
+    for (z_i, x_i), (z_j, x_j) in combinations(outputs, 2):
+        unit = [z / np.sqrt((z**2).sum()) for z in (*z_i, *z_j)]
+        reconstructed = sum(((x - row) ** 2).sum() for x in (x_i, x_j)) / (2 * n)
+        contrasted = 0.0
+        for a in range(2 * n):
+            scores = {b: math.exp(unit[a] @ unit[b] / tau) for b in range(2 * n) if b != a}
+            contrasted -= math.log(scores[(a + n) % (2 * n)] / sum(scores.values())) / (2 * n)
+        apart = sum(((unit[k] - unit[n + k]) ** 2).sum() for k in range(n)) / n
+        losses.append(reconstructed + contrast * contrasted + distance * apart)
+    return float(np.mean(losses))
+
+
+class TestVime:
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("options", [{}, {"alpha": 0.7}])
+    def test_the_loss_is_that_of_the_papers_equations(self, options: dict[str, float], seed: int) -> None:
+        """A value at a time: l_m, the cross-entropy of the mask, plus alpha l_r, the squared error; means over columns."""
+        n, n_masked, n_encoded = 6, 3, 5
+        logits, features, row = (
+            normal(n, m, seed=10 * seed + k) for k, m in enumerate((n_masked, n_encoded, n_encoded))
+        )
+        mask = (normal(n, n_masked, seed=10 * seed + 3) > 0).double()
+        task = Vime(Marginal(), Bernoulli(), **options)
+        l_m = l_r = 0.0
+        for i in range(n):
+            for j in range(n_masked):
+                p = 1 / (1 + math.exp(-logits[i, j]))
+                l_m -= (mask[i, j] * math.log(p) + (1 - mask[i, j]) * math.log(1 - p)).item() / (n * n_masked)
+            l_r += sum((row[i, j] - features[i, j]).item() ** 2 for j in range(n_encoded)) / (n * n_encoded)
+        found = task.compute_loss(((logits, features),), (mask, row))
+        assert found.item() == pytest.approx(l_m + options.get("alpha", 2) * l_r, rel=1e-12)
+
+    def test_the_mask_loss_stays_finite_where_the_answer_is_sure_and_wrong(self) -> None:
+        logits = torch.tensor([[800.0, -800.0]], requires_grad=True)
+        loss = mask_loss(logits, torch.tensor([[0.0, 1.0]]))
+        loss.backward()
+        assert loss.item() == 800
+        assert logits.grad.tolist() == [[0.5, -0.5]]
+
+    def test_the_error_is_the_share_of_wrong_masks(self) -> None:
+        logits = torch.tensor([[2.0, -1.0, 3.0, -4.0]])
+        error = Vime(Marginal(), Exact()).compute_error(((logits, None),), (torch.tensor([[1.0, 1.0, 0.0, 0.0]]), None))
+        assert error.item() == 0.5
+
+    @pytest.mark.parametrize(("corruption", "n_masked"), [(Marginal(), 3), (Zero(), 5)])
+    def test_there_is_an_estimate_for_each_feature_of_the_corrupted_space(
+        self, corruption: object, n_masked: int
+    ) -> None:
+        head = Vime(corruption, Exact()).head(8, COLUMNS, LayerSettings(width=16, depth=2))
+        mask, features = head(torch.zeros(2, 8))
+        assert (mask.shape, features.shape) == ((2, n_masked), (2, 5))
+        assert [layer.out_features for layer in head.mask.layers] == [16, n_masked]
+
+    def test_the_targets_are_what_changed_and_the_clean_row(
+        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen = []
+
+        compute_loss = Vime.compute_loss
+
+        def spied(self: Vime, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+            seen.append(targets)
+            return compute_loss(self, outputs, targets)
+
+        monkeypatch.setattr(Vime, "compute_loss", spied)
+        stack = make_stack(patients, [0, 1])
+        stack.pretrain(
+            PretrainSettings(max_epochs=1, batch_size=200, validation_passes=1), Vime(Marginal(0.5), Exact())
+        )
+        mask, row = seen[0]
+        n_features = len(patients.columns)
+        assert mask.shape == (2, 139, n_features)
+        changed = mask.sum(dim=2)
+        assert (changed <= n_features // 2).all(), "no more than were selected"
+        assert (changed < n_features // 2).any(), "a category that is replaced by itself has not changed"
+        rows = torch.from_numpy(stack.encoded(stack.data.train)).float()
+        for t in range(2):
+            assert sorted(row[t].tolist()) == sorted(rows[t].tolist())
+
+
+class TestSubTab:
+    def test_runs_of_features_and_what_they_share(self) -> None:
+        columns = Columns((0,) * 8)
+        assert subsets(columns, 4, 0) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+        assert subsets(columns, 2, 0.5) == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 6, 7]]
+        assert subsets(columns, 2, 1) == [list(range(8))] * 2
+        assert subsets(Columns((0, 3, 0)), 3, 0) == [[0], [1, 2, 3], [4]], "all columns of a feature stay together"
+
+    @given(
+        counts=st.lists(st.sampled_from([0, 0, 2, 5]), min_size=1, max_size=12),
+        n=st.integers(2, 6),
+        overlap=st.floats(0, 1),
+    )
+    def test_no_feature_is_left_out_and_none_is_cut(self, counts: list[int], n: int, overlap: float) -> None:
+        columns = Columns(tuple(counts))
+        found = subsets(columns, n, overlap)
+        assert len(found) == min(n, len(counts))
+        assert sorted({column for subset in found for column in subset}) == list(range(columns.n_encoded))
+        for subset in found:
+            for feature in range(len(counts)):
+                inside = set(columns.of_feature(feature)) & set(subset)
+                assert inside in (set(), set(columns.of_feature(feature)))
+
+    def test_nt_xent_by_a_loop(self) -> None:
+        first, second, tau = normal(5, 3), normal(5, 3, seed=1), 0.3
+        both = F.normalize(torch.cat([first, second]), dim=1).numpy()
+        losses = []
+        for i in range(10):
+            scores = np.exp(both @ both[i] / tau)
+            losses.append(-math.log(scores[(i + 5) % 10] / (scores.sum() - scores[i])))
+        assert nt_xent(first, second, tau).item() == pytest.approx(np.mean(losses), abs=1e-12)
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("options", [{}, {"temperature": 0.5, "contrast": 0.7, "distance": 0.2}])
+    def test_the_loss_is_that_of_the_paper_and_of_its_code(self, options: dict[str, float], seed: int) -> None:
+        outputs = tuple((normal(6, 4, seed=s), normal(6, 3, seed=10 + s)) for s in range(4 * seed, 4 * seed + 4))
+        row, task = normal(6, 3, seed=50), SubTab(NoCorruption(), Exact(), **options)
+        weights = (task.temperature, task.contrast, task.distance)
+        expected = loss_of_pairs([(z.numpy(), x.numpy()) for z, x in outputs], row.numpy(), *weights)
+        assert task.compute_loss(outputs, (row,)).item() == pytest.approx(expected, rel=1e-12)
+
+    def test_defaults_are_those_of_the_authors_configuration(self) -> None:
+        task = SubTab(NoCorruption(), Exact())
+        assert (task.n_subsets, task.overlap, task.temperature, task.contrast, task.distance) == (4, 0.75, 0.1, 1, 1)
+
+    def test_one_feature_has_no_pair_of_subsets_and_is_reconstructed(self) -> None:
+        output, row = (normal(6, 4), normal(6, 1, seed=1)), normal(6, 1, seed=2)
+        loss = SubTab(NoCorruption(), Exact()).compute_loss((output,), (row,))
+        torch.testing.assert_close(loss, F.mse_loss(output[1], row, reduction="sum") / 6)
+
+    def test_f_sees_a_subset_of_each_row_at_a_time(
+        self, patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[tuple[Tensor, ...]] = []
+        embed = PretextTask._embed
+
+        def spied(task: PretextTask, x: Tensor, n: int) -> object:
+            seen.append(x.chunk(n, dim=1))
+            return embed(task, x, n)
+
+        monkeypatch.setattr(PretextTask, "_embed", spied)
+        stack = make_stack(patients, [0])
+        stack.pretrain(
+            PretrainSettings(max_epochs=1, batch_size=200), SubTab(NoCorruption(), Exact(), n_subsets=2, overlap=0)
+        )
+        first, second = seen[0]
+        rows = torch.from_numpy(stack.encoded(stack.data.train)).float()[0]
+        assert sorted((first + second)[0].tolist()) == sorted(rows.tolist()), "together they are the row"
+        assert not ((first != 0) & (second != 0)).any()
+
+    def test_its_head_projects_and_decodes(self) -> None:
+        head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16))
+        projection, decoded = head(torch.zeros(2, 8))
+        assert (projection.shape, decoded.shape) == ((2, 16), (2, 4))
+
+    @pytest.mark.parametrize("depth", [1, 2, 4])
+    def test_both_parts_of_its_head_are_as_deep_as_any_head(self, depth: int) -> None:
+        head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16, depth=depth))
+        weights = [(weight.shape[1], weight.shape[0]) for weight in head.parameters() if weight.dim() == 2]
+        projection, decoder = [8, *[16] * depth], [8, *[16] * (depth - 1), 4]
+        assert weights == [*pairwise(projection), *pairwise(decoder)]
