@@ -19,8 +19,11 @@ class UnfinishedError(RuntimeError):
 
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
-SYNONYMS = {"gpu": "cuda", "lightgbm": "xgboost"}
-"""Names that other tools use, by which ours may be meant."""
+SYNONYMS: dict[str, set[str]] = {
+    "gpu": {"cuda"}, "lightgbm": {"xgboost"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
+    "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
+}  # fmt: skip
+"""What other tools call our parts, metrics and, by the aliases in their lines, options."""
 
 
 def explained(error: BaseException) -> str | None:
@@ -52,6 +55,10 @@ def counted(n: float, thing: str) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that follows a sentence on a name that does not exist, with a space before it; or nothing."""
     options = list(known)
-    other = SYNONYMS.get(name.lower())
-    near = [other] if other in options else get_close_matches(name, options, n=1, cutoff=0.7)
+    near = meant_by(name, options) or get_close_matches(name, options, n=1, cutoff=0.7)
     return f" Did you mean {near[0]}?" if near else ""
+
+
+def meant_by(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that are this name, or for which other tools use it."""
+    return [each for each in known if each == name or each in SYNONYMS.get(name.lower(), ())]

@@ -1,7 +1,7 @@
-"""What is measured on the test rows of a trial: each metric once, with its direction, its bounds and its function.
+"""The metrics of a trial's test rows: each once, with its direction, its bounds and its function.
 
-The functions work on all classes at once. Scikit-learn takes milliseconds for each class, and all together a tenth of
-the time that fine-tuning on a small table takes.
+The functions work on all classes at once. Scikit-learn's take milliseconds a class, together a tenth of the time of
+fine-tuning on a small table.
 """
 
 import math
@@ -16,9 +16,9 @@ from .errors import UsageError, did_you_mean
 
 Floats = NDArray[np.float64]
 Labels = NDArray[Any]
-
 Measure = Callable[[Floats, Labels], float]
 
+FRACTION = (0.0, 1.0)
 CALIBRATION_BINS = 15
 
 
@@ -53,7 +53,7 @@ class Metric:
     @property
     def scale(self) -> float:
         """The factor of its shown values: fractions are shown in percent."""
-        return 100.0 if self.bounds == (0.0, 1.0) else 1.0
+        return 100.0 if self.bounds == FRACTION else 1.0
 
     @property
     def heading(self) -> str:
@@ -89,17 +89,7 @@ class Metric:
         return ".2f" if self.unit else ".4f"
 
 
-FRACTION = (0.0, 1.0)
-
 _registered: dict[str, Metric] = {}
-_SYNONYMS = {
-    "recall": "balanced_accuracy",  # macro recall is its definition
-    "roc_auc": "auroc",
-    "matthews": "mcc",
-    "cross_entropy": "log_loss",
-    "mse": "rmse",
-    "pearson": "spearman",
-}
 
 
 def metric(
@@ -116,14 +106,7 @@ def metric(
     ... def error_rate(probabilities, labels):
     ...     return float((probabilities.argmax(axis=1) != labels).mean())
 
-    A metric in a plugin is stored, shown, logged and reported like ours.
-
-    Args:
-        label: see `Metric`, as for the other arguments.
-        higher_is_better: its direction.
-        bounds: the values that it can take.
-        targets: the kinds of target that it measures.
-        has_unit: whether its values are in the unit of the target.
+    A metric in a plugin is stored, shown, logged and reported like ours. `Metric` says what the arguments mean.
 
     Raises:
         UsageError: we have a metric of that name.
@@ -163,8 +146,8 @@ def metric_named(name: str, *, option: str = "metric") -> Metric:
     """
     if name in _registered:
         return _registered[name]
-    meant = f" Did you mean {_SYNONYMS[name]}?" if name in _SYNONYMS else did_you_mean(name, _registered)
-    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{meant}")
+    hint = did_you_mean(name, _registered)
+    raise UsageError(f"{option}={name} is unknown; the metrics are: {', '.join(_registered)}.{hint}")
 
 
 @metric("accuracy")
@@ -303,12 +286,11 @@ def spearman(predictions: Floats, labels: Labels) -> float:
     return float((given * truth).sum() / math.sqrt((given**2).sum() * (truth**2).sum())) if given.any() else 0.0
 
 
-def _counts(probabilities: Floats, labels: Labels) -> tuple[Floats, Floats, Floats]:
-    """For each class: rows that are of it, rows predicted to be, and rows that are both; all ``(C,)``."""
+def _counts(probabilities: Floats, labels: Labels) -> Floats:
+    """For each class the rows that are of it, those predicted to be, and those that are both: ``(3, C)``."""
     n_classes, predicted = probabilities.shape[1], probabilities.argmax(axis=1)
     each = (labels, predicted, labels[labels == predicted])
-    truth, chosen, right = (np.bincount(rows, minlength=n_classes).astype(np.float64) for rows in each)
-    return truth, chosen, right
+    return np.stack([np.bincount(rows, minlength=n_classes) for rows in each]).astype(np.float64)
 
 
 def _one_vs_rest(probabilities: Floats, labels: Labels) -> tuple[Floats, NDArray[np.bool_]]:

@@ -141,10 +141,12 @@ def test_every_target_that_is_named_is_in_the_makefile() -> None:
     }
 
 
-def test_the_methods_page_is_up_to_date() -> None:
+def test_the_pages_of_methods_and_options_are_up_to_date() -> None:
     generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 
-    assert (ROOT / "docs" / "methods.md").read_text(encoding="utf-8") == generate["methods_page"]()
+    for page in ("methods", "options"):
+        made = generate[f"{page}_page"]()
+        assert (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") == made, "run `make docs`"
     for _, axis, _ in generate["SECTIONS"]:
         without = [name for name, cls in parts(axis).items() if cls.__module__.startswith("scarf") and not cls.paper]
         assert without == [], f"{axis}: a part of ours names its paper"

@@ -14,7 +14,13 @@ def test_a_near_name_is_suggested_and_a_far_one_is_not(name: str, said: str) -> 
 
 
 def test_where_there_are_no_names_nothing_is_suggested() -> None:
-    assert did_you_mean("mean", []) == ""
+    assert did_you_mean("mean", iter([])) == ""
+
+
+def test_a_name_of_other_tools_suggests_ours() -> None:
+    assert did_you_mean("GPU", ["cpu", "cuda"]) == " Did you mean cuda?"
+    assert did_you_mean("mse", ["mae", "rmse"]) == " Did you mean rmse?"
+    assert did_you_mean("mse", ["mae"]) == "", "it has no name of ours here"
 
 
 @pytest.mark.parametrize(

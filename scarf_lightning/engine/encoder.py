@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import torch
 from torch import Tensor, nn
 
-from ..networks import Columns, Initialisation, Network, OneHot, ReLUNetwork
+from ..networks import Columns, Network, OneHot, ReLUNetwork, initialise
 from ..options.settings import NetworkSettings
 from ..pretexts import Pretext
 from ..randomness import Purpose, Streams
@@ -93,7 +93,7 @@ class Networks:
     ) -> Encoder:
         """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
         build = partial(self.network.build, self.columns, dropout)
-        built = self._build(trials, Purpose.ENCODER, fit, build, initialise=not self.network.starts_as_built)
+        built = self._build(trials, Purpose.ENCODER, fit, build, draws_linear_layers=not self.network.starts_as_built)
         if type(self.network).prepare is not Network.prepare and pretrained is None:
             for position, module in enumerate(built):
                 self.network.prepare(module, self.look(position))
@@ -130,17 +130,16 @@ class Networks:
         fit: int,
         build: Callable[[], nn.Module],
         *,
-        initialise: bool = True,
+        draws_linear_layers: bool = True,
     ) -> list[nn.Module]:
         """A module for each trial, whose constructor and linear layers draw from the trial's stream."""
-        initialisation = Initialisation(self.settings.weight_init)
         built = []
         for trial in trials:
             seed = self.streams.seed_of(trial, purpose, fit)
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 module = build()
-            if initialise:
-                initialisation.apply(module, torch.Generator().manual_seed(seed))
+            if draws_linear_layers:
+                initialise(module, self.settings.weight_init, torch.Generator().manual_seed(seed))
             built.append(module)
         return built

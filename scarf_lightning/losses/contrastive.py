@@ -28,9 +28,9 @@ def _inner_products(first: Tensor, second: Tensor) -> Tensor:
     return first @ second.mT
 
 
-def diagonal_mask(n: int, device: torch.device) -> Tensor:
-    """The diagonal of ``(n, n)``, bool."""
-    return torch.eye(n, dtype=torch.bool, device=device)
+def _without_diagonal(x: Tensor) -> Tensor:
+    """``(..., n, n)`` with -inf on its diagonal."""
+    return x.masked_fill(torch.eye(x.shape[-1], dtype=torch.bool, device=x.device), -math.inf)
 
 
 @dataclass
@@ -54,14 +54,11 @@ class ContrastiveLoss(Loss):
 def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0, *, symmetric: bool = False) -> Tensor:
     """Mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), which is cross-entropy minus log N.
 
-    Source: Algorithm 1, lines 7 and 8: one direction, N candidates, the 1/N inside the logarithm.
+    s is the cosine of the two views, tau the temperature. ``symmetric`` averages with the loss in the other direction,
+    from the corrupted rows to the clean ones. Source: Algorithm 1, lines 7 and 8: one direction, N candidates, the 1/N
+    inside the logarithm.
 
     **Shape.** ``(..., N, E)`` twice gives ``(...)``. One row gives 0, as it is its own only candidate.
-
-    Args:
-        clean, corrupted: embeddings of the two views; s is their cosine.
-        temperature: tau.
-        symmetric: average with the loss in the other direction, from the corrupted rows to the clean ones.
     """
     logits = cosine_similarities(clean, corrupted) / temperature
     loss = _one_direction(logits)
@@ -99,8 +96,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     both = torch.cat([first, second], dim=-2)
     logits = cosine_similarities(both, both) / temperature
     partners = [logits.diagonal(offset=offset, dim1=-2, dim2=-1) for offset in (n, -n)]
-    others = logits.masked_fill(diagonal_mask(2 * n, both.device), -math.inf)
-    return (others.logsumexp(dim=-1) - torch.cat(partners, dim=-1)).mean(dim=-1)
+    return (_without_diagonal(logits).logsumexp(dim=-1) - torch.cat(partners, dim=-1)).mean(dim=-1)
 
 
 def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
@@ -149,8 +145,7 @@ def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
     # The squared length is 1, except for an embedding of zeros, which has no direction.
     squared = z.square().sum(dim=-1)
     squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
-    exponents = (-t * squared_distances).masked_fill(diagonal_mask(n, z.device), -math.inf)
-    return exponents.flatten(-2).logsumexp(dim=-1) - math.log(n * (n - 1))
+    return _without_diagonal(-t * squared_distances).flatten(-2).logsumexp(dim=-1) - math.log(n * (n - 1))
 
 
 @dataclass

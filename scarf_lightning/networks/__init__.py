@@ -1,6 +1,6 @@
 """Encoders in plain `torch.nn`: their options, and the modules that they build."""
 
-from .layers import BatchNorm, Dropout, Initialisation, OneHot, ReLUNetwork
+from .layers import BatchNorm, Dropout, OneHot, ReLUNetwork, initialise
 from .network import Columns, Network
 
-__all__ = ["BatchNorm", "Columns", "Dropout", "Initialisation", "Network", "OneHot", "ReLUNetwork"]
+__all__ = ["BatchNorm", "Columns", "Dropout", "Network", "OneHot", "ReLUNetwork", "initialise"]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,12 +13,10 @@ from ..randomness import StackedGenerator
 
 
 class OneHot(nn.Module):
-    """The input layer: a categorical column becomes one column for each category, numeric columns pass.
+    """The input layer: a categorical column becomes one column for each of its ``n_categories``; numeric columns, which
+    have 0 categories, pass.
 
     **Shape.** Input ``(..., M)`` with codes in the categorical columns, output ``(..., D)``.
-
-    Args:
-        n_categories: the number of categories of each column, 0 for a numeric one.
     """
 
     source: Tensor
@@ -29,16 +26,11 @@ class OneHot(nn.Module):
     def __init__(self, n_categories: Sequence[int]) -> None:
         super().__init__()
         encoded = [(m, code) for m, count in enumerate(n_categories) for code in range(max(count, 1))]
-        source = torch.tensor([m for m, _ in encoded])
+        source, code = (torch.tensor(each) for each in zip(*encoded, strict=True))
         self.register_buffer("source", source, persistent=False)
-        self.register_buffer("code", torch.tensor([code for _, code in encoded]), persistent=False)
+        self.register_buffer("code", code, persistent=False)
         self.register_buffer("is_categorical", torch.tensor(n_categories)[source] > 0, persistent=False)
         self._is_identity = not any(n_categories)
-
-    @property
-    def width(self) -> int:
-        """D, the number of encoded columns."""
-        return len(self.source)
 
     def forward(self, x: Tensor) -> Tensor:
         if self._is_identity:
@@ -48,21 +40,17 @@ class OneHot(nn.Module):
 
 
 class SomeColumns:
-    """Picks columns of the last axis: ``(..., D)`` to ``(..., n)``.
+    """Picks n columns of the last axis: ``(..., D)`` to ``(..., n)``.
 
-    The index stays on the device where it was used. A list in its place would be copied there at every step, and the
-    host would wait for each copy.
-
-    Args:
-        columns: the n columns, in order.
+    The index stays on the device where it was used. A list would be copied there at every step, and the host would wait
+    for each copy.
     """
 
     def __init__(self, columns: Sequence[int]) -> None:
-        self.columns = list(columns)
-        self._index = torch.tensor(self.columns, dtype=torch.int64, device="cpu")
+        self._index = torch.tensor(columns, dtype=torch.int64, device="cpu")
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self._index)
 
     def __call__(self, x: Tensor) -> Tensor:
         if self._index.device != x.device:
@@ -117,8 +105,8 @@ class BatchNorm(nn.Module):
     """(x - mean) / sqrt(variance + epsilon) * weight + bias (Ioffe and Szegedy 2015, as `torch.nn.BatchNorm1d`).
 
     Training takes mean and variance over the rows and tracks them with ``momentum``; evaluation uses the tracked ones.
-    It consists of reductions over rows alone, so a trial's numbers do not depend on the trials beside it. The built-in
-    layer treats the trials of a stack as more units, and rounds by how many there are.
+    It reduces over rows alone, so a trial's numbers do not depend on the trials beside it. The built-in layer treats
+    the trials of a stack as more units, and its rounding depends on their number.
 
     **Shape.** Input and output ``(..., N, width)``; each leading index is normalised by itself.
     """
@@ -149,14 +137,9 @@ class BatchNorm(nn.Module):
 
 
 class ReLUNetwork(nn.Module):
-    """Linear layers with a ReLU between them.
+    """Linear layers with a ReLU and dropout between them; in an encoder these follow the last layer too.
 
     **Shape.** Input ``(..., widths[0])``, output ``(..., widths[-1])``.
-
-    Args:
-        widths: of the input and of each layer's output.
-        is_encoder: whether ReLU and dropout follow the last layer too.
-        dropout: rate of dropout after every layer but the last.
     """
 
     acts_on_last_axis = True
@@ -180,45 +163,41 @@ DEVIATION_AFTER_CUT = 0.8796256610342398
 """Standard deviation of a standard normal variable that is cut at -2 and 2."""
 
 
-@dataclass(frozen=True)
-class Initialisation:
-    """How linear layers with ``n_in`` inputs and ``n_out`` outputs start.
+@torch.no_grad()
+def initialise(module: nn.Module, scheme: str, random: torch.Generator) -> None:
+    """Draw the parameters of all linear layers of a module, layer by layer.
 
-    Weights have the variance 2 / (n_in + n_out) (``glorot``), 2 / n_in (``he``), 1 / n_in (``lecun``) or 1 / (3 n_in)
-    (``pytorch``). They are uniform, or normal and cut at two standard deviations of the distribution before the cut, as
-    in Keras and Flax. Biases are zero, but with ``pytorch`` uniform on [-1 / sqrt(n_in), 1 / sqrt(n_in)].
+    The weights of a layer with ``n_in`` inputs and ``n_out`` outputs have the variance 2 / (n_in + n_out) (``glorot``),
+    2 / n_in (``he``), 1 / n_in (``lecun``) or 1 / (3 n_in) (``pytorch``). They are uniform, or normal and cut at two
+    standard deviations of the distribution before the cut, as in Keras and Flax. Biases are zero, but with ``pytorch``
+    uniform on [-1 / sqrt(n_in), 1 / sqrt(n_in)].
 
-    The default is ``glorot_uniform``, which comes nearest to the accuracies that the paper reports.
+    ``glorot_uniform`` comes nearest to the accuracies that the paper reports.
     """
+    for layer in module.modules():
+        if isinstance(layer, nn.Linear):
+            weight, bias = _drawn(layer.in_features, layer.out_features, scheme, random)
+            layer.weight.copy_(weight.T)
+            if layer.bias is not None:
+                layer.bias.copy_(bias)
 
-    weight: str = "glorot_uniform"
 
-    @torch.no_grad()
-    def apply(self, module: nn.Module, random: torch.Generator) -> None:
-        """Draw the parameters of all linear layers of a module, layer by layer."""
-        for layer in module.modules():
-            if isinstance(layer, nn.Linear):
-                weight, bias = self._draw(layer.in_features, layer.out_features, random)
-                layer.weight.copy_(weight.T)
-                if layer.bias is not None:
-                    layer.bias.copy_(bias)
-
-    def _draw(self, n_in: int, n_out: int, random: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
-        scheme, _, shape = self.weight.partition("_")
-        if shape == "normal":
-            variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[scheme]
-            before = math.sqrt(variance) / DEVIATION_AFTER_CUT
-            weight = torch.empty(n_in, n_out, dtype=torch.float32)
-            nn.init.trunc_normal_(weight, std=before, a=-2 * before, b=2 * before, generator=random)
-            return weight, torch.zeros(n_out)
-        bound = {
-            "glorot": math.sqrt(6 / (n_in + n_out)),
-            "he": math.sqrt(6 / n_in),
-            "lecun": math.sqrt(3 / n_in),
-            "pytorch": 1 / math.sqrt(n_in),
-        }[scheme]
-        weight = (2 * torch.rand(n_in, n_out, generator=random, dtype=torch.float32) - 1) * bound
-        if scheme != "pytorch":
-            return weight, torch.zeros(n_out)
-        return weight, (2 * torch.rand(n_out, generator=random, dtype=torch.float32) - 1) / math.sqrt(n_in)
+def _drawn(n_in: int, n_out: int, scheme: str, random: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Weight ``(n_in, n_out)`` and bias ``(n_out,)``, float32 whatever the default dtype is."""
+    kind, _, shape = scheme.partition("_")
+    if shape == "normal":
+        variance = {"glorot": 2 / (n_in + n_out), "he": 2 / n_in}[kind]
+        before = math.sqrt(variance) / DEVIATION_AFTER_CUT
+        weight = torch.empty(n_in, n_out, dtype=torch.float32)
+        nn.init.trunc_normal_(weight, std=before, a=-2 * before, b=2 * before, generator=random)
+        return weight, torch.zeros(n_out)
+    bound = {
+        "glorot": math.sqrt(6 / (n_in + n_out)),
+        "he": math.sqrt(6 / n_in),
+        "lecun": math.sqrt(3 / n_in),
+        "pytorch": 1 / math.sqrt(n_in),
+    }[kind]
+    weight = (2 * torch.rand(n_in, n_out, generator=random, dtype=torch.float32) - 1) * bound
+    if kind != "pytorch":
+        return weight, torch.zeros(n_out)
+    return weight, (2 * torch.rand(n_out, generator=random, dtype=torch.float32) - 1) / math.sqrt(n_in)

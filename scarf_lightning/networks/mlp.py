@@ -50,14 +50,10 @@ class LinearReLUPerFeature(nn.Module):
 
 
 class WithNumericEmbeddings(nn.Module):
-    """A network on the embeddings of the numeric features, side by side, followed by the one-hot columns.
+    """A network on the embeddings of the F numeric features, side by side, followed by the one-hot columns.
 
-    **Shape.** Encoded rows ``(..., N, D)`` to the output of ``network`` for ``(..., N, F * embedding + D - F)``.
-
-    Args:
-        columns: of the table, F of them numeric.
-        embedding: from numbers ``(..., N, F)`` to ``(..., N, F, embedding)``.
-        network: the network behind them.
+    **Shape.** ``embedding`` maps numbers ``(..., N, F)`` to ``(..., N, F, E)``. Encoded rows ``(..., N, D)`` give the
+    output of ``network`` for ``(..., N, F * E + D - F)``.
     """
 
     def __init__(self, columns: Columns, embedding: nn.Module, network: nn.Module) -> None:
@@ -195,6 +191,6 @@ class MLPPLE(MLPOnEmbeddings):
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
         assert isinstance(module, WithNumericEmbeddings)
-        for part in module.embedding.children():
-            if isinstance(part, PiecewiseLinear):
-                part.fit(module.numeric(rows))
+        encoding, _ = module.embedding.children()
+        assert isinstance(encoding, PiecewiseLinear)
+        encoding.fit(module.numeric(rows))

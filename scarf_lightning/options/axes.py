@@ -24,10 +24,8 @@ class Axis:
     """A group of `conf/`.
 
     Attributes:
-        name: of the group.
-        meaning: what it chooses.
-        base: ``module:Class`` whose subclasses are its parts; None where its choices are settings alone.
-        column: its column in results; None for what is no part of a cell.
+        base: ``module:Class`` whose subclasses are its parts; None if its choices are settings alone.
+        column: its column in results; None if it is no part of a cell.
     """
 
     name: str
@@ -70,7 +68,7 @@ OF_THE_RUN = (
     "sweeps", "plan", "time_limit", "force", "keep_weights", "keep_predictions_mb", "trials", "metric", "objective",
     "trainer", "logger", "paths", "cache", "chunk", "hydra", "recipe",
 )  # fmt: skip
-"""Options of how, where and what of a cell is trained and kept; the others decide what it is."""
+"""Options that decide how and where a cell is trained, and what is kept; the others decide what it is."""
 
 
 def parts(axis: str) -> dict[str, type[Any]]:

@@ -7,9 +7,9 @@ from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from .axes import BASES, part
-from .option import Option, Options, default_of, options_of, suggestion
+from .option import Option, Options, default_of, options_of
 from .plugins import load_plugins
 from .settings import Choice, Config
 
@@ -140,7 +140,7 @@ def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str)
             where = f"the options of {place}" if place else "the options"
             raise UsageError(
                 f"{_join(place, str(name))} is not an option; {where} are: {', '.join(known) or 'none'}."
-                f"{suggestion(str(name), known)}"
+                f"{did_you_mean(str(name), known)}"
             )
 
 

@@ -11,20 +11,18 @@ The check of a value, the sentence that refuses it, ``--help``, docs/options.md 
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from ..errors import did_you_mean
+from ..errors import SYNONYMS, did_you_mean
 
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
 products of larger fractions overflow."""
-
-_aliases: dict[str, set[str]] = {}
 
 
 def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tuple[str, ...] = ()) -> Any:
@@ -48,12 +46,9 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
 
 
 def part_name(default: str, axis: str | None = None, options: str = "options") -> Any:
-    """A field of settings that names a part of an axis. It is the axis's choice, so it is not an option.
+    """A field of settings that names a part of an ``axis``, whose options the field ``options`` holds.
 
-    Args:
-        default: the part if the user names none.
-        axis: whose parts can be named; None for a field that a part takes from an axis.
-        options: the field of the settings that holds the part's own options.
+    In a part it takes the choice of the axis of its name, and needs no ``axis``. It is no option of its class.
     """
     return dataclasses.field(default=default, metadata={"part": True, "axis": axis, "options": options})
 
@@ -106,12 +101,9 @@ class Option:
     """An option of a dataclass, as its line defines it.
 
     Attributes:
-        name: the field's name.
         kind: its type without None: ``int``, ``float``, ``bool``, ``str``, ``list`` or ``dict``.
         optional: whether None is allowed.
         default: the value if the user sets none. Copy it before you change it.
-        meaning: a phrase for people.
-        limits: the numbers allowed.
         choices: the strings allowed; empty if any string is.
         others: further types, such as ``str`` in ``int | Literal["auto"]``.
     """
@@ -170,10 +162,9 @@ class Options:
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1
-        for name, field in vars(cls).items():
-            if isinstance(field, dataclasses.Field):  # @dataclass, which runs later, leaves only the default
-                for alias in field.metadata.get("aliases", ()):
-                    _aliases.setdefault(alias, set()).add(name)
+        for name, field in vars(cls).items():  # @dataclass, which runs later, leaves only the default
+            for alias in getattr(field, "metadata", {}).get("aliases", ()):
+                SYNONYMS.setdefault(alias, set()).add(name)
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():
@@ -199,18 +190,6 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
         if metadata is not None:
             found[field.name] = _option(field, hints[field.name], metadata)
     return found
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """``" Did you mean NAME?"`` for an option that does not exist: one that has this alias, or a similar name."""
-    known = list(known)
-    named = meant_by(name, known)
-    return f" Did you mean {named[0]}?" if named else did_you_mean(name, known)
-
-
-def meant_by(name: str, known: Iterable[str]) -> list[str]:
-    """The options that have this name or this alias."""
-    return [option for option in known if option == name or option in _aliases.get(name, ())]
 
 
 def default_of(field: "dataclasses.Field[Any]") -> Any:

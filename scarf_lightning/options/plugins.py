@@ -19,6 +19,9 @@ from typing import Any
 from ..errors import UsageError
 from .option import Options
 
+_imported: dict[str, str] = {}
+"""Hashes of the imported modules' source, as it was at import."""
+
 
 def load_plugins(names: Sequence[str]) -> None:
     """Import each module, from the folder that the command runs in or wherever Python finds it.
@@ -40,17 +43,12 @@ def load_plugins(names: Sequence[str]) -> None:
                 )
 
 
-_imported: dict[str, str] = {}
-"""Hashes of the imported modules' source, as it was at import."""
-
-
 def plugin_hashes(names: Sequence[str], used: Collection[Any]) -> dict[str, str]:
-    """SHA-256 of the source of each plugin that decides numbers: it belongs to a cell's identity. The cell uses the
-    classes and the metric's function ``used``.
+    """SHA-256 of the source of each plugin that belongs to the identity of a cell, which uses the classes and the
+    metric's function ``used``.
 
-    The source is that of the module and of the modules beside it that it imports, or all of a package. A plugin that
-    defines parts, metrics or drawings alone decides the numbers of the cells that use one of these. So naming one more
-    plugin makes no other cell of a finished one. Any other plugin may do anything, and belongs to every cell.
+    A plugin that defines nothing but parts, metrics or drawings belongs to the cells that use one of them. So naming
+    one more plugin leaves finished cells finished. Any other plugin may do anything, and belongs to every cell.
     """
     load_plugins(names)
     origins = {each.__module__ for one in used for each in getattr(one, "__mro__", (one,))}
@@ -74,29 +72,19 @@ def _decides_numbers(name: str, origins: Collection[str]) -> bool:
     """Whether a plugin belongs to a cell whose parts come from these modules."""
     from ..metrics import metrics
 
-    sources = _sources(_find(name))
-    own = {each: module for each, module in sys.modules.copy().items() if _file_of(module) in sources}
+    sources, modules = _sources(_find(name)), sys.modules.copy().items()
+    own = {each: module for each, module in modules if Path(getattr(module, "__file__", None) or "") in sources}
     if set(own) & set(origins):
         return True
     classes = [cls for module in own.values() for cls in vars(module).values() if inspect.isclass(cls)]
-    of_known_kind = [
-        cls for cls in classes if cls.__module__ in own and (issubclass(cls, Options) or hasattr(cls, "only_draws"))
-    ]
-    return not of_known_kind and not any(metric.function.__module__ in own for metric in metrics())
-
-
-def _file_of(module: Any) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return None if file is None else Path(file)
-
-
-def _sources(file: Path) -> set[Path]:
-    """The files that a plugin consists of."""
-    return set(file.parent.rglob("*.py")) if file.name == "__init__.py" else _with_neighbours(file)
+    is_known = any(
+        cls.__module__ in own and (issubclass(cls, Options) or hasattr(cls, "only_draws")) for cls in classes
+    )
+    return not is_known and not any(metric.function.__module__ in own for metric in metrics())
 
 
 def _hash(file: Path) -> str:
-    """Of the sources that a plugin consists of."""
+    """SHA-256 of the sources of a plugin."""
     sources = {path.relative_to(file.parent).as_posix(): path for path in _sources(file)}
     digest = hashlib.sha256()
     for relative, path in sorted(sources.items()):
@@ -105,8 +93,10 @@ def _hash(file: Path) -> str:
     return digest.hexdigest()
 
 
-def _with_neighbours(file: Path) -> set[Path]:
-    """A module and the modules in its folder that it imports, and those that these import."""
+def _sources(file: Path) -> set[Path]:
+    """All files of a package; or a module, the modules in its folder that it imports, and those that these import."""
+    if file.name == "__init__.py":
+        return set(file.parent.rglob("*.py"))
     found, waiting = {file}, [file]
     if file.parent in {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib", "stdlib")}:
         return found  # everything that is installed stands beside it
@@ -121,17 +111,12 @@ def _with_neighbours(file: Path) -> set[Path]:
 
 
 def _imports_of(file: Path) -> list[str]:
-    names: list[str] = []
     try:
-        tree = ast.parse(file.read_bytes(), str(file))
+        nodes = list(ast.walk(ast.parse(file.read_bytes(), str(file))))
     except (SyntaxError, ValueError) as error:
         raise UsageError(f"{file.name} is no Python that can be imported: {error}.") from error
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.append(node.module or "")
-    return names
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return names + [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
 
 
 def _find(name: str) -> Path:

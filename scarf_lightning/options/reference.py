@@ -1,11 +1,10 @@
 """Every choice of `conf/` with its options, from the classes: for Hydra, ``--help AXIS`` and docs/options.md."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, get_type_hints
 
-from .axes import AXES, BASES, part, parts
+from .axes import BASES, part, parts
 from .option import Option, options_of
 from .settings import (
     SHORTHANDS,
@@ -18,17 +17,6 @@ from .settings import (
     ViewsSettings,
 )
 
-INTRODUCTION = """\
-# Options
-
-`make docs` makes this page from the classes that hold the options; a test keeps it complete. `AXIS=NAME` chooses an
-option of an axis, `AXIS.OPTION=VALUE` sets an option of it, and commas train every combination. `python train.py --cfg
-job` prints all options of a command.
-"""
-SUITE = (
-    "`cc18-NAME` is one of the 69 datasets of the OpenML-CC18 suite that the paper uses; `dataset=glob(cc18-*)` is all "
-    "of them."
-)
 SETTINGS: dict[str, type[Any]] = {
     "dataset": DatasetSettings,
     "views": ViewsSettings,
@@ -42,11 +30,9 @@ MAIN = "train"
 """The file of `conf/` that a run starts from."""
 
 
-@dataclass(frozen=True)
-class ChoiceReference:
+class ChoiceReference(NamedTuple):
     """What ``axis=name`` chooses, and its options by dotted name."""
 
-    axis: str
     name: str
     meaning: str
     options: Mapping[str, Option]
@@ -70,21 +56,7 @@ def choices(axis: str) -> list[ChoiceReference]:
         offered = [("", CotrainSettings), *((name, cls) for name, cls in offered if cls.can_cotrain)]
     place = "network.encoder" if axis == "network" else axis
     found = [_reference(axis, name, cls, place) for name, cls in offered]
-    return [ChoiceReference(axis, "none", "No pre-training.", {}), *found] if axis == "pretrain" else found
-
-
-def page() -> str:
-    """The page of all options, in Markdown."""
-    text = [INTRODUCTION, "## Of every cell\n", _table(common_options())]
-    for axis in AXES:
-        if axis.name in DESCRIBED:
-            text.append(f"## {axis.name}: {axis.meaning}\n")
-            text += [SUITE + "\n"] if axis.name == "dataset" else []
-            for choice in choices(axis.name):
-                text += [f"### {axis.name}={choice.name}\n"] if choice.name else []
-                text.append(f"{_escaped(choice.meaning)}\n")
-                text += [_table(choice.options)] if choice.options else []
-    return "\n".join(text)
+    return [ChoiceReference("none", "No pre-training.", {}), *found] if axis == "pretrain" else found
 
 
 def shown(value: Any) -> str:
@@ -185,18 +157,4 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
 def _reference(axis: str, name: str, cls: type[Any], place: str) -> ChoiceReference:
     meaning = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     options = _of_settings(cls) if axis in SETTINGS else options_of(cls)
-    return ChoiceReference(axis, name, meaning, _at(place, options))
-
-
-def _table(options: Mapping[str, Option]) -> str:
-    lines = ["| option | default | meaning |", "|---|---|---|"]
-    for name, option in options.items():
-        values = "; ".join(filter(None, (option.type_name, option.allowed)))
-        with_commas = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", values)
-        entries = (f"`{name}`", f"`{shown(option.default)}`", f"{option.meaning} *({with_commas})*")
-        lines.append(f"| {' | '.join(_escaped(entry) for entry in entries)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("``", "`")
+    return ChoiceReference(name, meaning, _at(place, options))

@@ -21,10 +21,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
 from ..options.axes import parts
-from ..options.option import meant_by, suggestion
 from ..options.reference import filled
 from .folders import CONF
 
@@ -130,7 +129,7 @@ def explain(error: BaseException) -> str:
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
         where = f"the options of {parent}" if parent else "the options"
-        hint = suggestion(name, known) or _within(cause.parent_node, parent, name)
+        hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         return f"{full} is not an option; {where} are: {', '.join(known)}.{hint}"
     message = str(error) if cause is None else f"{error} {cause}"
     return " ".join(message.split())

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scarf_lightning.options.option import Interval, Options, option, options_of, suggestion
+from scarf_lightning.errors import did_you_mean
+from scarf_lightning.options.option import Interval, Options, option, options_of
 
 
 @dataclass
@@ -161,9 +162,5 @@ def test_what_is_no_interval_is_an_error_of_the_author(text: str) -> None:
     [("length_of_a_side", " Did you mean size?"), ("color", " Did you mean colour?"), ("q", "")],
 )
 def test_a_wrong_name_suggests_the_option_that_people_mean(name: str, words: str) -> None:
-    assert suggestion(name, options_of(Shape)) == words
-    assert suggestion("length_of_a_side", ["width"]) == ""
-
-
-def test_names_that_can_be_read_once_suggest_too() -> None:
-    assert suggestion("temprature", iter(["rate", "temperature"])) == " Did you mean temperature?"
+    assert did_you_mean(name, options_of(Shape)) == words
+    assert did_you_mean("length_of_a_side", ["width"]) == ""

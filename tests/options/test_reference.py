@@ -1,7 +1,6 @@
-"""The files of `conf/` and the page of options, which both follow the classes.
+"""The files of `conf/` and the reference of options, which both follow the classes.
 
-A file names a part, and gets the defaults of its class for all that it leaves out. The page is complete, and the one in
-the repository is the one that is made.
+A file names a part, and gets the defaults of its class for all that it leaves out. The reference is complete.
 """
 
 import re
@@ -16,14 +15,14 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled, page
+from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled
 from scarf_lightning.options.settings import (
     CotrainSettings,
     FinetuneSettings,
     NetworkSettings,
     PretrainSettings,
 )
-from tests.composing import CONF, GROUPS, ROOT, cells_of, composed, config_of, names, with_a_loss, yaml
+from tests.composing import CONF, GROUPS, cells_of, composed, config_of, names, with_a_loss, yaml
 
 SUITE = "cc18-"
 BY_ANOTHER = ("by_data", "by_pretrain")
@@ -207,10 +206,6 @@ def test_every_number_has_its_bounds() -> None:
 
     assert len(numbers) > 50
     assert [name for name, each in numbers.items() if each.limits is None] == []
-
-
-def test_the_page_in_the_repository_is_the_one_that_is_made() -> None:
-    assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == page(), "run `make docs`"
 
 
 class TestSuite:

@@ -51,11 +51,10 @@ class TestVime:
     @pytest.mark.parametrize("seed", range(3))
     @pytest.mark.parametrize("options", [{}, {"alpha": 0.7}])
     def test_the_loss_is_that_of_the_papers_equations(self, options: dict[str, float], seed: int) -> None:
-        """A value at a time: l_m, the cross-entropy of the mask, plus alpha l_r, the squared error; means over columns."""
+        """A value at a time: l_m, the mask's cross-entropy, plus alpha l_r, the squared error; means over columns."""
         n, n_masked, n_encoded = 6, 3, 5
-        logits, features, row = (
-            normal(n, m, seed=10 * seed + k) for k, m in enumerate((n_masked, n_encoded, n_encoded))
-        )
+        widths = (n_masked, n_encoded, n_encoded)
+        logits, features, row = (normal(n, m, seed=10 * seed + k) for k, m in enumerate(widths))
         mask = (normal(n, n_masked, seed=10 * seed + 3) > 0).double()
         task = Vime(Marginal(), Bernoulli(), **options)
         l_m = l_r = 0.0
