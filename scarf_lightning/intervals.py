@@ -53,16 +53,11 @@ def overlap_ratio(n_test: float, n_train: float, n_labelled: float | None = None
 
 
 def unseen(n_test: float, trials: int) -> float:
-    """The largest share of rows of which there may be one more, with 95 %, although no test row of any trial was one:
-    1 - 0.05^(1/m) of m different test rows, the rule of three (Hanley and Lippman-Hand 1983, DOI
-    10.1001/jama.1983.03330370053031).
+    """The largest share, with 95 % confidence, of a kind of rows that no trial tested: 1 - 0.05^(1/m) for m different
+    test rows, the rule of three (Hanley and Lippman-Hand 1983, DOI 10.1001/jama.1983.03330370053031).
 
-    Where all trials have exactly the same value, their spread is zero and says nothing of the rows that none of them
-    tested. An interval is at least so wide then.
-
-    Args:
-        n_test: test rows of a trial; infinite if unknown, which gives 0.
-        trials: each with test rows of its own.
+    If all trials have the same value, their spread is zero and says nothing about the rows that none of them tested. An
+    interval is at least this wide then. ``n_test`` are the test rows of a trial; infinite if unknown, which gives 0.
     """
     return -math.expm1(math.log1p(-LEVEL) / (n_test * min(trials, TESTS_OF_A_TABLE)))
 
@@ -79,10 +74,9 @@ def mean_interval(
     n_test: float = math.inf,
     bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
-    """The mean of trials on one table, with the interval of the corrected resampled t-test.
+    """The mean of one value a trial on one table, with the interval of the corrected resampled t-test.
 
     Args:
-        values: one a trial.
         ratio: as `overlap_ratio` gives it.
         n_test: test rows of a trial, see `unseen`.
         bounds: of the metric; the interval is cut there.
@@ -119,8 +113,8 @@ def level_interval(
     split: object = None,
     bounds: tuple[float, float] = UNBOUNDED,
 ) -> Interval:
-    """The mean of a cell's metric. It has no interval where all trials share their test rows: a report computes that
-    one from the kept predictions. ``sizes`` are the `median_sizes` of the cell's trials."""
+    """The mean of a cell's metric, whose trials have the `median_sizes` ``sizes``. If all trials share their test rows
+    it has no interval: a report computes that one from the kept predictions."""
     return level_intervals(np.array([values], dtype=np.float64), [bounds], sizes, split)[0]
 
 
@@ -138,14 +132,10 @@ def level_intervals(
 
 
 def median_sizes(sizes: Mapping[str, Sequence[float | None]]) -> tuple[float, float, float | None]:
-    """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them; those of the
-    paper's splits where a trial does not say. ``sizes`` are the trials' columns of these names."""
-    medians = []
-    for name in SIZES:
-        of_trials = sizes.get(name, ())
-        known = [size for size in of_trials if size is not None and size > 0]
-        if not known or len(known) < len(of_trials):
-            return TEST_TO_TRAIN, 1.0, None
-        medians.append(float(median(known)))
-    n_test, n_train, n_labelled = medians
+    """Test, training and labelled training rows of the median trial, as `overlap_ratio` takes them, from the columns of
+    these names; those of the paper's splits if a trial lacks one."""
+    columns = [[float(size or 0) for size in sizes.get(name, ())] for name in SIZES]
+    if not all(column and all(size > 0 for size in column) for column in columns):
+        return TEST_TO_TRAIN, 1.0, None
+    n_test, n_train, n_labelled = map(median, columns)
     return n_test, n_train, n_labelled

@@ -1,7 +1,7 @@
 """Random streams: one for each (seed, data, trial, purpose), so that methods share all the randomness that they can.
 
-No stream depends on a method, a position in a stack or a count of earlier draws. A trial sees the same split, the same
-initial weights and the same batches whether it trains alone or among thirty, after pre-training or without it.
+No stream depends on a method, a position in a stack or a count of earlier draws. A trial sees the same split, initial
+weights and batches whether it trains alone or among thirty, after pre-training or without it.
 """
 
 import hashlib
@@ -112,11 +112,10 @@ class StackedGenerator:
     Args:
         seeds: one for each trial.
         device: where the numbers are drawn.
-        roster: the trials still here, the only ones that draw; None for all.
-        leading: the leading axes of a draw if they are not one axis of trials. ``()``, with one seed, draws for a
-            single trial without a trial axis.
+        roster: the trials that draw, those still here; None for all.
+        leading: the leading axes of a draw if they are not the trial axis. ``()``, with one seed, draws for one trial.
         ahead: bytes of numbers that each trial draws at once for several draws of one shape. It decides which numbers
-            are drawn, so it depends on nothing but the device: 0, draw by draw, on a processor and `AHEAD` elsewhere.
+            are drawn, so only the device sets it: 0, draw by draw, on a processor and `AHEAD` elsewhere.
     """
 
     def __init__(
@@ -140,7 +139,7 @@ class StackedGenerator:
 
     @cached_property
     def on_host(self) -> "StackedGenerator":
-        """These streams on the processor, for what only a library there computes of them."""
+        """These streams on the processor, for libraries that compute there alone."""
         if self.device.type == "cpu":
             return self
         return StackedGenerator(self._seeds, roster=self._roster, leading=self._leading)
@@ -172,18 +171,16 @@ class StackedGenerator:
         return self._draw("permutation", (n,), torch.int64, fill)
 
     def _draw(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
-        out = self._next(kind, shape, dtype, fill) if self._ahead else self._filled(shape, dtype, fill)
+        if self._ahead:
+            out = self._next(kind, shape, dtype, fill)
+        else:
+            out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
+            for position, row in zip(self._roster.positions, out, strict=True):
+                fill(row, self._all[position])
         return out if self._leading is None else out.view(*self._leading, *shape)
 
-    def _filled(self, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
-        """A draw of the trials still here, ``(A, *shape)``."""
-        out = torch.empty(len(self), *shape, dtype=dtype, device=self.device)
-        for position, row in zip(self._roster.positions, out, strict=True):
-            fill(row, self._all[position])
-        return out
-
     def _next(self, kind: Hashable, shape: tuple[int, ...], dtype: torch.dtype, fill: Fill) -> Tensor:
-        """The next draw of a kind and shape, of those that each trial has drawn at once: ``(A, *shape)``."""
+        """The next of the draws of a kind and shape that each trial has drawn at once, ``(A, *shape)``."""
         of_all = next(self._drawn.get((kind, shape), iter(())), None)
         if of_all is None:
             n_draws = max(1, self._ahead // (math.prod(shape) * dtype.itemsize))

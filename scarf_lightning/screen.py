@@ -26,35 +26,32 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
-
 INSTALLED = {"train.py": "scarf-train", "report.py": "scarf-report"}
 """The programs of the repository, and the commands of the installed package."""
 ACTIVE = frozenset('"$`\\!')
 """What a shell acts on within double quotes."""
-
 
 _REPORTED: ContextVar[list[object] | None] = ContextVar("_REPORTED", default=None)
 _IS_SILENT: ContextVar[bool] = ContextVar("_IS_SILENT", default=False)
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def _set(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def silent() -> AbstractContextManager[None]:
     """Within this context, consoles show nothing."""
-    token = _IS_SILENT.set(True)
-    try:
-        yield
-    finally:
-        _IS_SILENT.reset(token)
+    return _set(_IS_SILENT, True)
 
 
-@contextmanager
-def reported_once() -> Iterator[None]:
-    """Within this context, what `reported` gives is the same list: what it holds is not shown again."""
-    token = _REPORTED.set([])
-    try:
-        yield
-    finally:
-        _REPORTED.reset(token)
+def reported_once() -> AbstractContextManager[None]:
+    """Within this context `reported` gives one list, so that its entries are not shown again."""
+    return _set(_REPORTED, [])
 
 
 def reported() -> list[object]:
@@ -81,12 +78,8 @@ def _quoted(argument: str) -> str:
 
 
 def escaped(text: str, kept: str = KEPT) -> str:
-    """Replace every character that a terminal would act on by Python's notation for it: ESC becomes ``\\x1b``.
-
-    Args:
-        text: any text.
-        kept: characters that stay as they are: by default line feeds and tabs.
-    """
+    """Replace every character that a terminal would act on by Python's notation for it: ESC becomes ``\\x1b``. The
+    characters ``kept`` stay as they are: by default line feeds and tabs."""
 
     def written_out(found: re.Match[str]) -> str:
         character = found.group()

@@ -32,18 +32,22 @@ class Residual(Network):
         """The width of a block's hidden layer."""
         return int(self.width * self.hidden_factor)
 
+    def dropouts(self, rate: float | None) -> tuple[Dropout, Dropout]:
+        """A block's layers of hidden and of residual dropout; ``rate`` is that of ``method=dropout``."""
+        return Dropout(self.hidden_dropout if rate is None else rate), Dropout(self.residual_dropout)
+
 
 class ResNetBlock(nn.Module):
     """x + Dropout(Linear(Dropout(ReLU(Linear(BatchNorm(x)))))).
 
-    **Shape.** Input and output ``(..., N, width)``; ``hidden`` is the width between the linear layers.
+    **Shape.** Input and output ``(..., N, width)``.
     """
 
-    def __init__(self, width: int, hidden: int, *, hidden_dropout: float, residual_dropout: float) -> None:
+    def __init__(self, options: Residual, dropout: float | None) -> None:
         super().__init__()
-        self.norm = BatchNorm(width)
-        self.widen, self.narrow = nn.Linear(width, hidden), nn.Linear(hidden, width)
-        self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
+        self.norm = BatchNorm(options.width)
+        self.widen, self.narrow = nn.Linear(options.width, options.hidden), nn.Linear(options.hidden, options.width)
+        self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         hidden = self.hidden_dropout(self.widen(self.norm(x)).relu())
@@ -68,11 +72,7 @@ class ResNet(Residual):
     search_space: ClassVar[dict[str, Any]] = {"width": ("one_of", 64, 128, 192, 256, 512)}
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        hidden_dropout = self.hidden_dropout if dropout is None else dropout
-        blocks = [
-            ResNetBlock(self.width, self.hidden, hidden_dropout=hidden_dropout, residual_dropout=self.residual_dropout)
-            for _ in range(self.depth)
-        ]
+        blocks = [ResNetBlock(self, dropout) for _ in range(self.depth)]
         return nn.Sequential(nn.Linear(columns.n_encoded, self.width), *blocks, BatchNorm(self.width), nn.ReLU())
 
 
@@ -142,23 +142,14 @@ class TransformerBlock(nn.Module):
     The first block of a network has no LayerNorm before the attention: it makes optimisation harder (section 3.3).
     """
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        hidden: int,
-        *,
-        attention_dropout: float,
-        hidden_dropout: float,
-        residual_dropout: float,
-        first: bool,
-    ) -> None:
+    def __init__(self, options: "FTTransformer", dropout: float | None, *, first: bool) -> None:
         super().__init__()
+        width, hidden = options.width, options.hidden
         self.attention_norm = nn.Identity() if first else nn.LayerNorm(width)
-        self.attention = Attention(width, heads, attention_dropout)
+        self.attention = Attention(width, options.heads, options.attention_dropout)
         self.norm = nn.LayerNorm(width)
         self.widen, self.narrow = nn.Linear(width, 2 * hidden), nn.Linear(hidden, width)
-        self.hidden_dropout, self.residual_dropout = Dropout(hidden_dropout), Dropout(residual_dropout)
+        self.hidden_dropout, self.residual_dropout = options.dropouts(dropout)
 
     def forward(self, x: Tensor, n_queries: int | None = None) -> Tensor:
         tokens = self.attention_norm(x)
@@ -221,16 +212,5 @@ class FTTransformer(Residual):
             raise ValueError(f"width must be a multiple of heads={self.heads}, twice it or more, not {self.width}")
 
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
-        blocks = [
-            TransformerBlock(
-                self.width,
-                self.heads,
-                self.hidden,
-                attention_dropout=self.attention_dropout,
-                hidden_dropout=self.hidden_dropout if dropout is None else dropout,
-                residual_dropout=self.residual_dropout,
-                first=position == 0,
-            )
-            for position in range(self.depth)
-        ]
+        blocks = [TransformerBlock(self, dropout, first=position == 0) for position in range(self.depth)]
         return FTTransformerEncoder(FeatureTokenizer(columns, self.width), blocks, self.width)

@@ -4,28 +4,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
-from .axes import BASES, part, parts
+from .axes import AXES, BASES, part, parts
+from .checking import PartField, part_field
 from .option import Option, options_of
-from .settings import (
-    SHORTHANDS,
-    Config,
-    CotrainSettings,
-    DatasetSettings,
-    LoggerSettings,
-    NetworkSettings,
-    TrainerSettings,
-    ViewsSettings,
-)
+from .settings import SHORTHANDS, Config
 
-SETTINGS: dict[str, type[Any]] = {
-    "dataset": DatasetSettings,
-    "views": ViewsSettings,
-    "trainer": TrainerSettings,
-    "logger": LoggerSettings,
-}
-"""The axes whose files hold settings."""
-DESCRIBED = (*BASES, *SETTINGS, "cotrain")
-"""The axes whose options stand in classes."""
 MAIN = "train"
 """The file of `conf/` that a run starts from."""
 
@@ -49,14 +32,17 @@ def common_options() -> dict[str, Option]:
 
 def choices(axis: str) -> list[ChoiceReference]:
     """What an axis offers: its parts, each with its options, or the options of its settings."""
-    if axis in SETTINGS:
-        return [_reference(axis, "", SETTINGS[axis], axis)]
-    offered = sorted(parts("pretrain" if axis == "cotrain" else axis).items())
-    if axis == "cotrain":
-        offered = [("", CotrainSettings), *((name, cls) for name, cls in offered if cls.can_cotrain)]
-    place = "network.encoder" if axis == "network" else axis
-    found = [_reference(axis, name, cls, place) for name, cls in offered]
-    return [ChoiceReference("none", "No pre-training.", {}), *found] if axis == "pretrain" else found
+    settings, named = _settings_of(axis)
+    found = []
+    if settings is not None and (named is None or named.is_beside):
+        found.append(ChoiceReference("", _summary(settings), _at(axis, _of_settings(settings))))
+    if axis == "pretrain":
+        found.append(ChoiceReference("none", "No pre-training.", {}))
+    if named is not None:
+        for name, cls in sorted(parts(named.axis).items()):
+            if axis != "cotrain" or cls.can_cotrain:
+                found.append(ChoiceReference(name, _summary(cls), _at(named.place_in(axis), options_of(cls))))
+    return found
 
 
 def shown(value: Any) -> str:
@@ -96,16 +82,19 @@ def _main_defaults() -> dict[str, Any]:
     return found
 
 
-def _filled_choice(group: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
-    if group in SETTINGS:
-        return _merged(_defaults(_of_settings(SETTINGS[group])), content)
-    if group == "cotrain":
-        own = _of_part("pretrain", content.get("task", name))
-        return _merged({"task": name} | _defaults(_of_settings(CotrainSettings)) | own, content)
-    own = _of_part(group, content.get("name", name))
-    if group == "network":
-        return _merged(_defaults(_of_settings(NetworkSettings)) | {"encoder": own}, content)
-    return _merged({"name": name} | own, content)
+def _filled_choice(axis: str, name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    settings, named = _settings_of(axis)
+    found = _defaults(_of_settings(settings)) if settings is not None else {}
+    if named is not None:
+        own = _of_part(named.axis, content.get(named.name, name))
+        found = {named.name: name} | found | (own if named.is_beside else {named.options: own})
+    return _merged(found, content)
+
+
+def _settings_of(axis: str) -> tuple[type[Any] | None, PartField | None]:
+    """The settings that the files of an axis hold, if any, and the field that names a part, if they name one."""
+    settings = SETTINGS.get(axis)
+    return settings, PartField("name", axis, "options") if settings is None else part_field(settings)
 
 
 def _of_part(axis: str, name: Any) -> dict[str, Any]:
@@ -154,7 +143,14 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
     return merged
 
 
-def _reference(axis: str, name: str, cls: type[Any], place: str) -> ChoiceReference:
-    meaning = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
-    options = _of_settings(cls) if axis in SETTINGS else options_of(cls)
-    return ChoiceReference(name, meaning, _at(place, options))
+def _summary(cls: type[Any]) -> str:
+    """The first paragraph of a class's docstring."""
+    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
+
+
+SETTINGS = {
+    axis.name: _groups(Config)[axis.name] for axis in AXES if axis.name in _groups(Config) and axis.name != "pretrain"
+}
+"""The axes whose files hold settings; those of ``pretrain`` are common to all of its choices."""
+DESCRIBED = {*BASES, *SETTINGS}
+"""The axes whose options stand in classes."""

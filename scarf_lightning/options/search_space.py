@@ -11,6 +11,8 @@ The learning rates of the cell's phases are searched too. The first try is what 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from ..errors import UsageError
@@ -41,15 +43,16 @@ def search_space(config: Config) -> dict[str, Range]:
 
 def options_of(config: Config, names: Iterable[str]) -> dict[str, Any]:
     """The values of these options."""
-    everything = asdict(config)
-    return {name: _group_of(everything, name)[name.rpartition(".")[2]] for name in names}
+    chosen = {each.name: each.value for each in used_options(config)}
+    return {name: chosen[name] for name in names}
 
 
 def with_options(config: Config, options: Mapping[str, Any]) -> Config:
     """The configuration with these options, checked as any other."""
     everything = asdict(config)
-    for name, value in options.items():
-        _group_of(everything, name)[name.rpartition(".")[2]] = value
+    for full, value in options.items():
+        *groups, name = full.split(".")
+        reduce(getitem, groups, everything)[name] = value
     return read(everything)
 
 
@@ -64,9 +67,3 @@ def check_search(config: Config) -> None:
             import optuna  # noqa: F401
         except ModuleNotFoundError as error:
             raise UsageError("tune=N needs the package optuna: install it with `pip install -e .[tune]`.") from error
-
-
-def _group_of(everything: dict[str, Any], name: str) -> dict[str, Any]:
-    for group in name.split(".")[:-1]:
-        everything = everything[group]
-    return everything
