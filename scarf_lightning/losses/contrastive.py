@@ -51,28 +51,14 @@ class ContrastiveLoss(Loss):
         return (similarities.amax(dim=-1) > own).float().mean(dim=-1)
 
 
-def infonce(clean: Tensor, corrupted: Tensor, temperature: float = 1.0, *, symmetric: bool = False) -> Tensor:
-    """Mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), which is cross-entropy minus log N.
-
-    s is the cosine of the two views, tau the temperature. ``symmetric`` averages with the loss in the other direction,
-    from the corrupted rows to the clean ones. Source: Algorithm 1, lines 7 and 8: one direction, N candidates, the 1/N
-    inside the logarithm.
-
-    **Shape.** ``(..., N, E)`` twice gives ``(...)``. One row gives 0, as it is its own only candidate.
-    """
-    logits = cosine_similarities(clean, corrupted) / temperature
-    loss = _one_direction(logits)
-    return (loss + _one_direction(logits.mT)) / 2 if symmetric else loss
-
-
-def _one_direction(logits: Tensor) -> Tensor:
-    positive = logits.diagonal(dim1=-2, dim2=-1)
-    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(logits.shape[-1])
-
-
 @dataclass
 class InfoNCE(ContrastiveLoss):
-    """Cross-entropy of finding a row's own view among all views of the mini-batch; see `infonce`."""
+    """Cross-entropy of finding a row's own view among all views of the mini-batch.
+
+    It is the mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), the cross-entropy minus log N, where
+    s is the cosine of the two views and tau the temperature. Source: Algorithm 1, lines 7 and 8: one direction, from
+    clean to corrupted rows, N candidates, the 1/N inside the logarithm. One row gives 0: it is its only candidate.
+    """
 
     name: ClassVar[str] = "infonce"
     label: ClassVar[str] = "InfoNCE"
@@ -82,7 +68,14 @@ class InfoNCE(ContrastiveLoss):
     symmetric: bool = option(False, "average the loss over both directions")
 
     def __call__(self, first: Tensor, second: Tensor) -> Tensor:
-        return infonce(first, second, self.temperature, symmetric=self.symmetric)
+        logits = cosine_similarities(first, second) / self.temperature
+        loss = _one_direction(logits)
+        return (loss + _one_direction(logits.mT)) / 2 if self.symmetric else loss
+
+
+def _one_direction(logits: Tensor) -> Tensor:
+    positive = logits.diagonal(dim1=-2, dim2=-1)
+    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(logits.shape[-1])
 
 
 def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:

@@ -47,11 +47,7 @@ def is_cotrained(config: Config) -> bool:
 
 
 def method_of(config: Config) -> type[Any]:
-    """The class of the cell's method.
-
-    Raises:
-        UsageError: there is no such method.
-    """
+    """The class of the cell's method."""
     return part("method", config.method.get("name"))
 
 
@@ -66,11 +62,7 @@ def encoding_of(config: Config) -> Choice:
 
 
 def check_combination(config: Config) -> None:
-    """Refuse choices that do not go together.
-
-    Raises:
-        UsageError: which ones, and why.
-    """
+    """Refuse choices that do not go together by a `UsageError`."""
     name, regime = config.method.get("name"), config.regime.get("name")
     method = method_of(config)
     if is_pretrained(config):
@@ -99,11 +91,7 @@ def check_combination(config: Config) -> None:
 
 
 def check_target(config: Config, kind: "type[Target]") -> None:
-    """Refuse a method, weights and metrics that do not serve a kind of target.
-
-    Raises:
-        UsageError: which one, and why.
-    """
+    """Refuse a method, weights and metrics that do not serve a kind of target by a `UsageError`."""
     check_method(config, kind)
     if config.finetune.class_weight != "none" and not kind.can_balance:
         raise UsageError(
@@ -117,11 +105,7 @@ def check_target(config: Config, kind: "type[Target]") -> None:
 
 
 def check_method(config: Config, kind: "type[Target]") -> None:
-    """Refuse a method that does not serve a kind of target.
-
-    Raises:
-        UsageError: why.
-    """
+    """Refuse a method that does not serve a kind of target by a `UsageError`."""
     method = method_of(config)
     if not kind.is_among(method.targets):
         why = method.why_not or f"it serves {' and '.join(method.targets)}"
@@ -129,11 +113,7 @@ def check_method(config: Config, kind: "type[Target]") -> None:
 
 
 def check_labels(config: Config, n_unlabelled: int) -> None:
-    """Refuse a method that needs unlabelled rows where the loaded data have none and the regime makes none.
-
-    Raises:
-        UsageError: which method, and what to do.
-    """
+    """Refuse a method that needs unlabelled rows by a `UsageError`, if neither loaded data nor the regime has any."""
     if method_of(config).needs_unlabelled_rows and not hides_labels(config) and not n_unlabelled:
         raise UsageError(
             f"method={config.method['name']} needs unlabelled rows, and every row of {config.dataset.path} has a "
@@ -142,10 +122,8 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
 
 
 def unused_options(config: Config) -> set[str]:
-    """Dotted names of options, or of groups of them, that this cell does not use.
-
-    The fields of its method, pre-training and co-training task say which axes they use.
-    """
+    """Dotted names of options, or of groups of them, that this cell does not use. Its method, pre-training and
+    co-training task say by their fields which axes they use."""
     method, unused, corruptions = method_of(config), set[str](), list[Choice]()
     wanted = _field_names(method)
     if is_pretrained(config):
@@ -205,7 +183,7 @@ class UsedOption(NamedTuple):
 def used_options(config: Config) -> Sequence[UsedOption]:
     """The options that decide a cell's numbers, in the order of the configuration.
 
-    They are kept with the configuration, which is never changed once it is made. A copy, which may be changed, lacks
+    They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
     them, except for that of `on_dataset`.
     """
     found: list[UsedOption] | None = vars(config).get(USED)
@@ -269,8 +247,8 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
-    """The configuration that a cell amounts to on a table of this width before and after one-hot encoding: a corruption
-    that selects nothing is none."""
+    """The configuration with ``none`` for a corruption that selects no feature of a table of this width, before and
+    after one-hot encoding."""
     if part("selection", config.selection.get("name")).always_selects:
         return config
     if not part("encoding", encoding_of(config).get("name")).widens:

@@ -16,7 +16,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.lifting import load_state
 from scarf_lightning.engine.pretext_task import PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.contrastive import AlignUniform, BarlowTwins, InfoNCE, infonce
+from scarf_lightning.losses.contrastive import AlignUniform, BarlowTwins, InfoNCE
 from scarf_lightning.losses.loss import Discrimination, Reconstruction
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
@@ -267,7 +267,7 @@ def test_infonce_of_a_pass_is_that_of_its_rows_alone(patients: Table, make_stack
     head = stack.networks.pretrain_head([0], task()).double()
     load_state(head, fit.part("head"))
     (z,) = head(encoder(stack.raw(stack.data.validation)))
-    assert fit.curves[0]["validation_loss"] == pytest.approx(infonce(z, z).item(), abs=1e-12)
+    assert fit.curves[0]["validation_loss"] == pytest.approx(InfoNCE()(z, z).item(), abs=1e-12)
 
 
 SETTINGS = PretrainSettings(max_epochs=20, batch_size=8, patience=0)

@@ -13,7 +13,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.modules import PretrainModule
 from scarf_lightning.engine.pretext_task import PretextTask
-from scarf_lightning.losses.contrastive import infonce
+from scarf_lightning.losses.contrastive import InfoNCE
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import PretrainSettings
 from tests.stacks import MakeStack, task
@@ -143,7 +143,7 @@ def test_validation_loss_is_the_row_weighted_mean_over_batches_and_passes(
     total = torch.zeros(2)
     for clean, views in spy.validation:
         for view in views.chunk(10, dim=1):
-            total += infonce(embed(clean), embed(view)) * clean.shape[1] / 10
+            total += InfoNCE()(embed(clean), embed(view)) * clean.shape[1] / 10
     assert [clean.shape[1] for clean, _ in spy.validation] == [8, 8, 4]
     recorded = [record["validation_loss"] for record in fit.curves]
     np.testing.assert_allclose(recorded, total / 20, atol=1e-6)

@@ -15,7 +15,6 @@ from scarf_lightning.losses.contrastive import (
     BarlowTwins,
     InfoNCE,
     barlow_twins,
-    infonce,
     uniformity,
 )
 from scarf_lightning.losses.loss import squared_distance
@@ -25,6 +24,10 @@ from tests.losses.random_views import (
     rotation,
     views,
 )
+
+
+def infonce(first: Tensor, second: Tensor, temperature: float = 1.0, *, symmetric: bool = False) -> Tensor:
+    return InfoNCE(temperature, symmetric)(first, second)
 
 
 def closed_form(z: np.ndarray, z_corrupted: np.ndarray, temperature: float) -> float:
