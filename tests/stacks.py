@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from scarf_lightning.corruption import Corruption, Selection
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.regimes import Full, Regime
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
@@ -18,8 +17,7 @@ from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses import Loss
-from scarf_lightning.losses.contrastive import InfoNCE
-from scarf_lightning.losses.loss import Discrimination, Reconstruction
+from scarf_lightning.losses.loss import Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options.settings import LayerSettings, NetworkSettings

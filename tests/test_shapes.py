@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from scarf_lightning.corruption import Corruption, Selection
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.losses import ContrastiveLoss
-from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks import Columns, Dropout
 from scarf_lightning.options.axes import parts
 from scarf_lightning.options.settings import LayerSettings

@@ -17,8 +17,8 @@ from ..data.splits import PARTS, Splitting
 from ..data.table import Column
 from ..engine.pretext_task import CorruptionSource
 from ..errors import UsageError
-from ..losses.contrastive import uniformity as spread
 from ..losses.loss import squared_distance
+from ..losses.loss import uniformity as spread
 from ..options import build, build_parts
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .model import Model, open_cell

@@ -1,6 +1,5 @@
 """Loss functions on tensors of one trial, or of many with leading axes in front."""
 
-from .contrastive import ContrastiveLoss
-from .loss import Loss
+from .loss import ContrastiveLoss, Loss
 
 __all__ = ["ContrastiveLoss", "Loss"]

@@ -1,13 +1,18 @@
-"""The interface of the axis ``loss``, and the losses of the auto-encoders and of discriminative SCARF."""
+"""Losses of pretext tasks: reconstruction and discrimination, InfoNCE, and the alternatives of the paper's appendix."""
 
-from abc import ABC
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ..options.option import Options
+from ..options.option import Options, option
+
+VARIANCE_EPSILON = 1e-5
+"""Added to a variance, as in batch normalisation, so that a constant feature correlates with nothing."""
 
 
 @dataclass
@@ -67,3 +72,149 @@ class Discrimination(Loss):
         """Share of the 2N rows on the wrong side of 0, ``(...)``."""
         wrong = (clean > 0).float() + (corrupted <= 0).float()
         return wrong.mean(dim=(-2, -1)) / 2
+
+
+def cosine_similarities(first: Tensor, second: Tensor) -> Tensor:
+    """s_ij, the cosine of row i of the first and row j of the second: ``(..., N, E)`` twice gives ``(..., N, N)``."""
+    return _inner_products(F.normalize(first, dim=-1), F.normalize(second, dim=-1))
+
+
+def _inner_products(first: Tensor, second: Tensor) -> Tensor:
+    # Products over a dimension of one take another path, on which the number of trials shows in the last bit.
+    if first.shape[-1] == 1:
+        first, second = F.pad(first, (0, 1)), F.pad(second, (0, 1))
+    return first @ second.mT
+
+
+def _without_diagonal(x: Tensor) -> Tensor:
+    """``(..., n, n)`` with -inf on its diagonal."""
+    return x.masked_fill(torch.eye(x.shape[-1], dtype=torch.bool, device=x.device), -math.inf)
+
+
+@dataclass
+class ContrastiveLoss(Loss):
+    """A loss on embeddings of two views of the same rows."""
+
+    @abstractmethod
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        """``(..., N, E)`` twice gives ``(...)``."""
+
+    def error(self, first: Tensor, second: Tensor) -> Tensor:
+        """Share of rows that are more similar to another row's view than to their own, ``(...)``.
+
+        The paper's appendix calls it the "InfoNCE error".
+        """
+        similarities = cosine_similarities(first, second)
+        own = similarities.diagonal(dim1=-2, dim2=-1)
+        return (similarities.amax(dim=-1) > own).float().mean(dim=-1)
+
+
+@dataclass
+class InfoNCE(ContrastiveLoss):
+    """Cross-entropy of finding a row's own view among all views of the mini-batch.
+
+    It is the mean over i of -log( exp(s_ii / tau) / (1/N sum_k exp(s_ik / tau)) ), the cross-entropy minus log N, where
+    s is the cosine of the two views and tau the temperature. Source: Algorithm 1, lines 7 and 8: one direction, from
+    clean to corrupted rows, N candidates, the 1/N inside the logarithm. One row gives 0: it is its only candidate.
+    """
+
+    name: ClassVar[str] = "infonce"
+    label: ClassVar[str] = "InfoNCE"
+    paper: ClassVar[str] = "van den Oord et al., 2018, arXiv:1807.03748"
+    search_space: ClassVar[dict[str, Any]] = {"temperature": ("log", 0.05, 5.0)}
+    temperature: float = option(1.0, "temperature that similarities are divided by", "(0, inf)")
+    symmetric: bool = option(False, "average the loss over both directions")
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        logits = cosine_similarities(first, second) / self.temperature
+        loss = _one_direction(logits)
+        return (loss + _one_direction(logits.mT)) / 2 if self.symmetric else loss
+
+
+def _one_direction(logits: Tensor) -> Tensor:
+    positive = logits.diagonal(dim1=-2, dim2=-1)
+    return (logits.logsumexp(dim=-1) - positive).mean(dim=-1) - math.log(logits.shape[-1])
+
+
+def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
+    """Normalised temperature-scaled cross-entropy: each of 2N embeddings picks its partner among 2N - 1 others.
+
+    Source: Chen et al. 2020, https://arxiv.org/abs/2002.05709, equation 1.
+
+    **Shape.** ``(..., N, E)`` twice gives ``(...)``.
+    """
+    n = first.shape[-2]
+    both = torch.cat([first, second], dim=-2)
+    logits = cosine_similarities(both, both) / temperature
+    partners = [logits.diagonal(offset=offset, dim1=-2, dim2=-1) for offset in (n, -n)]
+    return (_without_diagonal(logits).logsumexp(dim=-1) - torch.cat(partners, dim=-1)).mean(dim=-1)
+
+
+def barlow_twins(first: Tensor, second: Tensor, off_diagonal: float = 5e-3) -> Tensor:
+    """sum_i (1 - C_ii)^2 + off_diagonal * sum_{i != j} C_ij^2, with C the cross-correlation of features over a batch.
+
+    Source: Zbontar et al. 2021, https://arxiv.org/abs/2103.03230.
+
+    **Shape.** ``(..., N, E)`` twice gives ``(...)``. One row has no variance: C is 0 and the loss E.
+    """
+    correlation = _standardise(first).mT @ _standardise(second) / first.shape[-2]
+    diagonal = correlation.diagonal(dim1=-2, dim2=-1)
+    squared_all = correlation.square().sum(dim=(-2, -1))
+    squared_diagonal = diagonal.square().sum(dim=-1)
+    return (1 - diagonal).square().sum(dim=-1) + off_diagonal * (squared_all - squared_diagonal)
+
+
+def _standardise(z: Tensor) -> Tensor:
+    centred = z - z.mean(dim=-2, keepdim=True)
+    return centred * torch.rsqrt(centred.square().mean(dim=-2, keepdim=True) + VARIANCE_EPSILON)
+
+
+@dataclass
+class BarlowTwins(ContrastiveLoss):
+    """Makes the cross-correlation of the embeddings of both views the identity; see `barlow_twins`.
+
+    Differs from the paper: embeddings are scaled to unit length first, as SCARF's pre-training head does.
+    """
+
+    name: ClassVar[str] = "barlow_twins"
+    label: ClassVar[str] = "Barlow Twins"
+    paper: ClassVar[str] = "Zbontar et al., 2021, arXiv:2103.03230"
+    off_diagonal: float = option(5e-3, "weight of the off-diagonal correlations", "[0, inf)")
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        return barlow_twins(F.normalize(first, dim=-1), F.normalize(second, dim=-1), self.off_diagonal)
+
+
+def uniformity(z: Tensor, t: float = 2.0) -> Tensor:
+    """log of the mean over pairs i != j of exp(-t ||z_i - z_j||^2), for unit vectors ``(..., N, E)``: ``(...)``.
+
+    One row has no pair and gives 0.
+    """
+    n = z.shape[-2]
+    if n == 1:
+        return (z * 0).sum(dim=(-2, -1))
+    # The squared length is 1, except for an embedding of zeros, which has no direction.
+    squared = z.square().sum(dim=-1)
+    squared_distances = squared.unsqueeze(-1) + squared.unsqueeze(-2) - 2 * _inner_products(z, z)
+    return _without_diagonal(-t * squared_distances).flatten(-2).logsumexp(dim=-1) - math.log(n * (n - 1))
+
+
+@dataclass
+class AlignUniform(ContrastiveLoss):
+    """align * alignment + uniform * uniformity, the latter averaged over both views; embeddings have unit length.
+    The alignment is the mean squared distance of a row's two views.
+
+    The exponent alpha is 2, the authors' default.
+    """
+
+    name: ClassVar[str] = "align_uniform"
+    label: ClassVar[str] = "alignment and uniformity"
+    paper: ClassVar[str] = "Wang and Isola, 2020, arXiv:2005.10242"
+    align: float = option(1.0, "weight of the alignment", "[0, inf)")
+    uniform: float = option(1.0, "weight of the uniformity", "[0, inf)")
+    t: float = option(2.0, "inverse width of the uniformity's kernel", "(0, inf)")
+
+    def __call__(self, first: Tensor, second: Tensor) -> Tensor:
+        first, second = F.normalize(first, dim=-1), F.normalize(second, dim=-1)
+        spread = (uniformity(first, self.t) + uniformity(second, self.t)) / 2
+        return self.align * squared_distance(first, second) + self.uniform * spread

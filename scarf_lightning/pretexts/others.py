@@ -12,8 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ..losses.contrastive import nt_xent
-from ..losses.loss import mean_squared_error, squared_distance
+from ..losses.loss import mean_squared_error, nt_xent, squared_distance
 from ..networks import Columns
 from ..options.option import option
 from ..options.settings import LayerSettings

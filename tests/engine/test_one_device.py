@@ -11,8 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
@@ -21,7 +20,7 @@ from scarf_lightning.engine.fitting import OF_EACH_TRIAL, Fit
 from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.networks import Network
 from scarf_lightning.options.axes import parts

@@ -8,16 +8,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from scarf_lightning.corruption.selection import Bernoulli, Exact, Shared
-from scarf_lightning.corruption.strategies import Gaussian, Joint, Marginal, Missing, NoCorruption, SingleRow, Zero
+from scarf_lightning.corruption.strategies import (
+    Bernoulli,
+    Exact,
+    Gaussian,
+    Joint,
+    Marginal,
+    Missing,
+    NoCorruption,
+    Shared,
+    SingleRow,
+    Zero,
+)
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import pretext_task
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.lifting import load_state
 from scarf_lightning.engine.pretext_task import PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.contrastive import AlignUniform, BarlowTwins, InfoNCE
-from scarf_lightning.losses.loss import Discrimination, Reconstruction
+from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Cotrain, ScarfAugment
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings

@@ -13,7 +13,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.modules import PretrainModule
 from scarf_lightning.engine.pretext_task import PretextTask
-from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import PretrainSettings
 from tests.stacks import MakeStack, task

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number

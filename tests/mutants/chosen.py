@@ -39,7 +39,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/sources/__init__.py": ("data/sources/test_file", "data/sources/test_openml"),
     "data/trials.py": ("data/test_trials", "data/test_splits", "data/test_datamodule"),
     "corruption/": STRATEGIES,
-    "losses/contrastive.py": ("losses/test_contrastive", "losses/test_every_loss"),
     "losses/": ("losses/test_loss", "losses/test_supervised", "losses/test_every_loss"),
     "networks/mlp.py": ("networks/test_mlp", *DEFAULTS),
     "networks/residual.py": ("networks/test_residual", *DEFAULTS),
@@ -133,7 +132,7 @@ EQUIVALENT = (
     # Whether a metric is defined is asked of the labels, with any guess.
     ("data/targets/classes.py", "1 / self.n_outputs)", "0 / self.n_outputs)"),
     # A trial's rows have one dimension.
-    ("losses/contrastive.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
+    ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
     # A stack of one trial.

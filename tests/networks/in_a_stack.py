@@ -7,8 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal
+from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
@@ -17,7 +16,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.lifting import lift
 from scarf_lightning.engine.stack import Stack
-from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.networks import Columns, Network
 from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings, PretrainSettings
 from scarf_lightning.pretexts.scarf import Scarf

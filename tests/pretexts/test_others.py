@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from scarf_lightning.corruption.selection import Bernoulli, Exact
-from scarf_lightning.corruption.strategies import Marginal, NoCorruption, Zero
+from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, NoCorruption, Zero
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.pretext_task import PretextTask
-from scarf_lightning.losses.contrastive import nt_xent
+from scarf_lightning.losses.loss import nt_xent
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import LayerSettings, PretrainSettings
 from scarf_lightning.pretexts.others import SubTab, Vime, mask_loss, subsets

@@ -1,6 +1,5 @@
-from scarf_lightning.corruption.selection import Exact
-from scarf_lightning.corruption.strategies import Marginal, Missing
-from scarf_lightning.losses.contrastive import InfoNCE
+from scarf_lightning.corruption.strategies import Exact, Marginal, Missing
+from scarf_lightning.losses.loss import InfoNCE
 from scarf_lightning.pretexts.scarf import Scarf
 
 
