@@ -9,10 +9,9 @@ from ..screen import reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.folders import SWEEPS
+from ..sweeping.folders import SWEEPS, read_sweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
-from ..sweeping.sweep_file import read_sweep
 from .show import Terminal
 from .signals import OutOfTime, alarm
 

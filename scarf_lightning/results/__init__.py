@@ -3,7 +3,7 @@
 from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
 from .identity import columns, fingerprint, identity, pretraining_identity
-from .index import CellSummary, read_summary
+from .index import Rows, on_few_steps, read_summary, values_of
 from .loading import (
     StoredCell,
     StoredTrial,
@@ -20,52 +20,15 @@ from .loading import (
 )
 from .notes import Failure, KnownData, forget_failure, keep_failure, known_data, note_data, read_failure
 from .pretrained import PretrainedTrial, PretrainingStore
-from .rows import Row, Rows, values_of
-from .store import CellStore, Predictions, StackRecord, on_few_steps, read_cell, source_commit
+from .records import Row
+from .store import CellStore, Predictions, StackRecord, read_cell, source_commit
 
-__all__ = [
-    "CellStore",
-    "CellSummary",
-    "DamagedRecordError",
-    "Failure",
-    "KnownData",
-    "LostClaimError",
-    "Predictions",
-    "PretrainedTrial",
-    "PretrainingStore",
-    "Row",
-    "Rows",
-    "StackRecord",
-    "StoredCell",
-    "StoredTrial",
-    "check_folder",
-    "clear_dead",
-    "columns",
-    "described_cells",
-    "fingerprint",
-    "folder_time",
-    "forget_failure",
-    "give_back",
-    "identity",
-    "is_claimed",
-    "keep_failure",
-    "keeps_predictions",
-    "known_data",
-    "load",
-    "load_cell",
-    "load_predictions",
-    "load_trials",
-    "measured_rows",
-    "note_data",
-    "on_few_steps",
-    "pretraining_identity",
-    "read_cell",
-    "read_curves",
-    "read_environments",
-    "read_failure",
-    "read_predictions",
-    "read_summary",
-    "source_commit",
-    "values_of",
+__all__ = (
+    "CellStore", "DamagedRecordError", "Failure", "KnownData", "LostClaimError", "Predictions", "PretrainedTrial",
+    "PretrainingStore", "Row", "Rows", "StackRecord", "StoredCell", "StoredTrial", "check_folder", "clear_dead",
+    "columns", "described_cells", "fingerprint", "folder_time", "forget_failure", "give_back", "identity",
+    "is_claimed", "keep_failure", "keeps_predictions", "known_data", "load", "load_cell", "load_predictions",
+    "load_trials", "measured_rows", "note_data", "on_few_steps", "pretraining_identity", "read_cell", "read_curves",
+    "read_environments", "read_failure", "read_predictions", "read_summary", "source_commit", "values_of",
     "write_whole",
-]
+)  # fmt: skip

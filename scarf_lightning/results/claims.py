@@ -122,8 +122,7 @@ def give_back(folder: Path) -> None:
 def clear_dead(folder: Path) -> None:
     """Remove a claim that has no holder, or whose holder is known to be dead, from a folder that nobody claims again.
 
-    A claim that is only old stays: its holder may be asleep and have more to do here. If the folder cannot be written
-    to, the claim stays too.
+    A claim that is only old stays, because its holder may be asleep. So does one in a folder that cannot be written to.
     """
     try:
         holders = [path.name for path in (folder / FOLDER).iterdir()]
@@ -200,7 +199,7 @@ def _is_stale(path: Path, now: float) -> bool:
 
 
 def _token() -> str:
-    """The name of a holder: process number, start, the space that counts process numbers, and a name of this claim."""
+    """The name of a holder: process number, start, the space that counts process numbers, and a random name."""
     return ".".join((str(os.getpid()), _started(os.getpid()) or "unknown", _process_space(), uuid4().hex[:8]))
 
 

@@ -1,26 +1,30 @@
-"""An index of finished cells, ``results/index/<fingerprint>``, so that a sweep of thousands of them is skipped quickly.
+"""The rows of finished cells, and an index of them in ``results/index/<fingerprint>``, so that thousands are skipped
+quickly.
 
-Reading a record takes long: its text is parsed, and hashed in a form of its own. An entry holds what a run needs of a
-cell and a hash of every byte that it was read from. These bytes are read and hashed each time, and if they are the
-same ones, the record is as whole as it was. Whatever differs is read as if there were no index, and makes a new entry.
-So the folder may be removed at any time. Of weights and predictions the sizes are compared, as `records` does. As for a
-record, a hash says that an entry is what somebody wrote: its types and sizes are checked like a record's.
+Reading a record takes long: its text is parsed, and hashed in a form of its own. An entry holds the rows of a cell, and
+one hash of all bytes that they were read from. These bytes are read and hashed each time. If the hash is the same, the
+record is as whole as it was. Otherwise it is read as if there were no index, and makes a new entry, so the folder may
+be removed at any time. Weights and predictions are compared by their sizes alone, as in `records`. A hash only says that
+an entry is what somebody wrote: its types and sizes are checked like a record's.
 """
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..data.targets import Target, target_from_plain
 from .files import UNFINISHED, DamagedRecordError, read_bytes, temporary
-from .records import LARGE, LARGEST, MOST_JSON, Fields, are_usable, check_fields
-from .rows import Rows
+from .records import LARGE, LARGEST, MOST_JSON, Fields, Row, are_usable, check_fields
 from .store import ANYTHING, DESCRIPTION, kinds_of_columns, read_cell
 
 FOLDER = "index"
@@ -30,6 +34,82 @@ DIGEST = 64
 """Characters of a hash."""
 HEADER: Fields = {"version": int, "state": str, "target": dict, "size": int, "others": list}
 """An entry but for its layout and its numbers."""
+Layout = Mapping[str, tuple[str, int]]
+"""How and where each column is kept: ``float`` and ``int`` are rows of a block of numbers, ``same`` is one value that
+all rows have, ``each`` a list of values."""
+
+_layouts: dict[tuple[Any, ...], Layout] = {}
+"""The cells of a sweep have few layouts, and share them."""
+FEW_STEPS = 100
+"""Measured: with fewer steps networks lose accuracy. On iris it is 0.74 after 5 steps and 0.90 after 100."""
+PHASES = {
+    "pretrain": ("pre-training", "pretrain.min_steps=100"),
+    "finetune": ("fine-tuning", "finetune.min_steps=100 finetune.monitor=loss"),
+}
+"""What each phase is called, and the options that train longer."""
+
+
+class Rows(Sequence[Row]):
+    """Rows that are kept by columns, in a fifth of the memory of a dictionary a trial. What a row lacks is None in it.
+
+    Args:
+        size: how many rows.
+        layout: of the columns.
+        numbers: a block ``(columns, size)``; whole numbers are below 2^53, so that float64 has them.
+        others: values, and lists of values.
+    """
+
+    __slots__ = ("layout", "numbers", "others", "size")
+
+    def __init__(self, size: int, layout: Layout, numbers: NDArray[np.float64], others: Sequence[Any]) -> None:
+        self.size, self.layout = size, _layouts.setdefault(tuple(layout.items()), layout)
+        self.numbers, self.others = numbers, others
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Rows":
+        """Rows as columns."""
+        layout, numbers, others = dict[str, tuple[str, int]](), list[list[Any]](), list[Any]()
+        for name in dict.fromkeys(chain.from_iterable(rows)):
+            values = [row.get(name) for row in rows]
+            kinds = set(map(type, values))
+            is_same = len(kinds) == 1 and kinds != {float} and values.count(values[0]) == len(values)
+            if kinds == {float} or (kinds == {int} and not is_same):
+                layout[name] = "float" if kinds == {float} else "int", len(numbers)
+                numbers.append(values)
+            else:
+                layout[name] = "same" if is_same else "each", len(others)
+                others.append(values[0] if is_same else values)
+        return cls(len(rows), layout, np.array(numbers, dtype=np.float64).reshape(len(numbers), len(rows)), others)
+
+    def column(self, name: str) -> list[Any]:
+        """The value of each row; None where it has none."""
+        if name not in self.layout:
+            return [None] * self.size
+        kept, place = self.layout[name]
+        if kept == "same":
+            return [self.others[place]] * self.size
+        if kept == "each":
+            return list(self.others[place])
+        values: list[Any] = self.numbers[place].tolist()
+        return values if kept == "float" else list(map(int, values))
+
+    def first(self, size: int) -> "Rows":
+        """The first rows."""
+        if size >= self.size:
+            return self
+        lists = {place for kept, place in self.layout.values() if kept == "each"}
+        others = [value[:size] if place in lists else value for place, value in enumerate(self.others)]
+        return Rows(size, self.layout, self.numbers[:, :size].copy(), others)
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[Row]:
+        columns = [self.column(name) for name in self.layout]
+        return (dict(zip(self.layout, values, strict=True)) for values in zip(*columns, strict=True))
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self)[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +216,8 @@ def _check(rows: Rows) -> None:
 
 
 def _enter(cell: Path, state: str, target: Target, rows: Rows) -> None:
-    header = {
-        "version": VERSION,
-        "state": state,
-        "target": target.plain(),
-        "size": rows.size,
-        "layout": rows.layout,
-        "others": rows.others,
-    }
+    header = {"version": VERSION, "state": state, "target": target.plain(), "size": rows.size}
+    header |= {"layout": rows.layout, "others": rows.others}
     content = json.dumps(header).encode() + b"\n" + rows.numbers.astype("<f8").tobytes()
     place = _place(cell)
     place.parent.mkdir(exist_ok=True)
@@ -154,3 +228,34 @@ def _enter(cell: Path, state: str, target: Target, rows: Rows) -> None:
 
 def _place(cell: Path) -> Path:
     return cell.parent / FOLDER / cell.name
+
+
+def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """The value of each row; None where it has none."""
+    return rows.column(name) if isinstance(rows, Rows) else [row.get(name) for row in rows]
+
+
+def on_few_steps(cells: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+    """A sentence on the phases in which the median trial made fewer than 100 steps, if there is one.
+
+    On a small table an epoch has only one or two steps of the optimiser, so the patience may end a phase too soon.
+
+    Args:
+        cells: for each cell, the rows of its trials.
+    """
+    made, longer = [], []
+    for phase, (called, options) in PHASES.items():
+        steps = [[n for n in values_of(rows, f"{phase}_steps") if n is not None] for rows in cells]
+        medians = [median(of_cell) for of_cell in steps if of_cell]
+        few = [of_cell for of_cell in medians if of_cell < FEW_STEPS]
+        if few:
+            where = f" of {len(few)} of {len(medians)} cells" if len(medians) > 1 else ""
+            least = f"{min(few):g}" + (f" to {max(few):g}" if max(few) > min(few) else "")
+            made.append(f"{least} optimiser steps in {called}{where}")
+            longer.append(options)
+    if not made:
+        return []
+    return [
+        f"The median trial made {' and '.join(made)}, fewer than {FEW_STEPS}: networks may have learnt too little. "
+        f"{' '.join(longer)} trains longer."
+    ]

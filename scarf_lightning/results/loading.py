@@ -3,9 +3,12 @@
 What is torn, damaged, of another schema or of another cell is left out, with a warning that names it.
 """
 
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,22 +17,19 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
-from .records import PREDICTIONS, WEIGHTS
-from .rows import Row
+from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
 from .store import (
     COUNTS,
+    CURVES,
     DESCRIPTION,
+    ENVIRONMENT,
     PREPROCESSING,
     SECONDS,
+    TRIES,
     Predictions,
     Stored,
     of_stacks,
     read_cell,
-    stack_arrays,
-    stack_curves,
-    stack_environment,
-    stack_predictions,
-    stack_tries,
 )
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     stored, description = _described(Path(results) / fingerprint)
     damaged: dict[Path, str] = {}
     curves = read_curves(stored, damaged)
-    tries = [frame for frame in of_stacks(stored, stack_tries, damaged) if len(frame)]
+    tries = list(of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")), damaged))
     for stack, reason in damaged.items():
         warnings.warn(f"{stack} has no curves or tries: {reason}.", stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
@@ -167,8 +167,8 @@ def load_trials(fingerprint: str, results: str | Path = "results") -> list[Store
     found: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
         try:
-            vectors = stack_arrays(stack, table, PREPROCESSING)
-            weights = stack_arrays(stack, table, WEIGHTS) if WEIGHTS in table["files"] else {}
+            vectors = _arrays(stack, table, PREPROCESSING)
+            weights = _arrays(stack, table, WEIGHTS) if WEIGHTS in table["files"] else {}
         except DamagedRecordError as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
         for trial in StoredTrial.of_stack(table["trials"], vectors, weights):
@@ -214,14 +214,21 @@ def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
     """The curves of a cell, as in `StoredCell`; stacks whose curves are damaged are noted in ``damaged``."""
     import pandas as pd
 
-    frames = [frame for frame in of_stacks(stored, stack_curves, damaged) if len(frame)]  # no network, no curve
+    read = of_stacks(stored, CURVES, partial(_frame, columns=CURVE), damaged)
+    frames = [frame for frame in read if len(frame)]  # no network, no curve
     curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
     return curves.drop_duplicates(list(CURVE), ignore_index=True)
 
 
 def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
     """Versions and hardware that each stack of a cell was trained with; damage is noted as in `read_curves`."""
-    return list(of_stacks(stored, stack_environment, damaged))
+
+    def parse(content: bytes) -> Row:
+        found = dict(json.loads(content))
+        check_fields(found, {"packages": dict} if "packages" in found else {})
+        return found
+
+    return list(of_stacks(stored, ENVIRONMENT, parse, damaged))
 
 
 def keeps_predictions(stored: Stored) -> bool:
@@ -235,7 +242,11 @@ def read_predictions(stored: Stored, damaged: dict[Path, str]) -> dict[int, Pred
     if stored.description is None:
         return found
     target = stored.target
-    for predictions in of_stacks(stored, lambda stack, table: stack_predictions(stack, table, target), damaged):
+
+    def parse(content: bytes) -> list[Predictions]:
+        return Predictions.of(_frame(content, ("trial", "row", "label")), target)
+
+    for predictions in of_stacks(stored, PREDICTIONS, parse, damaged):
         for each in predictions:
             found.setdefault(each.trial, each)
     return found
@@ -289,6 +300,25 @@ def _dtype(column: str, values: list[Any]) -> Any:
     if types <= {int, float} and (types or is_measured):
         return "float64"
     return "boolean" if types == {bool} else object
+
+
+def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
+    """A Parquet file with at least these columns."""
+    import pandas as pd
+
+    frame = pd.read_parquet(BytesIO(content))
+    frame[list(columns)].drop_duplicates()  # readers join by these, so they must be there and be plain values
+    return frame
+
+
+def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
+    """Arrays of a stack by name, ``(T, ...)``."""
+    from safetensors.numpy import load
+
+    arrays = read_file(stack, table, name, load)
+    if any(array.shape[:1] != (len(table["trials"]),) for array in arrays.values()):
+        raise DamagedRecordError(f"{name} is of other trials")
+    return arrays
 
 
 def _fingerprints(folder: Path) -> list[str]:

@@ -20,11 +20,10 @@ from .records import check_fields, parsed, read_sealed, sealed
 
 
 class HasFiles(Protocol):
-    """Names data, and the local files that they are in."""
+    """Data with a name and local files."""
 
     @property
     def key(self) -> str: ...
-
     def files(self) -> tuple[Path, ...]: ...
 
 
@@ -41,14 +40,11 @@ class KnownData:
 
 
 def known_data(results: Path, source: HasFiles) -> KnownData | None:
-    """What is known of data, if their files have not changed since; the data are not read.
-
-    A damaged note counts as none, and a warning names it: the data are loaded again.
-    """
+    """What is known of data whose files have not changed since. A damaged note counts as none; a warning names it."""
     described = _describe(source)
     if not described:
         return None
-    path = _data_path(results, source)
+    path = results / "datasets" / f"{source.key}.json"
     try:
         note = read_sealed(path)
         check_fields(note, {"data": dict, "files": list})
@@ -64,7 +60,7 @@ def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
     """Keep what is known of data that have just been loaded."""
     if known_data(results, source) != data:
         note = {"data": asdict(data), "files": _describe(source)}
-        write_whole(_data_path(results, source), sealed(note))
+        write_whole(results / "datasets" / f"{source.key}.json", sealed(note))
 
 
 @dataclass(frozen=True)
@@ -106,22 +102,16 @@ def forget_failure(results: Path, key: str) -> None:
     _failure_path(results, key).unlink(missing_ok=True)
 
 
-def _data_path(results: Path, source: HasFiles) -> Path:
-    return results / "datasets" / f"{source.key}.json"
-
-
 def _failure_path(results: Path, key: str) -> Path:
     return results / "failures" / f"{key}.json"
 
 
 def _describe(source: HasFiles) -> list[dict[str, Any]]:
-    """What tells that the files of data have not changed.
-
-    Size and time of the last modification are not enough: a program may set that time. Nobody can set the time of the
-    last change of the file's own record.
-    """
-    stats = [(path.name, path.stat()) for path in source.files()]
-    return [
-        {"name": name, "size": stat.st_size, "modified_ns": str(stat.st_mtime_ns), "changed_ns": str(stat.st_ctime_ns)}
-        for name, stat in stats
-    ]
+    """What differs once the files of data have changed. A program may set the time of the last modification, but
+    nobody can set the time at which the file's own record last changed."""
+    found = []
+    for path in source.files():
+        stat = path.stat()
+        times = {"modified_ns": str(stat.st_mtime_ns), "changed_ns": str(stat.st_ctime_ns)}
+        found.append({"name": path.name, "size": stat.st_size, **times})
+    return found

@@ -86,7 +86,13 @@ class PretrainingStore:
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not there, or are damaged."""
-        return [trial for trial in trials if not self._is_whole(trial)]
+        found = []
+        for trial in trials:
+            try:
+                self._contents(trial)
+            except (FileNotFoundError, DamagedRecordError):
+                found.append(trial)
+        return found
 
     @contextmanager
     def claim(self) -> Iterator[Claim]:
@@ -169,13 +175,6 @@ class PretrainingStore:
             if record["trial"] != trial or not {type(value) for value in record.values()} <= NUMBER:
                 raise DamagedRecordError("it has no curve")
         return contents
-
-    def _is_whole(self, trial: int) -> bool:
-        try:
-            self._contents(trial)
-        except (FileNotFoundError, DamagedRecordError):
-            return False
-        return True
 
     def _damaged(self) -> Iterator[tuple[Path, str]]:
         """The damaged files and folders, and why they cannot be used."""

@@ -42,6 +42,8 @@ DEEPEST = 10
 """Levels of nested fields."""
 
 T = TypeVar("T")
+Row = dict[str, Any]
+"""Values by name, of a trial for instance."""
 Fields = Mapping[str, type | UnionType]
 """Names of fields and the types of their values."""
 
@@ -182,21 +184,14 @@ def check_fields(content: Any, kinds: Fields) -> None:
     if not isinstance(content, dict):
         raise DamagedRecordError(f"it has no {next(iter(kinds))}")
     for name, kind in kinds.items():
-        if name not in content:
-            raise DamagedRecordError(f"it has no {name}")
-        value = content[name]
+        value = content.get(name, ...)  # of no kind
         is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind)))
-        if is_wrong or not is_usable(value):
+        if is_wrong or not are_usable((value,), DEEPEST + 1):
             raise DamagedRecordError(f"it has no {name}")
-
-
-def is_usable(value: Any, depth: int = DEEPEST) -> bool:
-    """Whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
-    return are_usable((value,), depth + 1)
 
 
 def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
-    """As `is_usable`, of each of these. A sweep of finished cells comes here for every value."""
+    """Whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
     if depth <= 0:
         return False
     for value in values:
@@ -277,12 +272,11 @@ def record_folders(parent: Path) -> list[Path]:
 
 def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
     try:
-        size = (folder / name).stat().st_size
-    except FileNotFoundError:
-        raise DamagedRecordError(f"{name} is missing") from None
+        is_torn = (folder / name).stat().st_size != table["files"][name]
     except OSError as error:
-        raise DamagedRecordError(f"{name} cannot be read: {error.strerror}") from error
-    if size != table["files"][name]:
+        reason = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        raise DamagedRecordError(f"{name} {reason}") from error
+    if is_torn:
         raise DamagedRecordError(f"{name} is torn")
 
 

@@ -20,10 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from statistics import median
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +38,7 @@ from .records import (
     PREDICTIONS,
     WEIGHTS,
     Fields,
+    Row,
     are_usable,
     check_fields,
     new_record,
@@ -49,7 +48,6 @@ from .records import (
     sealed,
     table_of,
 )
-from .rows import Row, values_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +60,8 @@ CURVES = "curves.parquet"
 TRIES = "tries.parquet"
 PREPROCESSING = "preprocessing.safetensors"
 ENVIRONMENT = "environment.json"
+OPTIONAL = (PREDICTIONS, TRIES, WEIGHTS)
+"""Files that a stack need not have."""
 DESCRIBED: Fields = {
     "dataset": str, "dataset_id": int | None, "identity": dict, "config": dict, "options": dict, "labels": dict,
     "columns": list, "classes": list, "overrides": list,
@@ -77,14 +77,6 @@ COUNT: set[type] = {int, NoneType}
 TEXT: set[type] = {str, NoneType}
 ANYTHING: set[type] = {bool, int, float, str, NoneType}
 """Types of the values in a row of results."""
-
-FEW_STEPS = 100
-"""Measured: with fewer steps networks lose accuracy. On iris it is 0.74 after 5 steps and 0.90 after 100."""
-PHASES = {
-    "pretrain": ("pre-training", "pretrain.min_steps=100"),
-    "finetune": ("fine-tuning", "finetune.min_steps=100 finetune.monitor=loss"),
-}
-"""What each phase is called, and the options that train longer."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Predictions:
 
 @dataclass(frozen=True)
 class StackRecord:
-    """What the store is given of the trials of one stack.
+    """The trials of one stack, as the store is given them.
 
     Attributes:
         rows: one for each trial.
@@ -215,11 +207,9 @@ class CellStore:
         """Whether the store knows what the cell is, so that `load_cell` finds it."""
         return (self.folder / DESCRIPTION).exists()
 
-    def rows(self, trials: Sequence[int] | None = None) -> list[Row]:
-        """Rows of the finished trials, or of those among ``trials``, in their order."""
-        wanted = None if trials is None else set(trials)
-        found = read_cell(self.folder).rows
-        return [found[trial] for trial in sorted(found) if wanted is None or trial in wanted]
+    def rows(self) -> list[Row]:
+        """Rows of the finished trials, in their order."""
+        return [row for _, row in sorted(read_cell(self.folder).rows.items())]
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not finished."""
@@ -262,7 +252,7 @@ class CellStore:
         """Write what the cell is, before its first stack.
 
         Args:
-            dataset: name of the dataset.
+            dataset: its name.
             dataset_id: OpenML's, if it has one.
             source: where the data came from.
             columns: its features in their order, each with its categories; None for a numeric one.
@@ -277,6 +267,7 @@ class CellStore:
             return
         cell = (
             table_of([], self.fingerprint)
+            | target.plain()
             | {
                 "dataset": dataset,
                 "dataset_id": dataset_id,
@@ -289,7 +280,6 @@ class CellStore:
                 "labels": dict(labels),
                 "identity": self.identity,
             }
-            | target.plain()
         )
         write_whole(self.folder / DESCRIPTION, sealed(cell))
 
@@ -307,17 +297,15 @@ class CellStore:
         rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
         place = self.folder / "stacks" / name
         values = {"trials": rows} | ({"notes": list(record.notes)} if record.notes else {})
+        columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
+        frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}
+        if record.tries:
+            frames[TRIES] = pd.DataFrame(list(record.tries))
+        if record.predictions:
+            frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
         with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
-            columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
-            pd.DataFrame(list(record.curves), columns=columns).to_parquet(
-                folder / CURVES, compression="zstd", index=False
-            )
-            if record.tries:
-                pd.DataFrame(list(record.tries)).to_parquet(folder / TRIES, compression="zstd", index=False)
-            if record.predictions:
-                pd.concat([each.frame() for each in record.predictions]).to_parquet(
-                    folder / PREDICTIONS, compression="zstd", index=False
-                )
+            for file, frame in frames.items():
+                frame.to_parquet(folder / file, compression="zstd", index=False)
             for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
                 if arrays is not None:
                     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
@@ -356,99 +344,14 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
     return stored
 
 
-def of_stacks(stored: Stored, read: Callable[[Path, Row], T], damaged: dict[Path, str]) -> Iterator[T]:
-    """What ``read`` returns for each whole stack; stacks that turn out to be damaged are noted in ``damaged``."""
+def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T], damaged: dict[Path, str]) -> Iterator[T]:
+    """What the file of this name holds in each whole stack that has one; damaged ones are noted in ``damaged``."""
     for stack, table in stored.stacks.items():
-        try:
-            yield read(stack, table)
-        except DamagedRecordError as error:
-            damaged[stack] = str(error)
-
-
-def stack_curves(stack: Path, table: Row) -> "pd.DataFrame":
-    """A row for each epoch and trial of a stack.
-
-    Raises:
-        DamagedRecordError: see `read_file`.
-    """
-    return read_file(stack, table, CURVES, lambda content: _frame(content, ("phase", "trial", "epoch")))
-
-
-def stack_tries(stack: Path, table: Row) -> "pd.DataFrame":
-    """A row for each try of each trial of a stack; none if it was not tuned.
-
-    Raises:
-        DamagedRecordError: see `read_file`.
-    """
-    import pandas as pd
-
-    if TRIES not in table["files"]:
-        return pd.DataFrame()
-    return read_file(stack, table, TRIES, lambda content: _frame(content, ("trial", "try")))
-
-
-def stack_predictions(stack: Path, table: Row, target: Target) -> list[Predictions]:
-    """The predictions of each trial of a stack, of this target; none if they were not kept.
-
-    Raises:
-        DamagedRecordError: see `read_file`.
-    """
-
-    def parse(content: bytes) -> list[Predictions]:
-        return Predictions.of(_frame(content, ("trial", "row", "label")), target)
-
-    return read_file(stack, table, PREDICTIONS, parse) if PREDICTIONS in table["files"] else []
-
-
-def stack_arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
-    """Arrays of a stack, ``(T, ...)`` by name: its ``PREPROCESSING`` or ``WEIGHTS``.
-
-    Raises:
-        DamagedRecordError: see `read_file`; or an array does not have an entry for each trial.
-    """
-    from safetensors.numpy import load
-
-    arrays = read_file(stack, table, name, load)
-    if any(array.shape[:1] != (len(table["trials"]),) for array in arrays.values()):
-        raise DamagedRecordError(f"{name} is of other trials")
-    return arrays
-
-
-def stack_environment(stack: Path, table: Row) -> Row:
-    """Versions and hardware that a stack was trained with.
-
-    Raises:
-        DamagedRecordError: see `read_file`.
-    """
-    found = read_file(stack, table, ENVIRONMENT, lambda content: dict(json.loads(content)))
-    check_fields(found, {"packages": dict} if "packages" in found else {})
-    return found
-
-
-def on_few_steps(cells: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
-    """A sentence on the phases in which the median trial made fewer than 100 steps, if there is one.
-
-    On a small table an epoch has only one or two steps of the optimiser, so the patience may end a phase too soon.
-
-    Args:
-        cells: for each cell, the rows of its trials.
-    """
-    made, longer = [], []
-    for phase, (called, options) in PHASES.items():
-        steps = [[n for n in values_of(rows, f"{phase}_steps") if n is not None] for rows in cells]
-        medians = [median(of_cell) for of_cell in steps if of_cell]
-        few = [of_cell for of_cell in medians if of_cell < FEW_STEPS]
-        if few:
-            where = f" of {len(few)} of {len(medians)} cells" if len(medians) > 1 else ""
-            least = f"{min(few):g}" + (f" to {max(few):g}" if max(few) > min(few) else "")
-            made.append(f"{least} optimiser steps in {called}{where}")
-            longer.append(options)
-    if not made:
-        return []
-    return [
-        f"The median trial made {' and '.join(made)}, fewer than {FEW_STEPS}: networks may have learnt too little. "
-        f"{' '.join(longer)} trains longer."
-    ]
+        if name in table["files"] or name not in OPTIONAL:
+            try:
+                yield read_file(stack, table, name, parse)
+            except DamagedRecordError as error:
+                damaged[stack] = str(error)
 
 
 @cache
@@ -466,19 +369,12 @@ def source_commit() -> str | None:
 
 
 def _description(cell: Path) -> Row | None:
-    """What a cell is, if it is described.
-
-    Raises:
-        DamagedRecordError: it is damaged, of another schema, or another cell's.
-    """
+    """What a cell is, if it is described. Raises DamagedRecordError."""
     try:
         (cell / DESCRIPTION).lstat()
-    except OSError:
-        return None
-    try:
         description = read_record(cell, DESCRIPTION, cell.name)
-    except FileNotFoundError:
-        return None  # another process has just set it aside
+    except OSError:
+        return None  # also where another process has just set it aside
     check_fields(description, DESCRIBED)
     for column in description["columns"]:
         check_fields(column, {"name": str, "categories": list | None})
@@ -498,27 +394,20 @@ def _description(cell: Path) -> Row | None:
 
 
 def _check_rows(table: Row) -> None:
-    """Check the rows of a stack: the types that `load` gives its columns.
-
-    Raises:
-        DamagedRecordError: a value is missing, of another type, or too large.
-    """
+    """Check the rows of a stack: the types that `load` gives its columns, and how large numbers are."""
     if not isinstance(notes := table.get("notes", []), list):
         raise DamagedRecordError("it has no notes")
     _check_texts(notes, "notes")
     rows = table.get("trials")
-    if not isinstance(rows, list):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise DamagedRecordError("it has no trials")
-    if not all(isinstance(row, dict) for row in rows):
-        raise DamagedRecordError("it has no trial")
     columns = {name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}}
     kinds = kinds_of_columns()
     for name, values in columns.items():
         if not kinds.get(name, ANYTHING).issuperset(map(type, values)) or not are_usable(values):
             raise DamagedRecordError(f"it has no {name}")
-    for trial in columns["trial"]:
-        if not 0 <= trial < MOST_TRIALS:
-            raise DamagedRecordError(f"it has a trial {trial}")
+    if wrong := [trial for trial in columns["trial"] if not 0 <= trial < MOST_TRIALS]:
+        raise DamagedRecordError(f"it has a trial {wrong[0]}")
 
 
 def kinds_of_columns() -> dict[str, set[type]]:
@@ -530,15 +419,6 @@ def kinds_of_columns() -> dict[str, set[type]]:
 def _check_texts(values: Any, name: str) -> None:
     if not all(isinstance(value, str) for value in values):
         raise DamagedRecordError(f"it has no {name}")
-
-
-def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
-    """A Parquet file with at least these columns."""
-    import pandas as pd
-
-    frame = pd.read_parquet(BytesIO(content))
-    frame[list(columns)].drop_duplicates()  # readers join by these, so they must be there and be plain values
-    return frame
 
 
 def _json_value(value: Any) -> Any:

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from functools import cache, cached_property
@@ -102,20 +102,15 @@ class Cell:
         known = self.source.known_kind or (data.kind if data is not None else None)
         return type(self.source.load().target) if known is None else kind_named(known)
 
-    def store(self) -> CellStore | None:
-        """Where its results are; None while the hash of its data is not known, which means that nothing is finished."""
-        return self.store_on(self.data())
-
-    def store_on(self, data: KnownData | None) -> CellStore | None:
-        """As `store`, of data that have been looked up."""
+    def store(self, data: KnownData | None = None) -> CellStore | None:
+        """Where its results are; None while the hash of its data is not known, which means that nothing is finished.
+        ``data`` saves to look it up."""
+        data = data or self.data()
         return None if data is None else CellStore(self.results, identity(self._on(data), data.hash))
 
-    def pretraining(self) -> PretrainingStore | None:
+    def pretraining(self, data: KnownData | None = None) -> PretrainingStore | None:
         """Where its pre-training is; None without one, or while the hash of its data is not known."""
-        return self.pretraining_on(self.data())
-
-    def pretraining_on(self, data: KnownData | None) -> PretrainingStore | None:
-        """As `pretraining`, of data that have been looked up."""
+        data = data or self.data()
         if data is None or not is_pretrained(self.config):
             return None
         fields = pretraining_identity(self._on(data), data.hash)
@@ -170,27 +165,25 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class SurveyedCell:
-    """A cell, its state, and the rows of its finished trials.
+    """A cell as the store has it.
 
     Attributes:
-        cell: the cell.
-        state: how far it is.
         rows: of its finished trials, as far as they are wanted.
-        failure: why it failed when it was last tried.
-        folder: where it is in the store, if the hash of its data is known.
-        lacks_weights: whether it is to keep its networks, and has finished trials without them.
-        target: what it predicts, if the store knows it.
         data: what the results folder knows of its data.
+        folder: where it is in the store, if the hash of its data is known.
+        target: what it predicts, if the store knows it.
+        lacks_weights: whether it is to keep its networks, and has finished trials without them.
+        failure: why it failed when it was last tried.
     """
 
     cell: Cell
     state: State
     rows: Rows
-    failure: Failure | None = None
-    folder: Path | None = None
-    lacks_weights: bool = False
-    target: Target | None = None
     data: KnownData | None = None
+    folder: Path | None = None
+    target: Target | None = None
+    lacks_weights: bool = False
+    failure: Failure | None = None
 
     @property
     def n_missing(self) -> int:
@@ -217,20 +210,18 @@ def survey(cells: Sequence[Cell]) -> list[SurveyedCell]:
 
 
 def _look(cell: Cell, data: KnownData | None, now: float) -> SurveyedCell:
-    store, rows, folder, lacks_weights, target = cell.store_on(data), Rows.of([]), None, False, None
-    if store is not None:
-        folder = store.folder
-        summary = read_summary(folder, cell.config.trials, weights=cell.config.keep_weights)
-        rows, target = summary.rows, summary.target
-        if cell.config.keep_weights and "finetune" in method_of(cell.config).uses:
-            lacks_weights = summary.lacks_weights
-        if len(rows) == cell.config.trials and summary.is_whole:
-            return SurveyedCell(cell, State.FINISHED, rows, None, folder, lacks_weights, target, data)
-        if is_claimed(folder, now):
-            return SurveyedCell(cell, State.RUNNING, rows, None, folder, lacks_weights, target, data)
+    found = SurveyedCell(cell, State.WAITING, Rows.of([]), data)
+    if data is not None and (store := cell.store(data)) is not None:
+        summary = read_summary(store.folder, cell.config.trials, weights=cell.config.keep_weights)
+        is_network = cell.config.keep_weights and "finetune" in method_of(cell.config).uses
+        lacks_weights = is_network and summary.lacks_weights
+        found = SurveyedCell(cell, State.WAITING, summary.rows, data, store.folder, summary.target, lacks_weights)
+        if len(found.rows) == cell.config.trials and summary.is_whole:
+            return replace(found, state=State.FINISHED)
+        if is_claimed(store.folder, now):
+            return replace(found, state=State.RUNNING)
     failure = read_failure(cell.results, cell.key)
-    state = State.FAILED if failure else State.WAITING
-    return SurveyedCell(cell, state, rows, failure, folder, lacks_weights, target, data)
+    return replace(found, failure=failure, state=State.FAILED) if failure else found
 
 
 def _time(results: Path) -> float:

@@ -33,14 +33,6 @@ GLOBAL = "_global_"
 
 
 @dataclass(frozen=True)
-class DatasetFile:
-    """A file in ``conf/dataset/``: the dataset, and the options of other axes that it chooses, such as a scaling."""
-
-    dataset: DatasetSettings
-    choices: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Sections:
     """The sections of a configuration as plain values, None if an interpolation cannot be resolved; and the words in
     all interpolations, among them every option that one refers to."""
@@ -97,11 +89,12 @@ class Composer:
         is_whole = list(overrides) == self._overrides_of_master or may_refer or len(of_dataset) != 1
         file = None if is_whole else self._dataset_file(of_dataset[0])
         if file is not None:
+            dataset, choices = file
             given = {each.partition("=")[0] for each in overrides}
-            choices = (each for each in file.choices if each.partition("=")[0] not in given)
+            choices = [each for each in choices if each.partition("=")[0] not in given]
             setting = self._configured((*choices, *(each for each in overrides if each != of_dataset[0])))
             if setting is not None:
-                return on_dataset(_or_raise(setting), file.dataset)
+                return on_dataset(_or_raise(setting), dataset)
         whole = self._configured(overrides, whole=True)
         assert whole is not None
         return _or_raise(whole)
@@ -186,28 +179,26 @@ class Composer:
                 found |= {group, *(map(str, loaded.config) if package == GLOBAL else [package.partition(".")[0]])}
         return frozenset(found)
 
-    def _read_dataset_file(self, override: str) -> DatasetFile | None:
-        """What a dataset's file sets, if that is the dataset and options of other axes and nothing else."""
+    def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
+        """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
         is_choice = override.startswith("dataset=")
         loaded = self._repository.load_config(override.replace("=", "/", 1)) if is_choice else None
         choices = None if loaded is None else _choices(loaded)
         if loaded is None or choices is None:
             return None
-        content = loaded.config
-        if loaded.header.get("package") == GLOBAL:
-            if list(content) != ["dataset"]:
-                return None
-            content = content.dataset
-        values: Any = OmegaConf.to_container(content, resolve=False)
-        if any(_mentioned(values)):
+        values: Any = OmegaConf.to_container(loaded.config, resolve=False)
+        if loaded.header["package"] == GLOBAL and list(values) == ["dataset"]:
+            values = values["dataset"]
+        elif loaded.header["package"] is not None:
             return None
-        return DatasetFile(checked(DatasetSettings, values, "dataset"), tuple(choices))
+        return None if any(_mentioned(values)) else (checked(DatasetSettings, values, "dataset"), choices)
 
 
 def _choices(file: ConfigResult) -> list[str] | None:
     """The files of other groups that a file chooses; None if it includes files, or the names depend on something."""
     chosen: list[Any] = file.defaults_list or []
-    if chosen and file.header["package"] != GLOBAL:
+    package = file.header["package"] or ""
+    if package != GLOBAL and (chosen or package.startswith("_")):
         return None  # what it names is within its own section
     if not all(each.is_override() and each.package is None and "$" not in str(each.value) for each in chosen):
         return None

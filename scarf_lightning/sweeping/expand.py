@@ -20,7 +20,7 @@ from ..options.combinations import check_method, method_of
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
-from .sweep_file import SweepFile, read_sweep
+from .folders import SweepFile, read_sweep
 
 OF_THE_WHOLE_RUN = ("sweeps", "plan", "time_limit", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
 OF_OUR_SWEEPER = ("sweeps", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")

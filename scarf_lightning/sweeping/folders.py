@@ -1,13 +1,20 @@
-"""Where the configuration and the sweeps are."""
+"""The folders of the configuration and of the sweeps, and what their files say."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
+from ..errors import UsageError, did_you_mean
+
 PACKAGE = Path(__file__).parents[1]
+ALL = "all"
+"""Names the cells of all files that have an entry ``paper``."""
 
 
 def _folder(name: str) -> Path:
@@ -32,3 +39,106 @@ def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat(value, f"{before}{name}.")
         else:
             yield f"{before}{name}", value
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """One file in ``sweeps/``.
+
+    Args:
+        name: the name of the file, without its ending.
+        title: what the figure or table shows.
+        cells: blocks; each is a product of axes, with one value or a list of values for each.
+        paper: the figure or table of the paper.
+        trials: of each cell, unless the command line sets them.
+        report: the drawings of its report, see `scarf_lightning.report`.
+        rounds: numbers of trials that cells get one after the other, as long as it is open what they tell.
+        time_limit: of training, unless the command line sets it.
+        instead: methods that take the place of others whose package is not installed, by the name of these.
+    """
+
+    name: str
+    title: str
+    cells: list[dict[str, Any]]
+    paper: str | None = None
+    trials: int | None = None
+    report: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    time_limit: str | None = None
+    instead: dict[str, str] = field(default_factory=dict)
+
+    def blocks(self) -> list[list[str]]:
+        """Each block as command-line arguments."""
+        given = {"trials": self.trials, "time_limit": self.time_limit}
+        common = [f"{name}={value}" for name, value in given.items() if value is not None]
+        return [
+            [f"{key}={_swept(self._installed(values))}" for key, values in block.items()] + common
+            for block in self.cells
+        ]
+
+    @property
+    def replaced(self) -> dict[str, str]:
+        """Methods whose package is not installed, and what takes their place."""
+        return {name: other for name, other in self.instead.items() if find_spec(name) is None}
+
+    def _installed(self, values: Any) -> Any:
+        if isinstance(values, list):
+            return [self._installed(value) for value in values]
+        return self.replaced.get(values, values) if isinstance(values, str) else values
+
+
+def read_sweep(name: str, folder: Path) -> SweepFile:
+    """Read the sweep of this name in ``folder``, or the file at this path; ``all`` reads those of the paper.
+
+    Raises:
+        UsageError: there is no such file, or it is not a sweep.
+    """
+    return _of_the_paper(folder) if name == ALL else _read(name, folder)
+
+
+def _of_the_paper(folder: Path) -> SweepFile:
+    """The cells of every figure and table of the paper as one sweep, without drawings."""
+    files = [_read(path.stem, folder) for path in sorted(folder.glob("*.yaml"))]
+    cells = [
+        block if file.trials is None else {"trials": file.trials} | block
+        for file in files
+        if file.paper is not None
+        for block in file.cells
+    ]
+    if not cells:
+        raise UsageError(f"sweeps={ALL}: no file in {folder} says where it is in the paper.")
+    return SweepFile(ALL, "Everything that the paper shows", cells)
+
+
+def _read(name: str, folder: Path) -> SweepFile:
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
+    path = Path(name).expanduser() if is_path else folder / f"{name}.yaml"
+    if not path.is_file():
+        known = sorted(file.stem for file in folder.glob("*.yaml"))
+        listed = ", ".join([*known, ALL])
+        hint = did_you_mean(name, known)
+        raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
+    known_keys = tuple(field.name for field in fields(SweepFile) if field.name != "name")
+    if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(known_keys):
+        raise UsageError(f"{path} must have title and cells, and may have {', '.join(known_keys)} and nothing else.")
+    cells = content["cells"]
+    if not isinstance(cells, list) or not cells or not all(isinstance(block, dict) for block in cells):
+        raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
+    return SweepFile(name=path.stem, **content)
+
+
+def _swept(values: Any) -> str:
+    """The values of an axis in Hydra's notation. A list is swept; a list in a list is one value."""
+    return ",".join(_value(value) for value in values) if isinstance(values, list) else _value(values)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{','.join(_value(inner) for inner in value)}]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)

@@ -55,10 +55,8 @@ class FileConfigSource(file_config_source.FileConfigSource):
         key = file, file.stat().st_mtime_ns
         if key not in self._read:
             result = super().load_config(config_path)
-            content = OmegaConf.to_container(result.config, resolve=False)
-            assert isinstance(content, dict)
-            named = {str(key): value for key, value in content.items()}
-            self._read[key] = result, filled(name.removesuffix(".yaml"), named)
+            content: Any = OmegaConf.to_container(result.config, resolve=False)
+            self._read[key] = result, filled(name.removesuffix(".yaml"), {str(key): content[key] for key in content})
         result, of_file = self._read[key]
         return replace(result, config=OmegaConf.create(of_file))
 

@@ -51,8 +51,8 @@ class Group:
 
     Attributes:
         cells: in the order of the command line.
-        supervised: the expected seconds of each cell's supervised phase, for all trials that it lacks.
-        pretraining: the expected seconds of their pre-training, for all trials that must be trained.
+        supervised: expected seconds of each cell's supervised phase, for all trials that it lacks.
+        pretraining: expected seconds of their pre-training.
         n_kept: trials of the pre-training that the cells need and the cache has.
         n_to_train: trials of it that must be trained.
     """
@@ -70,13 +70,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is left to train.
-
-    Attributes:
-        surveyed: all cells.
-        groups: the unfinished ones.
-        sizes: of the data, by the key of their source, where they are known.
-    """
+    """All cells of a run, the groups of those that are left to train, and the known sizes of data by source key."""
 
     surveyed: Sequence[SurveyedCell]
     groups: list[Group]
@@ -134,7 +128,7 @@ def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     needed = set[int]()
     for each in cells:
         needed |= set(range(each.cell.config.trials)) - set(each.rows.column("trial"))
-    store = cells[0].cell.pretraining_on(cells[0].data)
+    store = None if cells[0].data is None else cells[0].cell.pretraining(cells[0].data)
     missing = len(needed) if store is None else len(store.missing(sorted(needed)))
     seconds = missing * max(phases["pretrain"] for _, phases in together)
     return Group(cells, supervised, seconds, len(needed) - missing, missing)

@@ -3,12 +3,14 @@
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
+from ..options.combinations import check_target
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
@@ -65,13 +67,9 @@ def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "bas
             show.say(sentence)
 
     plan = make_plan(survey(cells))
-    without = [each.cell.label for each in plan.surveyed if each.lacks_weights]
-    if without:
-        raise UsageError(
-            "\n".join(
-                f"{label} has finished trials without weights; force=true trains them again." for label in without
-            )
-        )
+    ending = "has finished trials without weights; force=true trains them again."
+    if without := [f"{each.cell.label} {ending}" for each in plan.surveyed if each.lacks_weights]:
+        raise UsageError("\n".join(without))
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
@@ -158,28 +156,20 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
-    problems = _refusals(cell.source.check for cell in cells)
-    if not problems:  # torch is not imported to say that a file is missing
-        problems = _refusals(partial(build_parts, cell.config) for cell in cells)
-        problems += _refusals(partial(_check_target, cell) for cell in cells)
-    if problems:
-        raise UsageError("\n".join(dict.fromkeys(problems)))
+    _refuse([cell.source.check for cell in cells])  # torch is not imported to say that a file is missing
+    # A target whose kind is known only once the data are loaded is checked by the cell itself.
+    known = [(cell.config, kind_named(cell.source.known_kind)) for cell in cells if cell.source.known_kind is not None]
+    built = [partial(build_parts, cell.config) for cell in cells]
+    _refuse([*built, *(partial(check_target, config, kind) for config, kind in known)])
 
 
-def _check_target(cell: Cell) -> None:
-    """Refuse what does not go with the target, if its kind is known without loading; else the cell itself does."""
-    from ..data.targets import kind_named
-    from ..options.combinations import check_target
-
-    if cell.source.known_kind is not None:
-        check_target(cell.config, kind_named(cell.source.known_kind))
-
-
-def _refusals(checks: Iterable[Callable[[], object]]) -> list[str]:
+def _refuse(checks: Sequence[Callable[[], object]]) -> None:
+    """Make all checks, and refuse whatever they refuse together."""
     problems = []
     for check in checks:
         try:
             check()
         except UsageError as error:
             problems.append(str(error))
-    return problems
+    if problems:
+        raise UsageError("\n".join(dict.fromkeys(problems)))

@@ -31,8 +31,7 @@ from scarf_lightning.report.statistics import (
     overlap_ratio,
 )
 from scarf_lightning.report.statistics.intervals import share_of_test
-from scarf_lightning.sweeping.folders import SWEEPS
-from scarf_lightning.sweeping.sweep_file import read_sweep
+from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
 
 Floats = NDArray[np.float64]
 ROWS, LABELLED = 600, 40

@@ -1,20 +1,26 @@
-"""The index of finished cells says what reading them says, whatever has happened to them or to it."""
+"""Rows by columns are the rows that they were made of. The index of finished cells says what reading them says."""
 
 import json
 import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
-from scarf_lightning.results import CellStore, identity, read_cell, read_summary
+from scarf_lightning.results import CellStore, Rows, identity, on_few_steps, read_cell, read_summary, values_of
 from scarf_lightning.results import index as index_module
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 from tests.results.sealing import rewritten
 
 TRIALS = 4
+ROWS: list[dict[str, Any]] = [
+    {"trial": 0, "accuracy": 0.1, "epochs": 3, "device": "cpu", "diverged": None, "fits": 1, "late": None, "is": True},
+    {"trial": 1, "accuracy": -0.0, "epochs": 2**53 - 1, "device": "cpu", "diverged": "finetune", "fits": 1, "late": 1},
+]
 
 
 @pytest.fixture
@@ -188,3 +194,77 @@ def test_a_record_that_is_written_again_with_other_numbers_is_read(cell: Path) -
     rewritten(of_stack("trials.json")(cell), better)
     assert is_read_again(cell)
     assert 0.9 in read_summary(cell, TRIALS).rows.column("accuracy")
+
+
+def test_they_are_the_same_rows() -> None:
+    rows = Rows.of(ROWS)
+
+    assert [list(row.items()) for row in rows] == [
+        [(name, row.get(name)) for name in ROWS[0]]  # with None for what a row lacks
+        for row in ROWS
+    ]
+    assert [str(row["accuracy"]) for row in rows] == ["0.1", "-0.0"]
+    assert {name: type(value) for name, value in rows[0].items()} == {name: type(v) for name, v in ROWS[0].items()}
+    assert rows[1]["trial"] == 1
+    assert [row["trial"] for row in rows[:1]] == [0]
+
+
+def test_a_column_is_the_same_of_both() -> None:
+    for name in (*ROWS[0], "unknown"):
+        assert values_of(Rows.of(ROWS), name) == values_of(ROWS, name) == [row.get(name) for row in ROWS]
+
+
+def test_the_first_rows() -> None:
+    rows = Rows.of(ROWS)
+
+    assert list(rows.first(1)) == [{name: ROWS[0].get(name) for name in ROWS[0]}]
+    assert rows.first(2) is rows
+    assert len(rows.first(0)) == len(Rows.of([])) == 0
+    assert list(Rows.of([])) == []
+
+
+def test_numbers_take_eight_bytes_and_cells_share_their_layout() -> None:
+    rows = [{"trial": trial, "accuracy": trial / 7, "device": "cpu"} for trial in range(30)]
+
+    first, second = Rows.of(rows), Rows.of(rows)
+
+    assert first.numbers.dtype == np.float64
+    assert first.numbers.nbytes == 2 * 30 * 8
+    assert first.layout is second.layout
+
+
+def test_a_value_that_all_rows_have_is_kept_once() -> None:
+    rows = Rows.of(ROWS)
+
+    assert {name: kept for name, (kept, _) in rows.layout.items()} == {
+        "trial": "int", "accuracy": "float", "epochs": "int", "device": "same", "diverged": "each", "fits": "same",
+        "late": "each", "is": "each",
+    }  # fmt: skip
+    assert [rows.others[place] for kept, place in rows.layout.values() if kept == "same"] == ["cpu", 1]
+
+
+class TestFewSteps:
+    @staticmethod
+    def rows(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
+        return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
+
+    def test_a_cell_is_named_with_what_to_do(self) -> None:
+        (sentence,) = on_few_steps([self.rows(5, 7, 400)])
+
+        assert sentence == (
+            "The median trial made 7 optimiser steps in fine-tuning, fewer than 100: networks may have learnt too "
+            "little. finetune.min_steps=100 finetune.monitor=loss trains longer."
+        )
+
+    def test_of_many_cells_the_fewest_and_the_most_are_named_in_one_sentence(self) -> None:
+        cells = [self.rows(5, pretrain=19), self.rows(40, pretrain=900), self.rows(100), self.rows(None)]
+        (sentence,) = on_few_steps(cells)
+
+        assert sentence.startswith(
+            "The median trial made 19 optimiser steps in pre-training of 1 of 2 cells and 5 to 40 optimiser steps in "
+            "fine-tuning of 2 of 3 cells, fewer than 100: "
+        )
+
+    @pytest.mark.parametrize("cells", [[], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]])
+    def test_there_may_be_nothing_to_say(self, cells: list[list[dict[str, Any]]]) -> None:
+        assert on_few_steps(cells) == []

@@ -16,7 +16,6 @@ from scarf_lightning.results.records import (
     DamagedRecordError,
     are_usable,
     check_fields,
-    is_usable,
     new_record,
     read_file,
     read_record,
@@ -271,5 +270,4 @@ def nested(depth: int, innermost: Any) -> Any:
     ],
 )
 def test_a_value_is_usable_where_files_and_people_can_hold_it(value: Any, is_one: bool) -> None:
-    assert is_usable(value) is is_one
     assert are_usable([0, value], DEEPEST + 1) is is_one

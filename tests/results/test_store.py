@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from scarf_lightning.results import CellStore, LostClaimError, StackRecord, fingerprint, identity, store
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
-from scarf_lightning.results.store import DESCRIBED, on_few_steps, source_commit
+from scarf_lightning.results.store import DESCRIBED, source_commit
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 from tests.results.sealing import reseal
 
@@ -153,7 +153,6 @@ def test_trials_of_several_stacks_are_one_list_in_order(cell: CellStore) -> None
     (half / "trials.json").write_text('[{"trial": 2}]')
 
     assert cell.rows() == sorted((row for record in records for row in record.rows), key=lambda row: row["trial"])
-    assert [row["trial"] for row in cell.rows([5, 0, 9])] == [0, 5]
     assert cell.missing(range(7)) == [2, 4]
     assert CellStore(cell.results, identity(some_config(seed=1), DATA_HASH)).missing([0]) == [0]
 
@@ -401,33 +400,6 @@ class TestClaim:
 
         with cell.claim():
             assert [folder.exists() for folder in left] == [False, True, False, True]
-
-
-class TestFewSteps:
-    @staticmethod
-    def rows(*steps: int | None, pretrain: int | None = None) -> list[dict[str, Any]]:
-        return [{"finetune_steps": made, "pretrain_steps": pretrain} for made in steps]
-
-    def test_a_cell_is_named_with_what_to_do(self) -> None:
-        (sentence,) = on_few_steps([self.rows(5, 7, 400)])
-
-        assert sentence == (
-            "The median trial made 7 optimiser steps in fine-tuning, fewer than 100: networks may have learnt too "
-            "little. finetune.min_steps=100 finetune.monitor=loss trains longer."
-        )
-
-    def test_of_many_cells_the_fewest_and_the_most_are_named_in_one_sentence(self) -> None:
-        cells = [self.rows(5, pretrain=19), self.rows(40, pretrain=900), self.rows(100), self.rows(None)]
-        (sentence,) = on_few_steps(cells)
-
-        assert sentence.startswith(
-            "The median trial made 19 optimiser steps in pre-training of 1 of 2 cells and 5 to 40 optimiser steps in "
-            "fine-tuning of 2 of 3 cells, fewer than 100: "
-        )
-
-    @pytest.mark.parametrize("cells", [[], [[]], [[{"finetune_steps": 100}]], [[{"accuracy": 1.0}]]])
-    def test_there_may_be_nothing_to_say(self, cells: list[list[dict[str, Any]]]) -> None:
-        assert on_few_steps(cells) == []
 
 
 class TestCommit:

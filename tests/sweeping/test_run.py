@@ -28,8 +28,8 @@ from scarf_lightning.results import (
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import by
 from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.folders import SweepFile
 from scarf_lightning.sweeping.run import run
-from scarf_lightning.sweeping.sweep_file import SweepFile
 from tests.cells import DATA_HASH, WDBC, finish, some_cell, some_pretrained
 from tests.launching import FakeLauncher, Train
 from tests.results.test_claims import claimed_by, ended_process

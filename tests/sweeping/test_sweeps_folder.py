@@ -8,7 +8,7 @@ import pytest
 
 from scarf_lightning.options import Config
 from scarf_lightning.options.combinations import is_cotrained, is_pretrained
-from scarf_lightning.sweeping import sweep_file
+from scarf_lightning.sweeping import folders
 from scarf_lightning.sweeping.cell import Cell, distinct
 from tests.composing import ROOT, request_of
 
@@ -192,7 +192,7 @@ def test_the_answer_compares_with_a_network_from_scratch_at_each_number_of_label
 
 
 def test_a_rival_whose_package_is_not_installed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_file, "find_spec", lambda name: None)
+    monkeypatch.setattr(folders, "find_spec", lambda name: None)
 
     request = request_of("sweeps=answer")
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.sweep_file import read_sweep
+from scarf_lightning.sweeping.folders import read_sweep
 
 MINIMAL = "title: T\ncells: [{seed: 1}]\n"
 
