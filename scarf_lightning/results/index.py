@@ -4,8 +4,8 @@ quickly.
 Reading a record takes long: its text is parsed, and hashed in a form of its own. An entry holds the rows of a cell, and
 one hash of all bytes that they were read from. These bytes are read and hashed each time. If the hash is the same, the
 record is as whole as it was. Otherwise it is read as if there were no index, and makes a new entry, so the folder may
-be removed at any time. Weights and predictions are compared by their sizes alone, as in `records`. A hash only says that
-an entry is what somebody wrote: its types and sizes are checked like a record's.
+be removed at any time. Weights and predictions are compared by their sizes alone, as in `records`. A hash only says
+that an entry is what somebody wrote: its types and sizes are checked like a record's.
 """
 
 import json
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..data.targets import Target, target_from_plain
 from .files import UNFINISHED, DamagedRecordError, read_bytes, temporary
-from .records import LARGE, LARGEST, MOST_JSON, Fields, Row, are_usable, check_fields
+from .records import LARGE, LARGEST, MOST_JSON, WEIGHTS, Fields, Row, are_usable, check_fields
 from .store import ANYTHING, DESCRIPTION, kinds_of_columns, read_cell
 
 FOLDER = "index"
@@ -147,7 +147,8 @@ def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSumma
     if target is not None and is_whole and len(rows) == trials and state is not None and state == _state(cell):
         with suppress(OSError):  # a folder that cannot be written to has no index
             _enter(cell, state, target, Rows.of([stored.rows[trial] for trial in sorted(stored.rows)]))
-    return CellSummary(rows, target, is_whole, bool(stored.without_weights(range(trials))))
+    kept = {row["trial"] for table in stored.stacks.values() if WEIGHTS in table["files"] for row in table["trials"]}
+    return CellSummary(rows, target, is_whole, not kept.issuperset(rows.column("trial")))
 
 
 def _state(cell: Path) -> str | None:

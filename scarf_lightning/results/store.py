@@ -183,11 +183,6 @@ class Stored:
         assert self.description is not None
         return target_from_plain(self.description)
 
-    def without_weights(self, trials: Sequence[int]) -> list[int]:
-        """The finished trials among these whose weights were not kept."""
-        kept = {row["trial"] for table in self.stacks.values() if WEIGHTS in table["files"] for row in table["trials"]}
-        return [trial for trial in trials if trial in self.rows and trial not in kept]
-
 
 class CellStore:
     """The records of one cell.

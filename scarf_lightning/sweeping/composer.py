@@ -132,8 +132,8 @@ class Composer:
     def _put_together(self, choices: tuple[str, ...]) -> Sections:
         """The sections that each choice decides about as composed with it alone, all others as without a choice.
 
-        Choices of which two decide about one section, or one about what an interpolation refers to, are composed as a
-        whole.
+        Hydra composes them as a whole if two choices decide about one section, or if a choice decides about something
+        that an interpolation refers to.
 
         Raises:
             HydraException: they cannot be composed.

@@ -38,7 +38,7 @@ class ExpandedSweep:
         sweep: the sweep file that names them, if one does.
         left_out: why some combinations are no cells.
         arguments: the command line.
-        usual: the axis columns of the cell without overrides, where there are several cells.
+        usual: the axis columns of the cell without overrides, if there are several cells.
     """
 
     cells: list[Cell]
@@ -145,20 +145,16 @@ def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
 
 
 def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
-    """The cell of a job that another sweeper than ours started, or none.
+    """The cell of a job that another sweeper started.
 
     Raises:
         UsageError: as by `expand`.
     """
     axes = [_axis(override) for override in OverridesParser.create().parse_overrides(list(overrides))]
-    problems = [
-        f"{axis} is for our sweeper; leave hydra/sweeper and hydra.mode alone."
-        for axis in axes
-        if axis in OF_OUR_SWEEPER
-    ]
+    ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
+    problems = [f"{axis} {ending}" for axis in axes if axis in OF_OUR_SWEEPER]
     check_combination(config)
-    problems = problems or _refuse_unused(axes, [config])
-    if problems:
+    if problems := problems or _refuse_unused(axes, [config]):
         raise UsageError("\n".join(problems))
     return ExpandedSweep([Cell(tuple(overrides), config)])
 
@@ -192,10 +188,8 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     if not names and any(argument.startswith("dataset.path=") for argument in arguments):
         spelled += ["dataset=csv"]
     elif is_table_file(file):
-        spelled = [argument for argument in arguments if argument not in names] + [
-            "dataset=csv",
-            f"dataset.path={file}",
-        ]
+        others = [argument for argument in arguments if argument not in names]
+        spelled = [*others, "dataset=csv", f"dataset.path={file}"]
     return [_readable(argument) for argument in spelled]
 
 
