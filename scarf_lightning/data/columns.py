@@ -1,7 +1,7 @@
-"""Columns of a table, and how their values become numbers."""
+"""Columns of a table, how their values become numbers, and notes on how they were read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +22,10 @@ class Column:
 
     Attributes:
         categories: the strings that the codes stand for; None for a numeric column.
-        declared: the same strings in the order that the source declares, as the header of an ARFF file does; None if it
-            declares none. Not part of the data's identity.
+        declared: the same strings in the order that the source declares, as the header of an ARFF file does, if it
+            does. Not part of the data's identity.
         indicators: the number of columns of zeros and ones that a network makes of the first codes. None means one for
-            each category; 0 means that the codes are used as numbers. See `scarf_lightning.data.encoding`.
+            each category; 0 means that the codes are used as numbers. See `Encoding`.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Column:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Column":
-        """A column from its entry in a record: name, categories and, if set, indicators."""
+        """A column from its entry in a record."""
         categories = plain["categories"]
         return cls(plain["name"], categories and tuple(categories), indicators=plain.get("indicators"))
 
@@ -55,7 +55,7 @@ class ColumnReading:
     Attributes:
         kind: what the column holds, such as ``dates``.
         missing, distinct: the number of missing values, and of different ones.
-        done: what became of the column, such as ``left out: one value alone``.
+        done: what the column became, such as ``left out: one value alone``.
     """
 
     column: str
@@ -63,6 +63,43 @@ class ColumnReading:
     missing: int
     distinct: int
     done: str
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A sentence that names an option. Each surface words the option as its users set it.
+
+    Attributes:
+        said: what was found, without a full stop.
+        option: what changes it, such as ``dataset.text``.
+        value: of the option; a list if the option takes one.
+        effect: what the option then does, as in ``reads it as text``.
+    """
+
+    said: str
+    option: str
+    value: str | list[str]
+    effect: str
+
+    def __str__(self) -> str:
+        value = self.value if isinstance(self.value, str) else f"[{', '.join(self.value)}]"
+        return f"{self.said}; {self.option}={value} {self.effect}."
+
+    @property
+    def in_python(self) -> str:
+        """The sentence with the option as an estimator's parameter."""
+        options = {self.option: self.value}
+        return f"{self.said}; options={options} {self.effect}."
+
+
+Note = str | Advice
+
+
+def about(column: str, note: Note) -> Note:
+    """A note on a column as a sentence that names the column."""
+    if isinstance(note, Advice):
+        return replace(note, said=f"Column {column!r}: {note.said}")
+    return f"Column {column!r}: {note}."
 
 
 @dataclass(frozen=True)
@@ -127,7 +164,7 @@ def is_numeric(column: "pd.Series[Any]") -> bool:
 
 
 def are_whole(values: "NDArray[Any]") -> bool:
-    """Whether all numbers are whole. Most columns of others show it in their first rows."""
+    """Whether all numbers are whole. Most columns with fractions show one in their first rows."""
     return bool((np.floor(values[:1000]) == values[:1000]).all() and (np.floor(values) == values).all())
 
 
@@ -139,10 +176,9 @@ def declared_order(
     categories_of_type = getattr(column.dtype, "categories", None)
     if categories_of_type is None:
         return None
-    spelled = map(spell, categories_of_type)
-    in_order = dict.fromkeys(map(str.strip, spelled) if is_stripped else spelled)
+    spelled = [spell(each).strip() if is_stripped else spell(each) for each in categories_of_type]
     occurring = set(categories)
-    return tuple(text for text in in_order if text in occurring)
+    return tuple(text for text in dict.fromkeys(spelled) if text in occurring)
 
 
 def spell(value: Any) -> str:
@@ -160,8 +196,8 @@ def in_natural_order(texts: Iterable[str]) -> tuple[str, ...]:
     try:
         numbers = {text: float(text) for text in distinct}
     except ValueError:
-        return tuple(sorted(distinct))
-    if any(np.isnan(number) for number in numbers.values()):
+        numbers = {}
+    if not numbers or any(map(np.isnan, numbers.values())):
         return tuple(sorted(distinct))
     return tuple(sorted(distinct, key=lambda text: (numbers[text], text)))
 

@@ -1,19 +1,151 @@
-"""Imputation and scaling, fitted for each trial of a stack (paper, section 4, "Dataset pre-processing")."""
+"""From columns to the numbers that networks get: encoding, imputation and scaling (paper, section 4)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from .columns import Floats, Ints
-from .scaling import Scaling
-from .table import Table
+from ..options.option import Options, option
+from .columns import Column, Floats, Ints
+
+if TYPE_CHECKING:
+    from .table import Table
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
+
+
+@dataclass
+class Scaling(Options, ABC):
+    """A way of scaling numeric columns: x becomes (x - shift) / divisor (paper, section 4.3)."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        """Shift and divisor of each column, both ``(M,)``, from imputed ``values`` ``(n, M)``. A divisor of 0 makes the
+        column zero."""
+
+
+@dataclass
+class ZScore(Scaling):
+    """(x - mean) / std, with the population standard deviation."""
+
+    name: ClassVar[str] = "zscore"
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        # Rounding can give a constant column a tiny deviation; its range is exactly zero.
+        return values.mean(axis=0), np.where(np.ptp(values, axis=0) == 0, 0.0, values.std(axis=0))
+
+
+@dataclass
+class MinMax(Scaling):
+    """(x - min) / (max - min)."""
+
+    name: ClassVar[str] = "minmax"
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        return values.min(axis=0), np.ptp(values, axis=0)
+
+
+@dataclass
+class Mean(Scaling):
+    """(x - mean) / (max - min)."""
+
+    name: ClassVar[str] = "mean"
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        return values.mean(axis=0), np.ptp(values, axis=0)
+
+
+@dataclass
+class NoScaling(Scaling):
+    """x as it is, constant columns too."""
+
+    name: ClassVar[str] = "none"
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+
+
+@dataclass
+class Encoding(Options, ABC):
+    """An encoding of categorical columns; numeric ones stay as they are.
+
+    ``widens`` says whether a category may become a column of its own.
+    """
+
+    name: ClassVar[str]
+    widens: ClassVar[bool] = True
+
+    @abstractmethod
+    def column(self, column: Column) -> Column:
+        """A categorical column with its categories in the order of their codes and its number of indicators."""
+
+    def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
+        """All columns, encoded."""
+        return tuple(self.column(column) if column.is_categorical else column for column in columns)
+
+    def encode(self, table: "Table") -> "Table":
+        """The table with its columns encoded. Random streams must go on using the hash of ``table``; the hash of the
+        encoded table differs."""
+        columns = self.columns(table.columns)
+        if columns == table.columns:
+            return table
+        values = table.values.copy()
+        for m, (before, after) in enumerate(zip(table.columns, columns, strict=True)):
+            if before.categories != after.categories:
+                known = ~np.isnan(values[:, m])
+                values[known, m] = codes_in(before, after.categories or ())[values[known, m].astype(np.int64)]
+        return replace(table, columns=columns, values=values)
+
+
+@dataclass
+class OneHotEncoding(Encoding):
+    """One indicator for each category."""
+
+    name: ClassVar[str] = "onehot"
+
+    def column(self, column: Column) -> Column:
+        return replace(column, indicators=None)
+
+
+@dataclass
+class OneHotDropLast(Encoding):
+    """One indicator for each category but the last, whose rows have zeros. A single category keeps its indicator."""
+
+    name: ClassVar[str] = "onehot_drop_last"
+
+    def column(self, column: Column) -> Column:
+        return replace(column, indicators=max(len(column.categories or ()) - 1, 1))
+
+
+@dataclass
+class Ordinal(Encoding):
+    """Codes 0, 1, 2 ..., imputed by the mode and then scaled as numbers are.
+
+    The ``declared`` order is the order of the source, as in the header of an ARFF file. Without one, and with
+    ``sorted``, numbers are ordered by size and other strings alphabetically.
+    """
+
+    name: ClassVar[str] = "ordinal"
+    widens: ClassVar[bool] = False
+    order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
+
+    def column(self, column: Column) -> Column:
+        ordered = column.declared if self.order == "declared" else None
+        return replace(column, categories=ordered or column.categories, indicators=0)
+
+
+def codes_in(column: Column, order: Sequence[str]) -> Floats:
+    """The place in ``order`` of each of a column's categories, ``(n_categories,)``."""
+    place = {category: float(position) for position, category in enumerate(order)}
+    return np.array([place[category] for category in column.categories or ()])
 
 
 @dataclass(frozen=True)
@@ -36,7 +168,7 @@ class Preprocessing:
     target: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     @classmethod
-    def fit(cls, table: Table, rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
+    def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
         """Fit imputation and scaling on ``rows``, the row numbers of each trial; None stands for all rows.
 
         Raises:
@@ -62,7 +194,7 @@ class Preprocessing:
         kept = {"fill": self.fill, "shift": self.shift, "scale": self.scale}
         return kept | ({"target": self.target} if self.target.size else {})
 
-    def check_range(self, table: Table, largest: float) -> None:
+    def check_range(self, table: "Table", largest: float) -> None:
         """Refuse a table with imputed and scaled values above the largest finite number of the networks' type.
 
         Raises:
@@ -81,7 +213,7 @@ class Preprocessing:
         return np.asarray((filled - self.shift[trial]) * self.scale[trial])
 
 
-def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
+def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
     """Refuse the first column that does not fit, if there is one; ``fits`` is ``(M,)``."""
     overflowing = np.flatnonzero(~fits)
     for m in overflowing[:1]:
@@ -94,7 +226,7 @@ def _refuse_overflow(table: Table, fits: NDArray[np.bool_], what: str) -> None:
 
 
 @np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
-def _fit_one(table: Table, rows: Ints | None, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
+def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
     """Fill, shift and scale of one trial, each ``(M,)``, from the row numbers ``rows``; None stands for all rows."""
     fill, shift, divisor = np.zeros((3, len(table.columns)))  # a column without any value in these rows stays zero
     for block in _blocks(len(table.columns)):

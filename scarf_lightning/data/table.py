@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..errors import UsageError
-from .advice import Note
-from .columns import Coded, Column, ColumnReading, Floats, Ints, declared_order, is_numeric, spell
+from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 

@@ -8,9 +8,8 @@ import numpy as np
 from ..errors import UsageError
 from ..randomness import Purpose, Streams
 from .columns import Ints
-from .preprocessing import Preprocessing
+from .preprocessing import Preprocessing, Scaling
 from .regimes import Regime
-from .scaling import Scaling
 from .splits import Random, Splitting
 from .table import Table
 from .targets import Labels

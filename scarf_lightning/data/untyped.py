@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
-from .advice import Advice
-from .columns import Coded, Column, Floats, Ints
+from .columns import Advice, Coded, Column, Floats, Ints
 from .reading import ColumnsRead, Reader, ReadingOptions, read_columns
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget

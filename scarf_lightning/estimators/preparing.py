@@ -13,7 +13,7 @@ from hydra import compose
 from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
 
-from ..data.advice import Advice
+from ..data.columns import Advice
 from ..data.reading import ReadingOptions
 from ..data.splits import split_values
 from ..data.table import Table

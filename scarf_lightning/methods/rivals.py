@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.encoding import Ordinal, codes_in
+from ..data.preprocessing import Ordinal, codes_in
 from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..options.option import option

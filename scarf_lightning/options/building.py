@@ -12,9 +12,8 @@ from .search_space import check_search
 from .settings import Choice, Config, CotrainSettings
 
 if TYPE_CHECKING:
-    from ..data.encoding import Encoding
+    from ..data.preprocessing import Encoding, Scaling
     from ..data.regimes import Regime
-    from ..data.scaling import Scaling
     from ..data.splits import Splitting
     from ..methods import Method
     from ..networks import Network

@@ -99,7 +99,7 @@ class Cell:
             UsageError: they cannot be loaded.
         """
         data = self.data()
-        known = self.source.known_kind or (data.kind if data is not None else None)
+        known = self.source.target_kind or (data.kind if data is not None else None)
         return type(self.source.load().target) if known is None else kind_named(known)
 
     def store(self, data: KnownData | None = None) -> CellStore | None:

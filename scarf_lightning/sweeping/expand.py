@@ -11,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.errors import HydraException
 
-from ..data.sources import is_table_file
+from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
@@ -187,7 +187,7 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     file, spelled = names[-1].partition("=")[2] if names else "", list(arguments)
     if not names and any(argument.startswith("dataset.path=") for argument in arguments):
         spelled += ["dataset=csv"]
-    elif is_table_file(file):
+    elif ENDING.search(file):
         others = [argument for argument in arguments if argument not in names]
         spelled = [*others, "dataset=csv", f"dataset.path={file}"]
     return [_readable(argument) for argument in spelled]

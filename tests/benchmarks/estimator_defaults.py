@@ -55,7 +55,7 @@ def table(name: str, cache: Path | None) -> tuple[pd.DataFrame, pd.Series]:
     """Features, with categories as such, and labels."""
     if name in BUNDLED:
         return BUNDLED[name](return_X_y=True, as_frame=True)
-    read = OpenMLSource(OPENML[name], name, cache, None).load()
+    read = OpenMLSource(OPENML[name], cache, dataset_name=name).load()
     assert isinstance(read.target, Classes)
     columns = {
         column.name: values if column.categories is None else of_codes(values, column.categories)

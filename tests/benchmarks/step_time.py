@@ -24,8 +24,8 @@ import pytorch_lightning as pl
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.regimes import Full
-from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials
 from scarf_lightning.engine.hardware import Hardware, prepare_process

@@ -28,8 +28,7 @@ from scarf_lightning.corruption.strategies import (
     n_selected,
 )
 from scarf_lightning.data.device_table import DeviceTable, TrainingRows
-from scarf_lightning.data.preprocessing import Preprocessing
-from scarf_lightning.data.scaling import ZScore
+from scarf_lightning.data.preprocessing import Preprocessing, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder
 from scarf_lightning.engine.pretext_task import CorruptionSource

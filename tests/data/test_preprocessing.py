@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -6,15 +7,27 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from scarf_lightning.data.device_table import DeviceTable
-from scarf_lightning.data.preprocessing import Preprocessing
-from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
+from scarf_lightning.data.preprocessing import (
+    Encoding,
+    Mean,
+    MinMax,
+    NoScaling,
+    OneHotDropLast,
+    OneHotEncoding,
+    Ordinal,
+    Preprocessing,
+    Scaling,
+    ZScore,
+)
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
+from scarf_lightning.networks import OneHot
 from scarf_lightning.randomness import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
@@ -277,3 +290,140 @@ def test_columns_fitted_a_few_at_a_time_have_the_bits_of_all_at_once(
 
     assert {name: array.tobytes() for name, array in fitted.items()} == {n: a.tobytes() for n, a in at_once.items()}
     assert np.array_equal(table.values, features, equal_nan=True), "the table itself stays as it is"
+
+
+SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=12)
+THOUSANDTHS = arrays(np.int64, SHAPES, elements=st.integers(-(10**7), 10**7))
+"""Of a unit: no column varies by so little that it is a question whether it varies."""
+WITH_STATISTICS: list[Scaling] = [ZScore(), MinMax(), Mean()]
+
+
+def scaled(scaling: Scaling, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    shift, divisor = scaling.statistics(values)
+    assert shift.shape == divisor.shape == (values.shape[1],)
+    return (values - shift) / np.where(divisor == 0, np.inf, divisor)
+
+
+@given(THOUSANDTHS)
+def test_zscore_is_scikit_learns(thousandths: NDArray[np.int64]) -> None:
+    values = thousandths / 1000
+    expected = StandardScaler().fit_transform(values)
+    np.testing.assert_allclose(scaled(ZScore(), values), expected, rtol=1e-9, atol=1e-9)
+
+
+@given(THOUSANDTHS)
+def test_minmax_is_scikit_learns(thousandths: NDArray[np.int64]) -> None:
+    values = thousandths / 1000
+    expected = MinMaxScaler().fit_transform(values)
+    np.testing.assert_allclose(scaled(MinMax(), values), expected, rtol=1e-9, atol=1e-9)
+
+
+@given(THOUSANDTHS)
+def test_mean_is_scikit_learns_minmax_around_the_mean(thousandths: NDArray[np.int64]) -> None:
+    values = thousandths / 1000
+    expected = StandardScaler(with_std=False).fit_transform(MinMaxScaler().fit_transform(values))
+    np.testing.assert_allclose(scaled(Mean(), values), expected, rtol=1e-9, atol=1e-9)
+
+
+@given(THOUSANDTHS)
+def test_none_changes_nothing(thousandths: NDArray[np.int64]) -> None:
+    values = thousandths / 1000
+    assert (scaled(NoScaling(), values) == values).all()
+
+
+def test_the_deviation_is_the_populations() -> None:
+    shift, divisor = ZScore().statistics(np.array([[1.0], [3.0]]))
+    assert (shift.item(), divisor.item()) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("scaling", WITH_STATISTICS, ids=lambda s: s.name)
+@pytest.mark.parametrize("n", [2, 10, 41, 60, 1000])
+def test_a_constant_has_a_divisor_of_exactly_zero(scaling: Scaling, n: int) -> None:
+    constants = np.array([0.1, 1 / 3, 0.7, -2.3, 1e-8, 1e9 + 0.1, 0.0, 5.0])
+    _, divisor = scaling.statistics(np.tile(constants, (n, 1)))
+    assert (divisor == 0).all()
+
+
+def test_rounding_gives_some_of_these_constants_a_deviation() -> None:
+    """What the test above guards against does happen."""
+    assert np.full(1000, 0.1).std() > 0
+
+
+@pytest.mark.parametrize("scaling", WITH_STATISTICS, ids=lambda s: s.name)
+def test_a_column_that_varies_little_still_varies(scaling: Scaling) -> None:
+    values = np.array([[1.0], [1.0], [1.0 + 1e-12]])
+    assert scaling.statistics(values)[1].item() > 0
+
+
+def test_names_are_those_of_the_configuration() -> None:
+    assert [scaling.name for scaling in (*WITH_STATISTICS, NoScaling())] == ["zscore", "minmax", "mean", "none"]
+
+
+HEADER = ("low", "vhigh", "med", "never", "high")
+CATEGORIES = ("high", "low", "med", "vhigh")
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    price = pd.Series(random.choice(CATEGORIES, size=40)).mask(random.random(40) < 0.1)
+    price = price.astype(pd.CategoricalDtype(list(HEADER), ordered=True))
+    return pd.DataFrame({"price": price, "doors": random.normal(size=40), "kind": random.choice(["a", "b"], size=40)})
+
+
+@pytest.fixture
+def table(frame: pd.DataFrame) -> Table:
+    target = pd.Series(np.arange(40) % 2)
+    return Table.from_frame(frame, target, categorical=[True, False, True], name="cars", source="made up")
+
+
+def test_a_table_keeps_the_order_in_which_categories_are_declared_and_its_hash(table: Table) -> None:
+    price, _, kind = table.columns
+    assert (price.categories, price.declared) == (CATEGORIES, ("low", "vhigh", "med", "high"))
+    assert kind.declared is None
+    undeclared = replace(table, columns=tuple(replace(column, declared=None) for column in table.columns))
+    assert undeclared.hash == table.hash
+
+
+@pytest.mark.parametrize(("order", "categories"), [("declared", list(HEADER)), ("sorted", list(CATEGORIES))])
+def test_ordinal_codes_are_scikit_learns(order: str, categories: list[str], frame: pd.DataFrame, table: Table) -> None:
+    if order == "declared":
+        categories.remove("never")  # codes count the categories that occur
+    encoded = Ordinal(order).encode(table)
+    expected = OrdinalEncoder(categories=[[*categories, np.nan]]).fit_transform(frame[["price"]].astype(object))
+    np.testing.assert_array_equal(encoded.values[:, 0], expected[:, 0])
+    np.testing.assert_array_equal(encoded.values[:, 1:], table.values[:, 1:])
+    assert (encoded.n_categories, encoded.n_encoded) == ([0, 0, 0], 3)
+
+
+def test_ordinal_codes_are_imputed_by_the_mode_and_scaled_as_numbers(table: Table) -> None:
+    encoded = Ordinal().encode(table)
+    codes = pd.Series(encoded.values[:, 0])
+    filled = codes.fillna(codes.mode()[0])
+    preprocessing = Preprocessing.fit(encoded, [None], ZScore())
+    scaled = preprocessing.apply(encoded.values, 0)[:, 0]
+    np.testing.assert_allclose(scaled, (filled - filled.mean()) / filled.std(ddof=0), atol=1e-12)
+
+
+def test_the_last_category_is_dropped(table: Table) -> None:
+    whole, encoded = (encoding.encode(table) for encoding in (OneHotEncoding(), OneHotDropLast()))
+    assert whole is table
+    assert (encoded.n_categories, encoded.n_encoded) == ([3, 0, 1], 5)
+    values = np.nan_to_num(encoded.values)  # the code 0 for a missing value
+    indicators = OneHot(encoded.n_categories)(torch.from_numpy(values)).numpy()
+    price = OneHotEncoder(sparse_output=False).fit_transform(values[:, [0]])
+    np.testing.assert_array_equal(indicators[:, :3], price[:, :-1])
+    np.testing.assert_array_equal(indicators[:, 4], values[:, 2] == 0)
+
+
+@pytest.mark.parametrize(("encoding", "indicators"), [(OneHotEncoding(), 1), (OneHotDropLast(), 1), (Ordinal(), 0)])
+def test_a_column_of_one_category_has_an_indicator_or_a_number(encoding: Encoding, indicators: int) -> None:
+    frame = pd.DataFrame({"same": ["x"] * 12})
+    one = Table.from_frame(frame, pd.Series([0, 1] * 6), categorical=[True], name="one", source="made up")
+    encoded = encoding.encode(one)
+    assert (encoded.n_categories, encoded.n_encoded) == ([indicators], 1)
+
+
+def test_an_order_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="order must be one of declared, sorted, not random"):
+        Ordinal("random")

@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.regimes import Full, Noise30, Regime, Semi25
-from scarf_lightning.data.scaling import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.splits import Column
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import TrialData, prepare_trials

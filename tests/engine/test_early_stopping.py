@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.device_table import DeviceTable
-from scarf_lightning.data.preprocessing import Preprocessing
-from scarf_lightning.data.scaling import NoScaling
+from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import early_stopping
 from scarf_lightning.engine.early_stopping import TrialStopping

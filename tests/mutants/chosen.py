@@ -22,18 +22,17 @@ OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference
 DEFAULTS = ("options/test_search_space", "options/test_reference")
 
 GUARDS: dict[str, tuple[str, ...]] = {
-    "data/scaling.py": ("data/test_scaling", "data/test_preprocessing"),
     "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_number", "data/sources/test_file"),
-    "data/columns.py": ("data/test_table", "data/reading/test_inference"),
+    "data/columns.py": ("data/test_columns", "data/test_table", "data/reading/test_inference"),
     "data/reading/reader.py": ("data/reading/test_reader",),
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
     "data/reading/": READING,
     "data/sources/source.py": ("data/sources/test_source", "data/sources/test_openml", "sweeping/test_run"),
-    "data/sources/file.py": ("data/sources/test_file", "data/test_row_weights"),
+    "data/sources/file.py": ("data/sources/test_file", "data/sources/test_weights"),
     "data/sources/formats.py": ("data/sources/test_formats", "data/sources/test_file", "data/reading/test_reader"),
     "data/sources/openml.py": ("data/sources/test_openml", "data/sources/test_openml_task"),
     "data/sources/__init__.py": ("data/sources/test_file", "data/sources/test_openml"),

@@ -23,7 +23,7 @@ from typing import ClassVar
 
 from torch import nn
 
-from scarf_lightning.data.scaling import Scaling
+from scarf_lightning.data.preprocessing import Scaling
 from scarf_lightning.networks import Network
 from scarf_lightning.options import option
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..advice import Advice, Note, about
-from ..columns import Coded, ColumnReading, Floats, are_whole, is_numeric
+from ..columns import Advice, Coded, ColumnReading, Floats, Note, about, are_whole, is_numeric
 from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
 from .numbers import Numbers, are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..advice import Advice, Note
+from ..columns import Advice, Note
 
 MISSING = frozenset(
     [

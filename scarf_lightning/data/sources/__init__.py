@@ -6,29 +6,18 @@ from typing import Any
 
 from ...errors import UsageError
 from ..targets import AUTO, check_kind
-from .file import FileSource, is_table_file
+from .file import FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
-from .source import BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
+from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
-__all__ = [
-    "DiabetesSource",
-    "FileSource",
-    "LastTable",
-    "Source",
-    "SplitBy",
-    "WdbcSource",
-    "is_table_file",
-    "open_source",
-]
+__all__ = ["ENDING", "DiabetesSource", "FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "open_source"]
 
-OF_FILES = (
-    "path", "target", "categorical", "numeric", "drop", "dates", "text", "separator", "decimal", "encoding",
-    "target_kind", "weight", "unlabelled",
-)  # fmt: skip
+LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
+OF_A_TEXT_FILE = ("separator", "decimal", "encoding")
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
 OPTIONS = {
-    FileSource.name: OF_FILES,
+    FileSource.name: ("path", "target", *LISTS_OF_COLUMNS, *OF_A_TEXT_FILE, "target_kind", "weight", "unlabelled"),
     OpenMLSource.name: ("id", "task", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
@@ -48,8 +37,7 @@ def open_source(
     split: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> Source:
-    """The source that the options of a dataset name; None where an option is not set. Without a split it is the
-    paper's.
+    """The source that the options of a dataset name. Options that are not set are None; so is the paper's split.
 
     Raises:
         UsageError: there is no such source, an option that it needs is missing, or it does not know an option.
@@ -62,42 +50,36 @@ def open_source(
             raise UsageError(f"dataset.{option} is not an option of dataset.source={source}; its options are: {known}.")
     kind = None if given.get("target_kind") == AUTO else given.get("target_kind")
     check_kind(kind)
-    split_by = _split_by(split or {}, source, given.get("task"))
-    if source == WdbcSource.name and given.get("id") not in (None, WdbcSource.dataset_id):
+    dataset_id, task = given.get("id"), given.get("task")
+    split_by = _split_by(split or {}, source, task)
+    if source == WdbcSource.name and dataset_id not in (None, WdbcSource.dataset_id):
         raise UsageError(
-            f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {given['id']} use dataset=openml."
+            f"dataset=wdbc is OpenML dataset {WdbcSource.dataset_id}; for {dataset_id} use dataset=openml."
         )
     if source in BUNDLED:
-        return BUNDLED[source](name or source)
-    if source == OpenMLSource.name:
-        cache = Path(openml_cache).expanduser() if openml_cache else None
-        dataset_id, task = given.get("id"), given.get("task")
-        if (dataset_id is None) == (task is None):
+        return BUNDLED[source](dataset_name=name)
+    named: dict[str, Any] = {"dataset_name": name, "target_kind": kind, "split": split_by}
+    if source == FileSource.name:
+        path = _path(given.get("path"))
+        if not path:
             raise UsageError(
-                "dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N."
+                "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
             )
-        if task is not None:
-            is_split = (split or {}).get("name") == OF_A_TASK
-            return OpenMLTaskSource(task, name, cache, split_by, is_split=is_split, target_kind=kind)
-        assert dataset_id is not None
-        return OpenMLSource(dataset_id, name, cache, split_by, target_kind=kind)
-    path, target, unlabelled = (given.get(option) for option in ("path", "target", "unlabelled"))
-    if not path:
-        raise UsageError("dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C.")
-    lists: dict[str, Any] = {
-        option: tuple(given.get(option) or ()) for option in ("categorical", "numeric", "drop", "dates", "text")
-    }
-    texts: dict[str, Any] = {option: given.get(option) for option in ("separator", "decimal", "encoding", "weight")}
-    return FileSource(
-        Path(path).expanduser(),
-        target or "",  # a file that is there says which columns it has
-        **lists,
-        **texts,
-        target_kind=kind,
-        unlabelled=Path(unlabelled).expanduser() if unlabelled else None,
-        split=split_by,
-        dataset_name=name,
-    )
+        named |= {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
+        named |= {option: given.get(option) for option in (*OF_A_TEXT_FILE, "weight")}
+        target = given.get("target") or ""  # a file that is there says which columns it has
+        return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
+    if (dataset_id is None) == (task is None):
+        raise UsageError("dataset=openml needs the id of a dataset, or of a task: set dataset.id=N or dataset.task=N.")
+    named["cache"] = _path(openml_cache)
+    if task is not None:
+        return OpenMLTaskSource(task, is_split=(split or {}).get("name") == OF_A_TASK, **named)
+    assert dataset_id is not None
+    return OpenMLSource(dataset_id, **named)
+
+
+def _path(given: str | None) -> Path | None:
+    return Path(given).expanduser() if given else None
 
 
 def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitBy | None:
@@ -115,5 +97,4 @@ def _split_by(split: Mapping[str, Any], source: str, task: int | None) -> SplitB
         raise UsageError(f"split={kind} needs split.{needed}; set it.")
     if kind != "files":
         return SplitBy(kind, split["column"])
-    validation = split.get("validation")
-    return SplitBy(kind, None, Path(validation).expanduser() if validation else None, Path(split["test"]).expanduser())
+    return SplitBy(kind, None, _path(split.get("validation")), _path(split["test"]))

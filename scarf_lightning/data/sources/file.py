@@ -10,20 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
-from ..columns import ColumnReading, listed
+from ..columns import ColumnReading, Floats, listed
 from .source import ENDING, KNOWN, Source, SplitBy
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-    from ..columns import Floats
     from ..table import Table
     from .formats import DataFile
-
-
-def is_table_file(name: str) -> bool:
-    """Whether the name of a file ends as that of a table does."""
-    return ENDING.search(name) is not None
 
 
 UNNAMED = re.compile(r"(Unnamed: \d+)?")
@@ -33,7 +29,7 @@ MOST_NAMES = 30
 """The most columns that a message names."""
 
 READING = 3
-"""Raised by a change that reads a file differently: what was noted of its data before is then ignored."""
+"""Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
@@ -53,20 +49,16 @@ class FileSource(Source):
     like. A class or category of that name needs another one. In Parquet, only nulls and NaN.
 
     **Row numbers.** A column without a name that numbers the rows, as ``DataFrame.to_csv`` writes it, is left out: rows
-    are often sorted by class, and their numbers would give it away. The index that pandas keeps in a Parquet file is
-    not a column either.
+    are often sorted by class, and their numbers would give it away. So is the index that pandas keeps in a Parquet
+    file.
 
     Args:
         path: the file.
         target: the column to predict.
-        categorical: columns to read as categories whatever they hold.
-        numeric: columns to read as numbers.
-        dataset_name: shown in tables and charts; None takes the file's name without its ending.
+        categorical, numeric, dates, text: columns to read as categories, as numbers, as dates or times of day, or as
+            text, whatever they hold.
         drop: columns to leave out.
-        dates: columns to read as dates or times of day.
-        text: columns to read as text.
         separator, decimal, encoding: of a text file; None takes what the file shows.
-        target_kind: of the target, see `read_target`.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
             feature.
         unlabelled: a file with more rows, without labels.
@@ -80,14 +72,12 @@ class FileSource(Source):
     target: str
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
-    dataset_name: str | None = None
     drop: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    target_kind: str | None = None
     weight: str | None = None
     unlabelled: Path | None = None
     split: SplitBy | None = None
@@ -101,10 +91,6 @@ class FileSource(Source):
         return f"csv-{stem}-{digest}"
 
     @property
-    def known_kind(self) -> str | None:
-        return self.target_kind
-
-    @property
     def label(self) -> str:
         return ENDING.sub("", self.path.name)
 
@@ -116,14 +102,7 @@ class FileSource(Source):
         self._open()
 
     def load(self) -> "Table":
-        """Read the table.
-
-        Raises:
-            UsageError: the file cannot be read, its target cannot be predicted, or its columns are not
-                what the options say.
-        """
         from ..reading import ReadingOptions
-        from ..row_weights import read_weights
         from ..splits import split_values
         from ..targets import read_target
         from ..untyped import read_table
@@ -137,13 +116,12 @@ class FileSource(Source):
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
-            left_out.append(_not_looked_at(column, f"split={self.split.kind} goes by it"))
+            left_out.append(_left_out(column, f"split={self.split.kind} goes by it"))
         weights = None
         if self.weight:
             column = frame.pop(self.weight)
-            is_labelled = target.target.is_labelled(target.labels)
-            weights = read_weights(column, is_labelled, path, self.decimal)
-            left_out.append(_not_looked_at(column, "it weighs the rows"))
+            weights = read_weights(column, target.target.is_labelled(target.labels), path, self.decimal)
+            left_out.append(_left_out(column, "it weighs the rows"))
         table = read_table(
             frame,
             target,
@@ -152,26 +130,27 @@ class FileSource(Source):
             source=path,
             split_by=split_by,
         )
-        notes = (*self._on_files(files["dataset.path"], labels), *on_rows, *table.notes)
+        notes = (*self._on_format(files["dataset.path"], labels), *on_rows, *table.notes)
         return replace(table, reading=(*table.reading, *left_out), notes=notes).weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
         """All files by the option that names them."""
-        files = {"dataset.path": self.path}
-        if self.split:
-            named = {"split.validation": self.split.validation, "split.test": self.split.test}
-            files |= {option: file for option, file in named.items() if file}
-        return files | ({"dataset.unlabelled": self.unlabelled} if self.unlabelled else {})
+        files = {
+            "dataset.path": self.path,
+            "split.validation": self.split and self.split.validation,
+            "split.test": self.split and self.split.test,
+            "dataset.unlabelled": self.unlabelled,
+        }
+        return {option: file for option, file in files.items() if file}
 
     def _open(self) -> dict[str, "DataFile"]:
         """All files with their headers, by option."""
         files = {option: self._opened(option, path) for option, path in self._paths().items()}
         names = files["dataset.path"].names
         self._check_options(names)
-        split_column = self.split.column if self.split else None
         for option, file in files.items():
-            may_lack = {self.target, self.weight} if option == "dataset.unlabelled" else set()
-            known = {*file.names, *may_lack, split_column, *self.drop, ""}
+            known = {*file.names, self.split and self.split.column, *self.drop, ""}
+            known |= {self.target, self.weight} if option == "dataset.unlabelled" else set()
             lacking = [name for name in names if name not in known]
             if lacking:
                 raise UsageError(
@@ -195,13 +174,12 @@ class FileSource(Source):
             raise UsageError(f"{path} has more than one column {twice[0]!r}; rename all but one.")
         return file
 
-    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", "Floats | None", list[str]]:
+    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[str]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
 
         frames: list[pd.DataFrame] = []
-        parts = []
         notes: list[str] = []
         for option, file in files.items():
             frame = file.read()
@@ -210,12 +188,13 @@ class FileSource(Source):
             if option == "dataset.unlabelled":
                 frame[self.target] = None
             frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
-            parts.append(np.full(len(frame), PARTS.get(option, 0.0)))
         whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        return whole, np.concatenate(parts) if self.split and self.split.kind == "files" else None, notes
+        if self.split is None or self.split.kind != "files":
+            return whole, None, notes
+        return whole, np.repeat([PARTS.get(option, 0.0) for option in files], list(map(len, frames))), notes
 
-    def _on_files(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
-        """What a user should know of the format, and of labels that are read as missing."""
+    def _on_format(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
+        """Notes on the format that was found, and on labels that are read as missing."""
         notes = []
         if file.text and not self.separator and file.text.separator != "," and self.path.suffix.lower() != ".tsv":
             notes.append(
@@ -237,44 +216,40 @@ class FileSource(Source):
         lists = ("categorical", "numeric", "dates", "text", "drop")
         given: dict[str, tuple[str, ...]] = {f"dataset.{option}": getattr(self, option) for option in lists}
         split_column = self.split.column if self.split else None
-        needed = {
-            "dataset.target": (self.target,),
-            "split.column": (split_column,),
-            "dataset.weight": (self.weight,),
-        }
+        single = {"dataset.target": self.target, "split.column": split_column, "dataset.weight": self.weight}
         if self.weight and self.weight == split_column:
             raise UsageError(
                 f"dataset.weight and split.column both name {self.weight!r}; choose another column for one."
             )
+        named = [(option, column) for option, column in single.items() if column is not None]
+        named += [(option, column) for option, columns in given.items() for column in columns]
         known = set(names)
-        for option, columns in (needed | given).items():
-            for column in columns:
-                if column is not None and (column not in known or not column):
-                    wrong = f"names {column!r}, which is not a column of {self.path}{_similar(column, names)}"
-                    missing = f"must name a column of {self.path}"
-                    its = listed([name for name in names if name], MOST_NAMES)
-                    raise UsageError(f"{option} {wrong if column else missing}; its columns are: {its}.")
-                if option != "dataset.target" and column == self.target:
-                    raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
-                if option in given and column == self.weight:
-                    raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
-        seen: dict[str, str] = {}
-        for option, columns in given.items():
-            for column in columns:
-                if seen.setdefault(column, option) != option:
-                    raise UsageError(f"column {column!r} is in {seen[column]} and {option}; leave it out of one.")
+        first_option: dict[str, str] = {}
+        for option, column in named:
+            if not column or column not in known:
+                wrong = f"names {column!r}, which is not a column of {self.path}{_similar(column, names)}"
+                missing = f"must name a column of {self.path}"
+                columns = listed([name for name in names if name], MOST_NAMES)
+                raise UsageError(f"{option} {wrong if column else missing}; its columns are: {columns}.")
+            if option != "dataset.target" and column == self.target:
+                raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
+            if option in given and column == self.weight:
+                raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
+            if option in given and first_option.setdefault(column, option) != option:
+                raise UsageError(f"column {column!r} is in {first_option[column]} and {option}; leave it out of one.")
 
     def _without_row_numbers(self, frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
-        """Leave out columns without a name, and note it: they count the rows, or hold nothing, as after a comma too
-        many."""
-        asked_for = {self.target, *self.categorical, *self.numeric, *self.dates, *self.text, *self.drop}
-        asked_for |= {column for column in (self.weight, self.split and self.split.column) if column}
+        """Leave out columns without a name, and note it: they number the rows, or are empty after a comma too many."""
+        import pandas as pd
+
+        roles = (self.target, self.weight, self.split and self.split.column)
+        asked_for = {*roles, *self.categorical, *self.numeric, *self.dates, *self.text, *self.drop}
         nameless = [m for m, name in enumerate(frame) if UNNAMED.fullmatch(str(name)) and name not in asked_for]
         for position in nameless:
             column = frame.iloc[:, position]
             if column.isna().all():
                 continue
-            if not _counts(column):
+            if not (pd.api.types.is_integer_dtype(column) and column.is_unique):
                 raise UsageError(
                     f"column {position + 1} of {file} has no name, and more in it than row numbers; name it, or "
                     "drop it."
@@ -282,7 +257,7 @@ class FileSource(Source):
             notes.append(
                 f"Column {position + 1} of {file} has no name and numbers the rows: an index, which is left out."
             )
-        return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]] if nameless else frame
+        return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]]
 
 
 def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
@@ -301,23 +276,46 @@ def _similar(name: str, names: list[str]) -> str:
     return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
-def _not_looked_at(column: "pd.Series[Any]", why: str) -> ColumnReading:
-    return ColumnReading(
-        str(column.name), "not looked at", int(column.isna().sum()), column.nunique(), f"left out: {why}"
-    )
-
-
-def _counts(column: "pd.Series[Any]") -> bool:
-    """Whether the values are whole numbers, each one there once: the index of a frame, in order or shuffled."""
-    import pandas as pd
-
-    return pd.api.types.is_integer_dtype(column) and bool(column.is_unique)
+def _left_out(column: "pd.Series[Any]", why: str) -> ColumnReading:
+    missing, distinct = int(column.isna().sum()), column.nunique()
+    return ColumnReading(str(column.name), "not looked at", missing, distinct, f"left out: {why}")
 
 
 def _plain(value: Any) -> Any:
-    """A value of an option as what names data: lists without order, files by where they are."""
+    """An option's value as it is hashed for the key: lists without order, absolute paths."""
     if isinstance(value, SplitBy):
         return {name: _plain(inner) for name, inner in vars(value).items()}
     if isinstance(value, Path):
         return str(value.resolve())
     return sorted(value) if isinstance(value, tuple) else value
+
+
+def read_weights(
+    column: "pd.Series[Any]", is_labelled: "NDArray[np.bool_]", source: str, decimal: str | None = None
+) -> Floats:
+    """How much each of n rows counts in supervised training, ``(n,)``. Rows without a label may lack a weight and get
+    the mean of the others: some methods label these rows and train on them. ``decimal`` is as of `as_numbers`.
+
+    Raises:
+        UsageError: a weight is no number, negative, infinite or too large, a row with a label has none, or all are
+            zero.
+    """
+    import numpy as np
+
+    from ..reading.rules import floats_of
+
+    weights, others = floats_of(column, decimal)
+    where = f"dataset.weight: column {column.name!r} of {source}"
+    if others:
+        raise UsageError(f"{where} holds {str(others[0])[:40]!r}; a weight must be a number.")
+    known = weights[~np.isnan(weights)]
+    if (known < 0).any():
+        raise UsageError(f"{where} holds the negative weight {known.min():g}; a weight must be zero or more.")
+    if (known > np.finfo(np.float32).max).any():
+        raise UsageError(f"{where} holds the weight {known.max():g}, which is too large to train with; rescale it.")
+    n_missing = int(np.isnan(weights[is_labelled]).sum())
+    if n_missing:
+        raise UsageError(f"{where} has no weight in {n_missing} of the rows with a label; fill them in.")
+    if not weights[is_labelled].any():
+        raise UsageError(f"{where} has the weight 0 in every row with a label; there is nothing to learn from.")
+    return np.where(np.isnan(weights), known.mean(), weights)

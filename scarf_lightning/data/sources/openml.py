@@ -11,10 +11,10 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlparse
@@ -62,35 +62,26 @@ class OpenMLSource(Source):
 
     The client deletes a dataset's cached files if it cannot complete them, writes downloads in place, where an
     interruption leaves a stump, and adds pickles that a later pandas may not read. So it works on a copy of the few
-    files that matter, in a scratch folder, and what it has downloaded and read without fault is then moved into the
-    cache, one whole file at a time. The cache may be read-only, shared or incomplete, and is never worse off for having
-    been used.
+    files that matter, in a scratch folder. Files that it has downloaded and read without fault are then moved into the
+    cache, one whole file at a time. The cache may be read-only, shared or incomplete, and using it never harms it.
 
     Args:
         dataset_id: the number in https://www.openml.org/d/N.
-        dataset_name: shown in tables and charts; None takes OpenML's.
         cache: the folder that holds ``org/openml/www``; None takes the client's own.
         split: what a split goes by, which is not a feature.
         target: the column to predict; None takes OpenML's default.
-        target_kind: of the target, see `read_target`.
     """
 
     name: ClassVar[str] = "openml"
 
     dataset_id: int
-    dataset_name: str | None = None
     cache: Path | None = None
     split: SplitBy | None = None
     target: str | None = None
-    target_kind: str | None = None
 
     @property
     def key(self) -> str:
-        return f"openml-{self.dataset_id}{_suffix(self.split)}{_of_kind(self.target_kind)}"
-
-    @property
-    def known_kind(self) -> str | None:
-        return self.target_kind
+        return f"openml-{self.dataset_id}{_suffix(self.split, self.target_kind)}"
 
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
@@ -104,9 +95,8 @@ class OpenMLSource(Source):
         """Read the dataset, without any connection if the cache has it.
 
         Raises:
-            UsageError: the dataset is not in the cache and OpenML does not give it; the cached copy is damaged, or not
-                the file that its description gives the checksum of; there is no default target; or the dataset
-                has a target that cannot be predicted.
+            UsageError: the dataset is not in the cache and OpenML does not give it; the cached copy is damaged; or the
+                dataset has no default target, or one that cannot be predicted.
         """
         from ..splits import split_values
         from ..table import Table
@@ -121,7 +111,7 @@ class OpenMLSource(Source):
                 f"OpenML dataset {self.dataset_id} has no {kind}{problem}, so there is nothing to predict."
             )
         source = f"openml:{self.dataset_id}"
-        split_by = None
+        split_by, left_out = None, {target}
         if self.split is not None:
             features = [str(column) for column in frame.columns if column != target]
             if self.split.column not in features:
@@ -130,7 +120,7 @@ class OpenMLSource(Source):
                     f"{self.dataset_id}; they are: {', '.join(features)}."
                 )
             split_by = split_values(self.split.kind, frame[self.split.column], source)
-        left_out = {target, self.split.column if self.split else None}
+            left_out.add(self.split.column)
         kept = [position for position, column in enumerate(frame.columns) if column not in left_out]
         return Table.from_frame(
             frame.iloc[:, kept],
@@ -184,30 +174,22 @@ class OpenMLTaskSource(Source):
 
     Args:
         task_id: the number in https://www.openml.org/t/N.
-        dataset_name: shown in tables and charts; None takes OpenML's.
-        cache: the folder that holds ``org/openml/www``; None takes the client's own.
-        split: what a split goes by that is not the task's.
+        cache: see `OpenMLSource`.
+        split: what another split than the task's goes by.
         is_split: whether rows are split as in the task, see `scarf_lightning.data.splits.Task`.
-        target_kind: of the target; None takes the task's.
     """
 
     name: ClassVar[str] = "openml_task"
 
     task_id: int
-    dataset_name: str | None = None
     cache: Path | None = None
     split: SplitBy | None = None
     is_split: bool = True
-    target_kind: str | None = None
 
     @property
     def key(self) -> str:
-        split = "" if self.is_split else f"-data{_suffix(self.split)}"
-        return f"openml-task-{self.task_id}{split}{_of_kind(self.target_kind)}"
-
-    @property
-    def known_kind(self) -> str | None:
-        return self.target_kind
+        whose = "" if self.is_split else "-data"
+        return f"openml-task-{self.task_id}{whose}{_suffix(self.split, self.target_kind)}"
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()
@@ -224,10 +206,14 @@ class OpenMLTaskSource(Source):
             UsageError: see `OpenMLSource.load`; or the task is neither a classification nor a regression.
         """
         dataset_id, target, kind, splits = self._read()
-        of_dataset = OpenMLSource(
-            dataset_id, self.dataset_name, self.cache, self.split, target, self.target_kind or kind
-        )
-        table = of_dataset.load()
+        table = OpenMLSource(
+            dataset_id,
+            self.cache,
+            self.split,
+            target,
+            dataset_name=self.dataset_name,
+            target_kind=self.target_kind or kind,
+        ).load()
         if not self.is_split:
             return table
         return replace(table, source=f"openml-task:{self.task_id}", split_by=_parts(splits, table.n_rows))
@@ -274,14 +260,10 @@ def _parts(splits: list[Any], n_rows: int) -> "Floats":
     return parts
 
 
-def _of_kind(target_kind: str | None) -> str:
-    """The end of a key that names a kind of target."""
-    return "" if target_kind is None else f"-{target_kind}"
-
-
-def _suffix(split: SplitBy | None) -> str:
-    """The end of a key that names a split."""
-    return "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
+def _suffix(split: SplitBy | None, target_kind: str | None) -> str:
+    """The end of a key that names a split and a kind of target."""
+    of_split = "" if split is None else re.sub(r"[^A-Za-z0-9.-]+", "-", f"-{split.kind}-{split.column}")
+    return of_split + ("" if target_kind is None else f"-{target_kind}")
 
 
 def _locations(cache: Path | None, kind: str, number: int) -> tuple[Path, Path]:
@@ -322,8 +304,8 @@ def _is_whole(file: Path) -> bool:
 
 
 def _check_cached(folder: Path) -> None:
-    """Read a cached description, and compare a cached ARFF file with the checksum in it. The client compares them only
-    after a download."""
+    """Read a cached description, and compare a cached ARFF file with the checksum in it. The client does so only after
+    a download."""
     import xmltodict
 
     try:
@@ -342,10 +324,8 @@ def _check_cached(folder: Path) -> None:
 
 @contextmanager
 def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
-    """Let the client work on a copy of the cached files, and keep those ``files`` that it downloads. Yields the folder
-    of the copy. The server is needed where nothing is ``cached``.
-
-    All that goes wrong with the network or the files becomes a `UsageError` here.
+    """Let the client work on a copy of the ``cached`` files, whose folder is yielded, and keep those ``files`` that it
+    downloads. Errors of the network and of the files become a `UsageError` here.
     """
     root, folder = _locations(cache, f"{kind}s", number)
     subject = f"OpenML {kind} {number}"
@@ -368,25 +348,23 @@ def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], ca
         except _DamagedError as error:
             what, them = (f"the data of {subject}", "them") if kind == "dataset" else (subject, "it")
             raise UsageError(f"{what} cannot be read ({error}); delete {folder} to download {them} again.") from error
-        for name in set(files) - set(cached):
-            if (copy / name).exists() and not _kept(copy / name, folder):
-                logger.warning("%s could not be kept in the cache %s", subject, root)
-                break
+        try:
+            for name in set(files) - set(cached):
+                if (copy / name).exists():
+                    _keep(copy / name, folder)
+        except OSError:
+            logger.warning("%s could not be kept in the cache %s", subject, root)
 
 
-def _kept(file: Path, folder: Path) -> bool:
+def _keep(file: Path, folder: Path) -> None:
     """Put a downloaded file into a folder of the cache, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
     partial = folder / f".{file.name}.{uuid4().hex}"  # process ids repeat across nodes and containers
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            shutil.copyfile(file, partial)
-            partial.replace(folder / file.name)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
+        shutil.copyfile(file, partial)
+        partial.replace(folder / file.name)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _reach_server() -> None:
@@ -394,27 +372,25 @@ def _reach_server() -> None:
     import requests
 
     url = urlparse(requests.utils.select_proxy(SERVER, requests.utils.get_environ_proxies(SERVER)) or SERVER)
-    failed: list[OSError | None] = []
+    address = (url.hostname or "", url.port or (443 if url.scheme == "https" else 80))
+    answered = threading.Event()
 
     def connect() -> None:
-        try:
-            address = (url.hostname or "", url.port or (443 if url.scheme == "https" else 80))
+        with suppress(OSError):
             socket.create_connection(address, timeout=CONNECT).close()
-            failed.append(None)
-        except OSError as error:
-            failed.append(error)
+            answered.set()
 
     # In a thread, since nothing else bounds the time in which the system looks up a name.
     thread = threading.Thread(target=connect, daemon=True)
     thread.start()
     thread.join(CONNECT)
-    if not failed or failed[0] is not None:
-        raise _UnreachableError("cannot be reached") from (failed[0] if failed else None)
+    if not answered.is_set():
+        raise _UnreachableError("cannot be reached")
 
 
 @contextmanager
 def _described(subject: str) -> Iterator[None]:
-    """Turn what the client raises while it describes and downloads something into errors that say what is wrong."""
+    """Turn errors of the client's description or download of something into ones that say what is wrong."""
     import minio.error
     import openml
     import requests
@@ -444,7 +420,7 @@ def _described(subject: str) -> Iterator[None]:
 
 @contextmanager
 def _contained(root: Path) -> Iterator[None]:
-    """The client silent, impatient and with its cache in ``root``; everything global is restored afterwards.
+    """Make the client silent, impatient and with its cache in ``root``; everything global is restored afterwards.
 
     The client's own ``overwrite_config_context`` does not restore after an exception, and makes folders.
     """
@@ -473,16 +449,8 @@ def _contained(root: Path) -> Iterator[None]:
         change(openml.config, "show_progress", False)
         change(openml.config, "retry_policy", "human")
         change(openml.config, "connection_n_retries", 1)
-        change(requests.Session, "request", _with_options(requests.Session.request, timeout=TIMEOUT))
+        change(requests.Session, "request", partialmethod(requests.Session.request, timeout=TIMEOUT))
         # Parquet files come through minio, which makes urllib3 pools of its own.
-        impatient = _with_options(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0)
+        impatient = partialmethod(urllib3.PoolManager.urlopen, timeout=TIMEOUT, retries=0)
         change(urllib3.PoolManager, "urlopen", impatient)
         yield
-
-
-def _with_options(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    @wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        return function(*args, **{**options, **given})
-
-    return call

@@ -25,15 +25,26 @@ class SplitBy:
     test: Path | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Source(ABC):
     """A place that a table is read from. Making a source is cheap: it loads nothing and imports no client.
 
-    ``is_found_out`` says whether loading finds out what the columns hold, so that a user wants to see the result.
+    Class variables:
+
+    - ``is_found_out``: whether loading finds out what the columns hold, so that a user wants to see the result;
+    - ``known_size``: the numbers of rows and of columns, if they are known without loading.
+
+    Args:
+        dataset_name: shown in tables and charts; None takes the source's own name of the data.
+        target_kind: of the target, see `read_target`; None finds it.
     """
 
     name: ClassVar[str]
     is_found_out: ClassVar[bool] = False
+    known_size: ClassVar[tuple[int, int] | None] = None
+
+    dataset_name: str | None = None
+    target_kind: str | None = None
 
     @property
     @abstractmethod
@@ -45,16 +56,6 @@ class Source(ABC):
         """What to call data that have no other name."""
         return self.key
 
-    @property
-    def known_kind(self) -> str | None:
-        """The kind of its target, if that is known without loading."""
-        return None
-
-    @property
-    def known_size(self) -> tuple[int, int] | None:
-        """Its numbers of rows and of columns, if they are known without loading."""
-        return None
-
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
         """The local files that hold the data; none if they are not there yet.
@@ -63,7 +64,7 @@ class Source(ABC):
         """
 
     def check(self) -> None:  # noqa: B027 - most sources can check nothing without loading
-        """Find what is wrong as far as possible without loading the data, before anything trains.
+        """Find as many errors as possible without loading the data, before anything trains.
 
         Raises:
             UsageError: `load` would raise it.
@@ -80,21 +81,9 @@ class Source(ABC):
 
 @dataclass(frozen=True)
 class BundledSource(Source):
-    """A table that scikit-learn ships, in its files ``bundled``, with its kind of target, its rows and columns."""
+    """A table that scikit-learn ships, in its files ``bundled``."""
 
     bundled: ClassVar[tuple[str, ...]]
-    target_kind: ClassVar[str]
-    size: ClassVar[tuple[int, int]]
-
-    dataset_name: str
-
-    @property
-    def known_kind(self) -> str:
-        return self.target_kind
-
-    @property
-    def known_size(self) -> tuple[int, int]:
-        return self.size
 
     @property
     def key(self) -> str:
@@ -119,11 +108,10 @@ class WdbcSource(BundledSource):
 
     name: ClassVar[str] = "wdbc"
     dataset_id: ClassVar[int] = 1510
-    target_kind: ClassVar[str] = "classes"
     bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv",)
-    size: ClassVar[tuple[int, int]] = (569, 30)
+    known_size: ClassVar[tuple[int, int] | None] = (569, 30)
 
-    dataset_name: str = "wdbc"
+    target_kind: str | None = "classes"
 
     def load(self) -> "Table":
         from sklearn.datasets import load_breast_cancer
@@ -137,7 +125,7 @@ class WdbcSource(BundledSource):
             features,
             malignant.map({False: "1", True: "2"}).rename("Class"),
             categorical=[False] * features.shape[1],
-            name=self.dataset_name,
+            name=self.dataset_name or self.name,
             source="scikit-learn:breast_cancer",
             dataset_id=self.dataset_id,
         )
@@ -151,11 +139,10 @@ class DiabetesSource(BundledSource):
     """
 
     name: ClassVar[str] = "diabetes"
-    target_kind: ClassVar[str] = "number"
     bundled: ClassVar[tuple[str, ...]] = ("diabetes_data_raw.csv.gz", "diabetes_target.csv.gz")
-    size: ClassVar[tuple[int, int]] = (442, 10)
+    known_size: ClassVar[tuple[int, int] | None] = (442, 10)
 
-    dataset_name: str = "diabetes"
+    target_kind: str | None = "number"
 
     def load(self) -> "Table":
         from sklearn.datasets import load_diabetes
@@ -169,7 +156,7 @@ class DiabetesSource(BundledSource):
             bundle.data,
             read_target(bundle.target.rename("progression"), source, self.target_kind),
             categorical=[name == "sex" for name in bundle.data],
-            name=self.dataset_name,
+            name=self.dataset_name or self.name,
             source=source,
         )
 
@@ -185,11 +172,7 @@ class LastTable:
         self.source: Source | None = None
 
     def load(self, source: Source) -> "Table":
-        """The table of a source.
-
-        Raises:
-            UsageError: see `Source.load`.
-        """
+        """The table of a source."""
         if source != self.source:
             self._table = source.load()
             self.source = source

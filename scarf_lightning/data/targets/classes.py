@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import UsageError
-from ..advice import Advice, Note
+from ..columns import Advice, Note
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:

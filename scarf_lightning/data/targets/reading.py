@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UsageError
-from ..advice import Advice, Note
+from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
 from .target import Labels, Target

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics import Metric, metrics
-from ..advice import Note
+from ..columns import Note
 
 if TYPE_CHECKING:
     import pandas as pd

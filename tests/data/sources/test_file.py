@@ -17,8 +17,8 @@ import pytest
 
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
+from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.regimes import Full
-from scarf_lightning.data.scaling import ZScore
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
@@ -833,7 +833,7 @@ class TestConfiguration:
         arguments = ["dataset=csv", "dataset.path='~/t.csv'", "dataset.target=3", "dataset.categorical=[a,b c]"]
         (cell,) = cells_of(*arguments, "dataset.numeric=[4]", "dataset.name=mine")
         source = open_source(**vars(cell.config.dataset), openml_cache=None)
-        assert source == FileSource(Path.home() / "t.csv", "3", ("a", "b c"), ("4",), "mine")
+        assert source == FileSource(Path.home() / "t.csv", "3", ("a", "b c"), ("4",), dataset_name="mine")
 
     def test_every_option_reaches_the_field_of_its_name(self) -> None:
         given: dict[str, Any] = {each: (each,) for each in ("categorical", "numeric", "drop", "dates", "text")}

@@ -217,7 +217,7 @@ class TestCachedDataset:
     def test_loads_without_a_connection(self, tmp_path: Path, no_network: None, data: str) -> None:
         fill(tmp_path / "cache", data=data)
 
-        table = OpenMLSource(ID, None, tmp_path / "cache").load()
+        table = OpenMLSource(ID, tmp_path / "cache").load()
 
         assert table.name == "tiny"
         assert table.source == f"openml:{ID}"
@@ -234,20 +234,20 @@ class TestCachedDataset:
         fill(tmp_path / "parquet")
         fill(tmp_path / "arff", data="arff")
 
-        hashes = {OpenMLSource(ID, None, tmp_path / name).load().hash for name in ("parquet", "arff")}
+        hashes = {OpenMLSource(ID, tmp_path / name).load().hash for name in ("parquet", "arff")}
 
         assert len(hashes) == 1
 
     def test_name_of_ones_own(self, tmp_path: Path, no_network: None) -> None:
         fill(tmp_path / "cache")
-        assert OpenMLSource(ID, "mine", tmp_path / "cache").load().name == "mine"
+        assert OpenMLSource(ID, tmp_path / "cache", dataset_name="mine").load().name == "mine"
 
     @pytest.mark.parametrize("data", ["parquet", "arff"])
     def test_cache_is_left_untouched(self, tmp_path: Path, no_network: None, data: str) -> None:
         fill(tmp_path / "cache", data=data)
         before = snapshot(tmp_path / "cache")
 
-        OpenMLSource(ID, None, tmp_path / "cache").load()
+        OpenMLSource(ID, tmp_path / "cache").load()
 
         assert snapshot(tmp_path / "cache") == before
 
@@ -257,7 +257,7 @@ class TestCachedDataset:
         for path in writable:
             path.chmod(0o555)
         try:
-            assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+            assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
         finally:
             for path in writable:
                 path.chmod(0o755)
@@ -265,14 +265,14 @@ class TestCachedDataset:
     def test_pickles_of_the_client_are_not_read(self, tmp_path: Path, no_network: None) -> None:
         folder = fill(tmp_path / "cache", data="arff")
         (folder / "dataset.pkl.py3").write_bytes(b"not a pickle")
-        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
 
     def test_boolean_and_unused_category_in_a_feature(self, tmp_path: Path, no_network: None) -> None:
         table = frame().assign(flag=[i % 2 == 0 for i in range(ROWS)])
         table["defect"] = pd.Categorical(["b", "c"] * 6, categories=["a", "b", "c"], ordered=True)
         fill(tmp_path / "cache", table=table)
 
-        loaded = OpenMLSource(ID, None, tmp_path / "cache").load()
+        loaded = OpenMLSource(ID, tmp_path / "cache").load()
 
         assert loaded.target.names == ("b", "c")
         assert loaded.columns[-1].categories == ("false", "true")
@@ -282,7 +282,7 @@ class TestCachedDataset:
         folder = fill(elsewhere)
         monkeypatch.setenv("OPENML_CACHE_DIR", str(elsewhere))
 
-        source = OpenMLSource(ID, None, None)
+        source = OpenMLSource(ID)
 
         assert source.load().n_rows == ROWS
         assert source.files() == (folder / "description.xml", folder / f"dataset_{ID}.pq")
@@ -298,20 +298,20 @@ class TestUnusableDataset:
     def test_no_default_target(self, tmp_path: Path, no_network: None) -> None:
         fill(tmp_path / "cache", target=None)
         with pytest.raises(UsageError, match=f"dataset {ID} has no default target") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     @pytest.mark.parametrize("target", ["note", "size,defect"])
     def test_target_that_is_not_one_column(self, tmp_path: Path, no_network: None, target: str) -> None:
         fill(tmp_path / "cache", target=target)
         with pytest.raises(UsageError, match=f"no default target '{target}'") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     def test_sparse_arff(self, tmp_path: Path, no_network: None) -> None:
         fill(tmp_path / "cache", data="arff", format="Sparse_ARFF")
         with pytest.raises(UsageError, match="sparse ARFF") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     @pytest.mark.parametrize("data", ["parquet", "arff"])
@@ -323,7 +323,7 @@ class TestUnusableDataset:
         path.write_bytes(content)
 
         with pytest.raises(UsageError, match=r"cannot be read \(.*\); delete") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
 
         assert str(folder) in one_sentence(error)
         assert path.read_bytes() == content
@@ -334,7 +334,7 @@ class TestIntegrity:
 
     def refusal(self, cache: Path) -> str:
         with pytest.raises(UsageError, match="cannot be read") as error:
-            OpenMLSource(ID, None, cache).load()
+            OpenMLSource(ID, cache).load()
         text = one_sentence(error)
         assert f"delete {cache / PUBLIC} to download them again" in text
         return text
@@ -353,7 +353,7 @@ class TestIntegrity:
     def test_line_ends_that_the_client_writes_on_windows(self, tmp_path: Path, no_network: None) -> None:
         file = fill(tmp_path / "cache", data="arff") / "dataset.arff"
         file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
-        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
 
     @pytest.mark.parametrize("page", ["<" + description(), "<oml:data_set_description></oml:data_set_description>"])
     def test_damaged_xml(self, tmp_path: Path, no_network: None, page: str) -> None:
@@ -377,7 +377,7 @@ class TestIntegrity:
         page = with_entities(description(server.host), '<!ENTITY c "ha">')
         server.pages[f"/api/v1/xml/data/{ID}"] = 200, page.encode()
         with pytest.raises(UsageError, match="entities are disabled") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
         assert not (tmp_path / "cache").exists()
 
@@ -392,7 +392,7 @@ class TestDownload:
         self, tmp_path: Path, server: Server, parquet: bytes, has_parquet: bool
     ) -> None:
         server.offer(parquet=parquet if has_parquet else None)
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         assert source.files() == ()
 
         first = source.load()
@@ -411,7 +411,7 @@ class TestDownload:
         server.offer(parquet=parquet)
         (tmp_path / "file").touch()
 
-        table = OpenMLSource(ID, None, tmp_path / "file" / "cache").load()
+        table = OpenMLSource(ID, tmp_path / "file" / "cache").load()
 
         assert table.n_rows == ROWS
         assert caplog.text.count("could not be kept in the cache") == 1
@@ -425,7 +425,7 @@ class TestDownload:
         server.offer(parquet=parquet)
         monkeypatch.setattr(Path, "replace", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         assert list(server.folder(tmp_path / "cache").iterdir()) == []
 
     def test_stumps_are_replaced(self, tmp_path: Path, server: Server, parquet: bytes) -> None:
@@ -435,7 +435,7 @@ class TestDownload:
         (folder / "description.xml").write_text(description()[:100])
         (folder / f"dataset_{ID}.pq").write_bytes(parquet[:100])
 
-        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
 
         assert (folder / f"dataset_{ID}.pq").read_bytes() == parquet
         assert (folder / "description.xml").read_text() == description(server.host)
@@ -443,21 +443,21 @@ class TestDownload:
     def test_unknown_id(self, tmp_path: Path, server: Server) -> None:
         server.answer_error(412, 111, "Unknown dataset")
         with pytest.raises(UsageError, match=f"OpenML dataset {ID} does not exist") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
         assert not (tmp_path / "cache").exists()
 
     def test_private_dataset(self, tmp_path: Path, server: Server) -> None:
         server.answer_error(412, 112, "No access granted")
         with pytest.raises(UsageError, match="OpenML does not give dataset 7: No access granted") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     @pytest.mark.parametrize("status", [200, 511])
     def test_log_in_page(self, tmp_path: Path, server: Server, status: int) -> None:
         server.pages[f"/api/v1/xml/data/{ID}"] = status, b"<html><body>Log in</body></html>"
         with pytest.raises(UsageError, match="log-in page") as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     def test_download_that_differs_from_its_checksum(
@@ -465,7 +465,7 @@ class TestDownload:
     ) -> None:
         server.offer(md5_checksum="0" * 32)
         with pytest.raises(UsageError, match="Checksum of downloaded file"):
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
         assert not (tmp_path / "cache").exists()
 
 
@@ -473,7 +473,7 @@ class TestNoServer:
     def test_nothing_cached(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
         started = time.monotonic()
         with pytest.raises(UsageError) as error:
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
 
         text = one_sentence(error)
         assert f"OpenML dataset {ID} is not in the cache {tmp_path / 'cache'}" in text
@@ -483,7 +483,7 @@ class TestNoServer:
 
     @pytest.mark.parametrize("kept", ["description.xml", f"dataset_{ID}.pq"])
     def test_partly_cached(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused)
         folder = module._locations(source.cache, "datasets", ID)[1]
         folder.mkdir(parents=True)
@@ -501,7 +501,7 @@ class TestNoServer:
         assert source.files() == ()
 
     def test_data_cut_to_nothing(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused, data="arff")
         folder = module._locations(source.cache, "datasets", ID)[1]
         folder.parent.mkdir(parents=True)
@@ -517,11 +517,11 @@ class TestNoServer:
         monkeypatch.setattr("openml.datasets.get_dataset", lambda *_, **__: pytest.fail("it would wait for long"))
 
         with pytest.raises(UsageError, match=r"cannot be reached; connect to the network"):
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
 
     @pytest.mark.parametrize("page", ["<html/>", "<oml:data_set_description/>"])
     def test_a_cached_description_of_something_else(self, tmp_path: Path, refused: str, page: str) -> None:
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused, data="arff")
         folder = module._locations(source.cache, "datasets", ID)[1]
         folder.parent.mkdir(parents=True)
@@ -532,7 +532,7 @@ class TestNoServer:
             source.load()
 
     def test_stump(self, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         made = fill(tmp_path / "made", host=refused)
         folder = module._locations(source.cache, "datasets", ID)[1]
         folder.parent.mkdir(parents=True)
@@ -552,14 +552,14 @@ class TestNoServer:
             host = f"http://127.0.0.1:{silent.getsockname()[1]}"
             monkeypatch.setattr(module, "SERVER", f"{host}/api/v1/xml")
             with pytest.raises(UsageError, match=r"did not answer within 0\.2 s") as error:
-                OpenMLSource(ID, None, tmp_path / "cache").load()
+                OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
     def test_silent_parquet_store(self, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TIMEOUT", 1.0)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             server.offer(parquet_url=f"http://127.0.0.1:{silent.getsockname()[1]}/datasets/dataset_{ID}.pq")
-            assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS  # from the ARFF
+            assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS  # from the ARFF
 
 
 class TestGlobalState:
@@ -600,7 +600,7 @@ class TestGlobalState:
 
         before = state()
         with contextlib.nullcontext() if succeeds else pytest.raises(UsageError):
-            OpenMLSource(ID, None, tmp_path / "cache").load()
+            OpenMLSource(ID, tmp_path / "cache").load()
 
         assert state() == before
         assert capfd.readouterr() == ("", "")
@@ -619,13 +619,13 @@ class TestGlobalState:
 
         fill(tmp_path / "cache")
         monkeypatch.setattr(openml.datasets, "get_dataset", noisy)
-        assert OpenMLSource(ID, None, tmp_path / "cache").load().n_rows == ROWS
+        assert OpenMLSource(ID, tmp_path / "cache").load().n_rows == ROWS
 
     def test_home_directory_is_left_alone(self, tmp_path: Path, home: Path) -> None:
         fill(tmp_path / "cache")
         program = (
             "from pathlib import Path; from scarf_lightning.data.sources.openml import OpenMLSource; "
-            f"print(OpenMLSource({ID}, None, Path({str(tmp_path / 'cache')!r})).load().n_rows)"
+            f"print(OpenMLSource({ID}, Path({str(tmp_path / 'cache')!r})).load().n_rows)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert (done.stdout, done.stderr) == (f"{ROWS}\n", "")
@@ -637,7 +637,7 @@ class TestFiles:
         folder = fill(tmp_path / "cache")
         program = (
             "import sys; from pathlib import Path; from scarf_lightning.data.sources.openml import OpenMLSource; "
-            f"print(*OpenMLSource({ID}, None, Path({str(tmp_path / 'cache')!r})).files()); "
+            f"print(*OpenMLSource({ID}, Path({str(tmp_path / 'cache')!r})).files()); "
             "print('openml' in sys.modules)"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -648,7 +648,7 @@ class TestFiles:
     ) -> None:
         folder = fill(tmp_path / "cache")
         (folder / "dataset.arff").write_text(arff())
-        source = OpenMLSource(ID, None, tmp_path / "cache")
+        source = OpenMLSource(ID, tmp_path / "cache")
         assert source.files()[1].suffix == ".pq"
         monkeypatch.setenv("OPENML_SKIP_PARQUET", "true")
         assert source.files()[1].suffix == ".arff"
@@ -689,4 +689,4 @@ def test_a_fault_of_ours_is_not_hidden(tmp_path: Path, no_network: None, monkeyp
     fill(tmp_path / "cache")
     monkeypatch.setattr(openml.OpenMLDataset, "get_data", faulty)
     with pytest.raises(RuntimeError, match="a fault"):
-        OpenMLSource(ID, None, tmp_path / "cache").load()
+        OpenMLSource(ID, tmp_path / "cache").load()

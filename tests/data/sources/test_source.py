@@ -35,7 +35,7 @@ def test_columns_and_classes_are_those_of_openml_1510(table: Table) -> None:
     assert table.target.names[table.labels[0]] == "2"
 
 
-@pytest.mark.parametrize("source", [WdbcSource(), DiabetesSource("diabetes")])
+@pytest.mark.parametrize("source", [WdbcSource(), DiabetesSource()])
 def test_the_size_of_a_bundled_table_is_known(source: BundledSource) -> None:
     assert source.known_size == source.load().values.shape
 

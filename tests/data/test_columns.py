@@ -1,6 +1,6 @@
 import pytest
 
-from scarf_lightning.data.advice import Advice, about
+from scarf_lightning.data.columns import Advice, about
 
 TEXT = Advice("it holds names", "dataset.text", ["first", "last"], "reads them as text")
 
