@@ -1,6 +1,6 @@
 """A table from a frame whose columns nobody has described, and the columns in it that give the target away."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError
-from .columns import Advice, Coded, Column, Floats, Ints
-from .reading import ColumnsRead, Reader, ReadingOptions, read_columns
+from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about
+from .reading import Reader, ReadingOptions
+from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, read_column
+from .reading.rules import Feature
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
 
@@ -51,35 +53,42 @@ def read_table(
     Raises:
         UsageError: see `read_columns` and `Table.of`; or no column is left.
     """
-    found = read_columns(frame, options)
-    if found.readings and not found.features and len(frame) >= FEWEST_ROWS:
-        why = "; ".join(f"{reading.column!r} is {reading.done}" for reading in found.readings[:SHOWN])
+    reads = {str(name): read_column(column, options) for name, column in frame.items()}
+    if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:
+        why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
         raise UsageError(f"{source} has no column with a value in it to learn from: {why}.")
-    table = Table.of(_columns(found), target, name=name, source=source, split_by=split_by)
-    leaking = leaks(table, list(map(str, frame.columns)), found.positions) if looks_for_leaks else ()
-    notes = (*table.notes, *found.notes, *leaking)
-    reader = Reader(tuple(found.rules), table.columns)
-    return replace(table, reading=tuple(found.readings), notes=notes, reader=reader)
+    columns = (_column(feature) for read in reads.values() for feature in read.features)
+    table = Table.of(columns, target, name=name, source=source, split_by=split_by)
+    readings, notes = [], list(table.notes)
+    for (column, read), (_, values) in zip(reads.items(), frame.items(), strict=True):
+        missing, distinct = read.counts or (int(values.isna().sum()), int(values.nunique()))
+        readings.append(ColumnReading(column, read.kind, missing, distinct, read.done))
+        notes += [about(column, note) for note in read.notes]
+        if read.done == A_VALUE_A_ROW:
+            said = f"Column {column!r} has a different value in every row and is left out"
+            may_be_text = read.kind == ID_OR_TEXT
+            notes.append(Advice(said, "dataset.text", [column], "reads it as text") if may_be_text else f"{said}.")
+    if looks_for_leaks:
+        notes += leaks(table, {column: len(read.features) for column, read in reads.items()})
+    rules = tuple((column, read.rule) for column, read in reads.items() if read.rule is not None)
+    return replace(table, reading=tuple(readings), notes=tuple(notes), reader=Reader(rules, table.columns))
 
 
-def _columns(found: ColumnsRead) -> Iterator[tuple[Column, Floats]]:
-    for feature in found.features:
-        if isinstance(feature.values, Coded):
-            codes, categories = feature.values.in_order()
-            yield Column(feature.name, categories, feature.declared), codes
-        else:
-            yield Column(feature.name), feature.values
+def _column(feature: Feature) -> tuple[Column, Floats]:
+    if not isinstance(feature.values, Coded):
+        return Column(feature.name), feature.values
+    codes, categories = feature.values.in_order()
+    return Column(feature.name, categories, feature.declared), codes
 
 
-def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]) -> list[Advice]:
+def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     """A note on each column from which alone a small tree predicts the target's strata almost without error.
 
     The strata of classes are the classes, those of numbers their tenths.
 
     Args:
         table: the data. Rows without a label are not used.
-        names: the columns of the file.
-        positions: for each of them the positions of the table's columns that were made of it.
+        widths: for each column of the file, the number of the table's columns that were made of it, in their order.
     """
     labelled = np.flatnonzero(table.is_labelled)
     rows = np.random.default_rng(0).permutation(labelled)[:MOST_ROWS]  # a note only: no result depends on these rows
@@ -87,12 +96,13 @@ def leaks(table: Table, names: Sequence[str], positions: Sequence[Sequence[int]]
     n_strata = len(np.unique(table.strata[fitted]))
     if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_strata <= len(fitted) / 2:
         return []
-    found = []
+    found, end = [], 0
     may_leak = _may_leak(table, fitted)
-    for name, made in zip(names, positions, strict=True):
-        if not made or (len(made) == 1 and not may_leak[made[0]]):
+    for name, width in widths.items():
+        end += width
+        if width == 0 or (width == 1 and not may_leak[end - 1]):
             continue
-        score = _score(table, list(made), fitted, held_out)
+        score = _score(table, list(range(end - width, end)), fitted, held_out)
         if score > SUSPICIOUS:
             said = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
             found.append(Advice(said, "dataset.drop", [name], "leaves it out, if it is known only once the target is"))

@@ -1,8 +1,9 @@
 import numpy as np
 import pandas as pd
 
+from scarf_lightning.data.reading import ReadingOptions
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.untyped import leaks
+from scarf_lightning.data.untyped import leaks, read_table
 
 N = 600
 RANDOM = np.random.default_rng(0)
@@ -14,8 +15,34 @@ def found(columns: dict[str, object], labels: np.ndarray = LABELS, categorical: 
     target = pd.Series(labels, name="y").astype(object).where(labels >= 0)
     flags = [name in categorical for name in frame.columns]
     table = Table.from_frame(frame, target, categorical=flags, name="t", source="test:t")
-    said = leaks(table, list(columns), [[m] for m in range(len(columns))])
+    said = leaks(table, dict.fromkeys(columns, 1))
     return [str(sentence).split("'")[1] for sentence in said]
+
+
+def test_every_column_of_a_frame_is_read_with_a_note_on_what_is_left_out() -> None:
+    columns = {
+        "when": pd.date_range("2024-01-30", periods=60),
+        "size": ["1.5", "?", None, "2"] * 15,
+        "key": [f"k{i}" for i in range(60)],
+        "row_id": range(1, 60 + 1),
+        "same": [3] * 60,
+    }
+    target = pd.Series(["a", "b"] * 30, name="y")
+
+    table = read_table(pd.DataFrame(columns), target, ReadingOptions(), name="t", source="test:t")
+
+    assert [reading.column for reading in table.reading] == list(columns)
+    assert [reading.kind for reading in table.reading] == ["dates", "numbers", "id or text", "id", "constant"]
+    assert [reading.missing for reading in table.reading] == [0, 15, 0, 0, 0]
+    assert [reading.distinct for reading in table.reading] == [60, 3, 60, 60, 1]
+    assert [column.name for column in table.columns] == ["when (days)", "when (month)", "when (weekday)", "size"]
+    assert table.reader is not None
+    assert table.reader.names == ["when", "size"]
+    assert [str(note) for note in table.notes] == [
+        "Column 'size': 15 of its values are not numbers ('?') and are read as missing.",
+        "Column 'key' has a different value in every row and is left out; dataset.text=[key] reads it as text.",
+        "Column 'row_id' has a different value in every row and is left out.",
+    ]
 
 
 def test_columns_that_give_the_target_away_are_named_and_good_ones_are_not() -> None:

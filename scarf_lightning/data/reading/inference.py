@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..columns import Advice, Coded, ColumnReading, Floats, Note, about, are_whole, is_numeric
+from ..columns import Advice, Coded, Floats, Note, are_whole, is_numeric
 from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
-from .numbers import Numbers, are_codes, as_numbers, is_missing
+from .numbers import are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of
 
 FEWEST_FOR_IDS = 30
@@ -34,7 +34,6 @@ random words lowered it by 2; with 3 words, as names have, they raised it by hal
 SHOWN = 3
 
 EMPTY = "left out: it has no value"
-CONSTANT = "left out: one value alone"
 A_VALUE_A_ROW = "left out: a value a row"
 ID_OR_TEXT = "id or text"
 
@@ -59,8 +58,8 @@ class Read:
         kind, done: see `ColumnReading`.
         rule: None if the column is left out.
         features: what the rule makes of the column.
-        notes: what a user should know, without a full stop.
-        counts: the number of missing and of distinct values, if they had to be counted for another reason.
+        notes: for the user, without a full stop.
+        counts: the numbers of missing and of distinct values, if they were counted.
     """
 
     kind: str
@@ -71,46 +70,8 @@ class Read:
     counts: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True)
-class ColumnsRead:
-    """How the columns of a frame are read.
-
-    Attributes:
-        features: of all columns, in their order.
-        rules: the rules, each with the name of its column.
-        readings: how each column was read.
-        notes: sentences that a user should know.
-        positions: for each column the positions of its features.
-    """
-
-    features: list[Feature] = field(default_factory=list)
-    rules: list[tuple[str, Rule]] = field(default_factory=list)
-    readings: list[ColumnReading] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    positions: list[list[int]] = field(default_factory=list)
-
-
-def read_columns(frame: pd.DataFrame, options: ReadingOptions) -> ColumnsRead:
-    """Find out what every column of a frame without its target holds."""
-    found = ColumnsRead()
-    for name, column in frame.items():
-        read = read_column(column, options)
-        found.positions.append(list(range(len(found.features), len(found.features) + len(read.features))))
-        found.features.extend(read.features)
-        if read.rule is not None:
-            found.rules.append((str(name), read.rule))
-        missing, distinct = read.counts or (int(column.isna().sum()), int(column.nunique()))
-        found.readings.append(ColumnReading(str(name), read.kind, missing, distinct, read.done))
-        found.notes.extend(about(str(name), note) for note in read.notes)
-        if read.done == A_VALUE_A_ROW:
-            said = f"Column {str(name)!r} has a different value in every row and is left out"
-            is_text = read.kind == ID_OR_TEXT
-            found.notes.append(Advice(said, "dataset.text", [str(name)], "reads it as text") if is_text else f"{said}.")
-    return found
-
-
 def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
-    """Find out what one column holds that is not the target.
+    """Find out what a column other than the target holds.
 
     Raises:
         UsageError: the column holds a NUL character, or something else than the options say.
@@ -142,7 +103,7 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     if all(isinstance(value, (bool, np.bool_)) for value in coded.distinct):
         if name in options.numeric:
             return _numbers(column, plain, is_forced=True)
-        return _constant(coded) or _made("Boolean", "categories", Rule("Booleans"), column)
+        return _made("Boolean", "categories", Rule("Booleans"), column) if len(coded.distinct) > 1 else _constant()
     text, notes = text_of(coded, name)
     read = _text(column, text, options)
     read.notes[:0] = notes
@@ -154,15 +115,19 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
     """A column of text, or of values of several types as text."""
     name, n_known = str(column.name), int((text.codes >= 0).sum())
     is_declared = isinstance(column.dtype, pd.CategoricalDtype)
-    if name in options.numeric:
-        return _forced_numbers(column, text, options)
+    if name in options.numeric and (read := _text_numbers(column, text, options, is_forced=True)):
+        return read
     if name in options.dates:
-        return _forced_dates(column, text)
-    if constant := _constant(text):
-        return constant
+        if read := _text_dates(column, text) or _text_hours(column, text):
+            return read
+        raise UsageError(
+            f"dataset.dates names {name!r}, which holds {text.distinct[0]!r} and other values that are not dates in "
+            "one format; write them as 2024-12-31, or leave the column out of dataset.dates."
+        )
+    if len(text.distinct) == 1:
+        return _constant()
     if not is_declared:
-        read = _text_numbers(column, text, options) or _text_dates(column, text) or _text_hours(column, text)
-        if read is not None:
+        if read := _text_numbers(column, text, options) or _text_dates(column, text) or _text_hours(column, text):
             return read
         if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
             return _hashed(column, "text") if _are_texts(text) else Read(ID_OR_TEXT, A_VALUE_A_ROW)
@@ -202,7 +167,7 @@ def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, d
     if n_distinct == 0:
         read = Read("empty", EMPTY, counts=read.counts)
     elif n_distinct == 1:
-        read = Read("constant", CONSTANT, counts=read.counts)
+        read = _constant(read.counts)
     elif n_distinct == len(known) and _tell_rows_apart(str(column.name), known):
         read = Read("id", A_VALUE_A_ROW, counts=read.counts)
     return read
@@ -215,17 +180,25 @@ def _tell_rows_apart(name: str, values: Floats) -> bool:
     return bool(values.max() - values.min() < 2 * len(values) or ID_NAME.search(name))
 
 
-def _text_numbers(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read | None:
+def _text_numbers(
+    column: "pd.Series[Any]", text: Coded, options: ReadingOptions, *, is_forced: bool = False
+) -> Read | None:
     numbers = as_numbers(text.distinct, options.decimal)
-    if len(numbers.values) < 2 or are_codes(list(numbers.values)):
-        return None
-    others = [text not in numbers.values for text in text.distinct]
-    n_others, n_known = text.counts[others].sum(), text.counts.sum()
-    if n_others > n_known * (0.5 if all(map(is_missing, numbers.others)) else 1 - MOSTLY):
-        return None
-    read = _numbers(column, _rule_of(numbers), done="text read as numbers")
+    wrong = [other for other in numbers.others if not is_missing(other)]
+    are_others = [text not in numbers.values for text in text.distinct]
+    if is_forced and wrong:
+        raise UsageError(
+            f"dataset.numeric names {column.name!r}, which holds {wrong[0]!r}; correct that value, or leave the column "
+            "out of dataset.numeric."
+        )
+    if not is_forced:
+        most_others = (1 - MOSTLY if wrong else 0.5) * text.counts.sum()
+        if len(numbers.values) < 2 or are_codes(list(numbers.values)) or text.counts[are_others].sum() > most_others:
+            return None
+    rule = Rule("numbers", True, numbers.notation.decimal, numbers.notation.group)
+    read = _numbers(column, rule, is_forced=is_forced, done="text read as numbers")
     if read.rule is not None:
-        read.notes += [*numbers.notes, *_on_others(text, others, "numbers")]
+        read.notes += [*numbers.notes, *_on_others(text, are_others, "numbers")]
     return read
 
 
@@ -245,40 +218,17 @@ def _text_hours(column: "pd.Series[Any]", text: Coded) -> Read | None:
         return None
     read = _made("times of day", "hours", Rule("times of day", from_text=True), column)
     if len({hour for hour in hours if not np.isnan(hour)}) == 1:
-        read = Read("constant", CONSTANT)
+        read = _constant()
     read.notes += _on_others(text, np.isnan(hours).tolist(), "times")
     return read
 
 
-def _forced_numbers(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read:
-    numbers = as_numbers(text.distinct, options.decimal)
-    wrong = [other for other in numbers.others if not is_missing(other)]
-    if wrong:
-        raise UsageError(
-            f"dataset.numeric names {column.name!r}, which holds {wrong[0]!r}; correct that value, or leave the column "
-            "out of dataset.numeric."
-        )
-    read = _numbers(column, _rule_of(numbers), is_forced=True, done="text read as numbers")
-    read.notes += [*numbers.notes, *_on_others(text, [text not in numbers.values for text in text.distinct], "numbers")]
-    return read
-
-
-def _forced_dates(column: "pd.Series[Any]", text: Coded) -> Read:
-    read = _text_dates(column, text) or _text_hours(column, text)
-    if read is None:
-        raise UsageError(
-            f"dataset.dates names {column.name!r}, which holds {text.distinct[0]!r} and other values that are not "
-            "dates in one format; write them as 2024-12-31, or leave the column out of dataset.dates."
-        )
-    return read
-
-
 def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[Any] | None" = None) -> Read:
-    """A column of dates. Parts that are the same in all rows are left out."""
+    """A column of dates, without parts that are the same in all rows."""
     made = date_parts(column if distinct is None else distinct)
     parts = tuple(name for name in PARTS if len(pd.unique(made[name][~np.isnan(made[name])])) > 1)
     if not parts:
-        return Read("dates", CONSTANT)
+        return replace(_constant(), kind="dates")
     return _made("dates", ", ".join(parts), Rule("dates", format is not None, format=format, parts=parts), column)
 
 
@@ -294,12 +244,8 @@ def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_te
     return read
 
 
-def _constant(coded: Coded) -> Read | None:
-    return Read("constant", CONSTANT) if len(coded.distinct) == 1 else None
-
-
-def _rule_of(numbers: Numbers) -> Rule:
-    return Rule("numbers", True, numbers.notation.decimal, numbers.notation.group)
+def _constant(counts: tuple[int, int] | None = None) -> Read:
+    return Read("constant", "left out: one value alone", counts=counts)
 
 
 def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils import murmurhash3_32
 
 from scarf_lightning.data.columns import Coded
-from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column, read_columns
+from scarf_lightning.data.reading.inference import Read, ReadingOptions, read_column
 from scarf_lightning.data.reading.rules import Feature
 from scarf_lightning.errors import UsageError
 
@@ -33,30 +33,6 @@ def column(found: Read) -> list[Any]:
 
 def cycle(*values: Any, n: int = N) -> list[Any]:
     return [values[i % len(values)] for i in range(n)]
-
-
-def test_the_columns_of_a_frame_are_read_with_a_note_on_what_is_left_out() -> None:
-    columns = {
-        "when": pd.date_range("2024-01-30", periods=N),
-        "size": cycle("1.5", "?", None, "2"),
-        "key": [f"k{i}" for i in range(N)],
-        "row_id": range(1, N + 1),
-        "same": cycle(3),
-    }
-
-    found = read_columns(pd.DataFrame(columns), ReadingOptions())
-
-    assert [reading.kind for reading in found.readings] == ["dates", "numbers", "id or text", "id", "constant"]
-    assert [reading.missing for reading in found.readings] == [0, 15, 0, 0, 0]
-    assert [reading.distinct for reading in found.readings] == [N, 3, N, N, 1]
-    n_dates = len(found.features) - 1
-    assert found.positions == [list(range(n_dates)), [n_dates], [], [], []]
-    assert [name for name, _ in found.rules] == ["when", "size"]
-    assert [str(note) for note in found.notes] == [
-        "Column 'size': 15 of its values are not numbers ('?') and are read as missing.",
-        "Column 'key' has a different value in every row and is left out; dataset.text=[key] reads it as text.",
-        "Column 'row_id' has a different value in every row and is left out.",
-    ]
 
 
 def test_numbers_are_taken_as_they_are() -> None:
