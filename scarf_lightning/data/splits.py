@@ -36,7 +36,7 @@ PART_NAMES = {
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one trial, int64, each row at most once. A random split of labelled rows has every row."""
+    """Row numbers of one trial, int64, each row at most once."""
 
     train: Ints
     validation: Ints
@@ -62,11 +62,11 @@ class Splitting(Options, ABC):
         """
 
     def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
-        """The split of a trial, for splits that depend on its number and not only on its stream of random numbers."""
+        """The split of a trial, for rules that depend on its number and not only on its random stream."""
         return self.split(table, random)
 
     def without_test(self, split: Split) -> Split:
-        """A split of this rule for a model that is not tested: test rows train too, and validation rows are scored."""
+        """The split for a model that is not tested: test rows train too, and validation rows are scored."""
         return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
 
     def check(self, table: "Table", n_trials: int) -> None:
@@ -84,8 +84,8 @@ class Random(Splitting):
     name: ClassVar[str] = "random"
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        labelled, unlabelled = _by_label(table)
-        return _of_rows(labelled, split_rows(len(labelled), random), unlabelled)
+        split = cut_rows(np.flatnonzero(table.is_labelled), random)
+        return replace(split, train=np.concatenate([split.train, np.flatnonzero(~table.is_labelled)]))
 
 
 @dataclass
@@ -96,13 +96,10 @@ class Stratified(Splitting):
     name: ClassVar[str] = "stratified"
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        _, unlabelled = _by_label(table)
-        splits = []
-        for stratum in range(table.strata.max() + 1):
-            rows = np.flatnonzero(table.strata == stratum)
-            splits.append(_of_rows(rows, split_rows(len(rows), random), np.empty(0, dtype=np.int64)))
-        parts = [np.concatenate([getattr(split, part) for split in splits]) for part in PARTS]
-        whole = Split(np.concatenate([parts[0], unlabelled]), parts[1], parts[2])
+        strata = range(table.strata.max() + 1)
+        splits = [cut_rows(np.flatnonzero(table.strata == stratum), random) for stratum in strata]
+        splits.append(Split(np.flatnonzero(~table.is_labelled), *np.empty((2, 0), dtype=np.int64)))
+        whole = Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
         return _finished(whole, table, random, "split=stratified needs more rows of each class")
 
 
@@ -144,7 +141,7 @@ class Time(Splitting):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
-        labelled, unlabelled = _by_label(table)
+        labelled, unlabelled = np.flatnonzero(table.is_labelled), np.flatnonzero(~table.is_labelled)
         if np.isnan(times[labelled]).any():
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it."
@@ -237,30 +234,17 @@ class Task(Splitting):
             )
 
 
-def split_rows(n_rows: int, random: np.random.Generator) -> Split:
+def cut_rows(rows: Ints, random: np.random.Generator) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified."""
-    permutation = random.permutation(n_rows)
-    n_validation, n_test = round(VALIDATION_SHARE * n_rows), round(TEST_SHARE * n_rows)
-    n_train = n_rows - n_validation - n_test
-    return Split(*np.split(permutation, [n_train, n_train + n_validation]))
-
-
-def _by_label(table: "Table") -> tuple[Ints, Ints]:
-    """Row numbers with and without a label."""
-    is_labelled = table.is_labelled
-    return np.flatnonzero(is_labelled), np.flatnonzero(~is_labelled)
-
-
-def _of_rows(rows: Ints, split: Split, unlabelled: Ints) -> Split:
-    """A split of positions in ``rows`` as a split of the rows themselves, with the unlabelled rows for training."""
-    return Split(np.concatenate([rows[split.train], unlabelled]), rows[split.validation], rows[split.test])
+    n_validation, n_test = round(VALIDATION_SHARE * len(rows)), round(TEST_SHARE * len(rows))
+    n_train = len(rows) - n_validation - n_test
+    return Split(*np.split(rows[random.permutation(len(rows))], [n_train, n_train + n_validation]))
 
 
 def _of_parts(part: Ints | Floats, table: "Table") -> Split:
     """Rows by the number of their part, without unlabelled rows in validation and test."""
-    is_labelled = table.is_labelled
-    rows = (np.flatnonzero((part == number) & (is_labelled | (number == 0))) for number in range(len(PARTS)))
-    return Split(*rows)
+    may = (part == TRAIN) | table.is_labelled
+    return Split(*(np.flatnonzero((part == number) & may) for number in range(len(PARTS))))
 
 
 def _closest(so_far: Ints, wanted: float) -> int:

@@ -28,19 +28,21 @@ ROWS_IN_CACHE = 1 << 12
 class Table:
     """A dataset in canonical form.
 
-    The same data give the same table whatever file format they came in: categories and classes are those that occur,
-    in natural order (numbers by size, other strings alphabetically). Columns that are always missing are left out
-    (paper, section 4).
+    The same data give the same table in every file format: categories and classes are those that occur, in natural
+    order (numbers by size, other strings alphabetically). Columns that are always missing are left out (paper,
+    section 4).
 
     Attributes:
+        name: shown in tables and charts.
+        dataset_id: the OpenML id, if there is one.
+        source: where the data came from, such as ``openml:1510``.
         values: float64 ``(n, M)``: numbers, or codes of categorical columns; NaN where missing.
-        labels: ``(n,)``, in the form that the ``target`` gives them; it knows the rows without one.
-        target: what is predicted.
+        labels: ``(n,)``, in the form that the ``target`` gives them.
         split_by: what a split goes by: float64 ``(n,)`` for a group, a time or a part; for an OpenML task
             ``(n, splits)``, the part in each of its splits; None if the split needs nothing.
-        weights: of the rows in training, ``(n,)``; None if all weigh the same.
-        reading, notes: how a user's file was read, and what its user should know of that.
+        reading, notes: how a user's file was read, and what the user should know about it.
         reader: reads later rows as the rows of this table.
+        weights: of the rows in training, ``(n,)``; None if all weigh the same.
     """
 
     name: str
@@ -68,14 +70,13 @@ class Table:
         dataset_id: int | None = None,
         split_by: Floats | None = None,
     ) -> "Table":
-        """Build the canonical table from a frame and its target.
+        """Build the table from a frame and its target.
 
         Args:
             features: one column for each feature, ``n`` rows.
             target: ``n`` labels of any type, missing where a row has none; or labels that were read already.
-            categorical: whether to read each feature as categorical. Columns that are not numeric are categorical in
-                any case.
-            name, source, dataset_id, split_by: as in `of`.
+            categorical: whether to read each feature as categorical. Columns that are not numeric always are.
+            name, source, dataset_id, split_by: see `Table`.
 
         Raises:
             ValueError: the arguments' lengths differ.
@@ -102,15 +103,7 @@ class Table:
         dataset_id: int | None = None,
         split_by: Floats | None = None,
     ) -> "Table":
-        """Build the table from columns with their values ``(n,)``.
-
-        Args:
-            columns: of the features.
-            target: as in `from_frame`.
-            name: shown in tables and charts.
-            source: where the data came from, such as ``openml:1510``.
-            dataset_id: the OpenML id, if there is one.
-            split_by: see `Table`.
+        """Build the table from its columns with their values ``(n,)``; other arguments are as of `from_frame`.
 
         Raises:
             UsageError: see `read_target`; or there is no column, or a value is infinite.
@@ -124,17 +117,24 @@ class Table:
             values.append(of_column)
         if not described:
             raise UsageError(f"{source} has no column with a value in it.")
-        matrix = _side_by_side(values)
-        features, notes = tuple(described), read.notes
-        return cls(name, dataset_id, source, features, matrix, read.labels, read.target, split_by, notes=notes)
+        return cls(
+            name=name,
+            dataset_id=dataset_id,
+            source=source,
+            columns=tuple(described),
+            values=_side_by_side(values),
+            labels=read.labels,
+            target=read.target,
+            split_by=split_by,
+            notes=read.notes,
+        )
 
     def weighted(self, weights: Floats | None) -> "Table":
         """The table with weights of its rows ``(n,)``; equal ones change nothing."""
         return self if weights is None or (weights == weights[0]).all() else replace(self, weights=weights)
 
     def report(self, notes: Sequence[str] = ()) -> dict[str, Any]:
-        """How the table was read, for a record: the rows with and without a label, the ``columns`` and ``notes`` of a
-        user's file with other ``notes``, and the ``rules`` for later rows."""
+        """How the table was read, for a record, with further ``notes``."""
         rules = {} if self.reader is None else {"rules": self.reader.plain_rules}
         return rules | {
             "n_labelled": self.n_rows - self.n_unlabelled,
@@ -159,12 +159,12 @@ class Table:
 
     @cached_property
     def is_labelled(self) -> NDArray[np.bool_]:
-        """Which rows have a label, ``(n,)``."""
+        """Whether each row has a label, ``(n,)``."""
         return self.target.is_labelled(self.labels)
 
     @cached_property
     def strata(self) -> Ints:
-        """For each row the group that a stratified split divides by itself, from 0, ``(n,)``; -1 without a label."""
+        """See `Target.strata`, ``(n,)``."""
         return self.target.strata(self.labels)
 
     @property
@@ -184,8 +184,8 @@ class Table:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical content: column names and order, values, categories, labels, class names, and what a
-        split goes by. It is part of the identity of every stored result."""
+        """SHA-256 of column names, values, categories, labels, class names, weights, and what a split goes by. It is
+        part of the identity of every stored result."""
         digest = hashlib.sha256()
         header = {"columns": [[c.name, c.categories] for c in self.columns]} | self.target.identity
         digest.update(json.dumps(header, ensure_ascii=True).encode())

@@ -16,7 +16,7 @@ from scarf_lightning.data.splits import (
     Splitting,
     Stratified,
     Time,
-    split_rows,
+    cut_rows,
     split_values,
 )
 from scarf_lightning.data.table import Table
@@ -26,7 +26,7 @@ from scarf_lightning.randomness import Purpose, Streams
 
 @given(n=st.integers(10, 3000), seed=st.integers(0, 2**32))
 def test_a_split_holds_every_row_once_in_the_papers_shares(n: int, seed: int) -> None:
-    split = split_rows(n, np.random.default_rng(seed))
+    split = cut_rows(np.arange(n), np.random.default_rng(seed))
     parts = [split.train, split.validation, split.test]
     assert (np.sort(np.concatenate(parts)) == np.arange(n)).all()
     assert all(part.dtype == np.int64 for part in parts)
@@ -36,7 +36,7 @@ def test_a_split_holds_every_row_once_in_the_papers_shares(n: int, seed: int) ->
 
 
 def test_the_smallest_table_has_a_row_in_every_part() -> None:
-    split = split_rows(10, np.random.default_rng(0))
+    split = cut_rows(np.arange(10), np.random.default_rng(0))
     assert [len(part) for part in (split.train, split.validation, split.test)] == [7, 1, 2]
 
 
@@ -45,7 +45,7 @@ def test_every_row_is_as_likely_in_every_part() -> None:
     counts = np.zeros((3, n))
     random = np.random.default_rng(1)
     for _ in range(repeats):
-        split = split_rows(n, random)
+        split = cut_rows(np.arange(n), random)
         for part, rows in enumerate((split.train, split.validation, split.test)):
             counts[part, rows] += 1
     for share, observed in zip((0.7, 0.1, 0.2), counts, strict=True):
@@ -55,7 +55,7 @@ def test_every_row_is_as_likely_in_every_part() -> None:
 
 def test_trials_have_splits_of_their_own() -> None:
     streams = Streams(0, "d")
-    tests = {tuple(np.sort(split_rows(200, streams.numpy(t, Purpose.SPLIT)).test)) for t in range(30)}
+    tests = {tuple(np.sort(cut_rows(np.arange(200), streams.numpy(t, Purpose.SPLIT)).test)) for t in range(30)}
     assert len(tests) == 30
 
 
@@ -77,7 +77,7 @@ def cut(splitting: Splitting, table: Table, seed: int = 0) -> Split:
 
 
 def test_the_papers_split_of_a_labelled_table_is_the_permutation_of_all_rows() -> None:
-    split, expected = cut(Random(), table_of(labels_of(83))), split_rows(83, np.random.default_rng(0))
+    split, expected = cut(Random(), table_of(labels_of(83))), cut_rows(np.arange(83), np.random.default_rng(0))
     for part in PARTS:
         assert (getattr(split, part) == getattr(expected, part)).all()
 
