@@ -1,7 +1,7 @@
 """The LightningDataModule of a stack: batches are slices of an index, rows are fetched on the device.
 
-What Lightning is given is a pass at a time, of one item: the iterator over its mini-batches. Lightning's loop costs a
-third of a millisecond an item, which for small networks is a third of a step.
+Lightning gets a whole pass as one item, the iterator over its mini-batches: its loop costs a third of a millisecond an
+item, which for small networks is a third of a step.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from ..randomness import Roster, StackedGenerator
 from .device_table import DeviceTable
 
 EVALUATION_ROWS = 1024
-"""Rows a trial in one evaluation batch: enough to keep a processor busy, little beside the training's memory."""
+"""Rows a trial in one evaluation batch: they keep a processor busy and need little memory beside the training."""
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,11 @@ class StackDataModule(pl.LightningDataModule):
         """Give the batches of a fit from here on.
 
         Args:
-            train: examples to train on, on the table's device, ``(T, n)`` row numbers with labels.
+            train: examples to train on, on the table's device.
             validation: examples to validate on; batched in their own fixed order.
-            batch_size: rows a trial in a training batch.
+            batch_size, validation_batch_size: rows a trial in a batch.
             order: one random stream a trial, from which the permutations of its rows are drawn.
             roster: of the trials still here.
-            validation_batch_size: rows a trial in a validation batch.
         """
         self._train, self._validation, self._order, self.roster = train, validation, order, roster
         self._train_bounds = batch_bounds(len(train), batch_size)
@@ -95,7 +94,6 @@ class StackDataModule(pl.LightningDataModule):
 
     @property
     def steps_per_epoch(self) -> int:
-        """Training batches in a pass."""
         return len(self._train_bounds)
 
     def train_dataloader(self) -> "_Loader":
@@ -105,7 +103,7 @@ class StackDataModule(pl.LightningDataModule):
         return _Loader(self.validation_examples)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
-        """Nothing to move: the index is on the device already."""
+        """The index is on the device already."""
         return batch
 
     def on_after_batch_transfer(self, batch: Iterator[Examples], dataloader_idx: int) -> Iterator[Batch]:
@@ -113,11 +111,10 @@ class StackDataModule(pl.LightningDataModule):
         return map(self.fetch, batch)
 
     def fetch(self, examples: Examples) -> Batch:
-        """Fetch the rows that the index of a mini-batch names."""
         return Batch(self.table.rows(examples.rows, self.roster), examples.targets, examples.weights)
 
     def training_examples(self) -> Iterator[Examples]:
-        """The mini-batches of an epoch, in their order for it."""
+        """The mini-batches of an epoch, in a random order of their rows."""
         permutation = self._order.permutations(len(self._train)).to(self.table.device, non_blocking=True)
         trial = self.roster.index.unsqueeze(1)
         for start, end in self._train_bounds:
@@ -132,7 +129,7 @@ class StackDataModule(pl.LightningDataModule):
 
 
 class _Loader:
-    """What Lightning asks of a loader: a length, and at each ``iter`` its items, here a fresh pass as the only one."""
+    """A loader for Lightning whose only item is a fresh pass."""
 
     def __init__(self, start: Callable[[], Iterator[Examples]]) -> None:
         self._start = start

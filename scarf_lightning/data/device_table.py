@@ -13,11 +13,11 @@ from .table import ROWS_AT_A_TIME, Table
 
 
 class DeviceTable:
-    """The table of a stack of ``T`` trials, imputed and scaled as each trial does, one copy for all of them.
+    """The table of a stack of ``T`` trials, imputed and scaled as in each trial, one copy for all of them.
 
-    Where all trials share their preprocessing, values are stored imputed and scaled. Where each has its own, they are
-    stored as they are, in float64 so that large numbers lose nothing, and the trials' vectors are applied to what is
-    fetched. Categorical columns hold their codes.
+    If all trials share their preprocessing, values are stored imputed and scaled. Otherwise they are stored raw, in
+    float64 so that large numbers lose nothing, and each trial's vectors are applied to the rows that are fetched.
+    Categorical columns hold their codes.
 
     Raises:
         UsageError: a scaled value is larger than the number type can hold; its column is named.
@@ -90,7 +90,7 @@ class TrainingRows:
         return self._table.rows(self._roster.of(self._rows).gather(1, positions), self._roster)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
-        """All training rows of all trials, left or not, in their order, ``(T, <= size, M)`` at a time."""
+        """All training rows of all trials, stopped ones too, in their order, ``(T, <= size, M)`` at a time."""
         everyone = Roster(len(self._rows), self._rows.device)
         return (self._table.rows(rows, everyone) for rows in torch.split(self._rows, size, dim=1))
 

@@ -157,8 +157,7 @@ class Preprocessing:
     Attributes:
         fill, shift, scale: float64 ``(T, M)``, one row for each trial.
         is_shared: whether all trials were fitted on the whole table.
-        target: what the target has fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty where it
-            fits nothing.
+        target: fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty if nothing is.
     """
 
     fill: Floats
@@ -195,11 +194,7 @@ class Preprocessing:
         return kept | ({"target": self.target} if self.target.size else {})
 
     def check_range(self, table: "Table", largest: float) -> None:
-        """Refuse a table with imputed and scaled values above the largest finite number of the networks' type.
-
-        Raises:
-            UsageError: there are such values; their column is named.
-        """
+        """Raise `UsageError` for a column with imputed and scaled values above ``largest``."""
         if len(table.values) == 0:
             return
         extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])[:, None]
@@ -214,7 +209,7 @@ class Preprocessing:
 
 
 def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
-    """Refuse the first column that does not fit, if there is one; ``fits`` is ``(M,)``."""
+    """Refuse the first column that does not fit; ``fits`` is ``(M,)``."""
     overflowing = np.flatnonzero(~fits)
     for m in overflowing[:1]:
         others = f" (and those of {len(overflowing) - 1} more)" if len(overflowing) > 1 else ""
@@ -227,7 +222,7 @@ def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None
 
 @np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
 def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
-    """Fill, shift and scale of one trial, each ``(M,)``, from the row numbers ``rows``; None stands for all rows."""
+    """Fill, shift and scale of one trial, each ``(M,)``."""
     fill, shift, divisor = np.zeros((3, len(table.columns)))  # a column without any value in these rows stays zero
     for block in _blocks(len(table.columns)):
         values = table.values[:, block]
@@ -249,7 +244,6 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> tuple[Float
 
 
 def _blocks(n_columns: int) -> list[slice]:
-    """Columns that are copied at once. One column alone would be summed in another order than beside others, so the
-    last one never stays alone."""
+    """Columns that are copied at once. The last one never stays alone: it would be summed in another order."""
     starts = range(0, max(1, n_columns - 1), COLUMNS_AT_A_TIME)
     return [slice(start, end) for start, end in pairwise([*starts, n_columns])]

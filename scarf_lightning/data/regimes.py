@@ -14,10 +14,8 @@ from .targets import Ints, Labels, Target
 
 @dataclass
 class Regime(Options, ABC):
-    """A rule that turns the labels of the training rows into those that training sees.
-
-    ``hides_labels`` says whether some training rows lose their label.
-    """
+    """A rule that turns the labels of the training rows into those that training sees. With ``hides_labels`` some rows
+    lose their label."""
 
     name: ClassVar[str]
     hides_labels: ClassVar[bool] = False

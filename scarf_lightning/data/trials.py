@@ -1,4 +1,4 @@
-"""What the trials of a stack are given: rows, labels and fitted preprocessing."""
+"""The data of a stack of trials: rows, labels and fitted preprocessing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -17,8 +17,7 @@ from .targets import Labels
 
 @dataclass(frozen=True)
 class TrialData:
-    """The data of ``T`` trials on one table. All trials have equally many rows of each kind, so that they can be
-    trained as one stack.
+    """The data of ``T`` trials on one table, with equally many rows of each kind.
 
     Attributes:
         trials: their numbers.
@@ -26,7 +25,6 @@ class TrialData:
         predicted: the rows that the method predicts: further rows if there are any, then the test rows.
         labelled, labels: the training rows whose label training sees, and these labels, ``(T, n_labelled)``.
         validation_labels: the labels of the validation rows.
-        preprocessing: fitted imputation and scaling.
     """
 
     trials: tuple[int, ...]
@@ -59,11 +57,8 @@ def prepare_trials(
     """Split, label and preprocess the table for each trial.
 
     Args:
-        table: the data.
         trials: numbers of trials; only one if the split's sizes differ between trials.
         streams: random streams of the data.
-        regime: which of the training rows' labels training sees.
-        scaling: of numeric columns.
         fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
         splitting: None splits as the paper does (section 4).
 

@@ -205,7 +205,8 @@ class Stack:
         own = self.given_weights
         if settings.class_weight == "none":
             return own
-        balanced = self.table.target.row_weights(self.data.labels)
+        labels = self.data.labels
+        balanced = self.table.target.balanced(labels, torch.from_numpy(labels)).numpy()
         return balanced if own is None else balanced * own
 
     def raw(self, rows: NDArray[np.int64]) -> Tensor:

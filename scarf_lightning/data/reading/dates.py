@@ -24,12 +24,8 @@ TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
 
 
 def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | None":
-    """Distinct texts as times, all in one format; None if they are no dates.
-
-    Returns:
-        A time for each text, NaT if the text stands for a missing value or is not in the format; the format; and notes
-        on what could be meant otherwise.
-    """
+    """Distinct texts as times in one format, NaT for texts that are not in it; this format; and notes on doubts. None
+    if they are no dates."""
     known = [text for text in texts if not is_missing(text)]
     if not known or not all(map(_looks_like_a_date, known)):
         return None
@@ -42,8 +38,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
         reader.fit_transform(column)
     except RejectColumn:
         return None
-    two_ways = _two_ways(column, reader.format_)
-    notes = [] if two_ways is None else [two_ways]
+    notes = _two_ways(column, reader.format_)
     if "%z" in reader.format_ and not all(map(IN_UTC.search, known)):  # the moment may be on another day there
         notes.append(OTHER_ZONES)
     return times_of(texts, reader.format_), reader.format_, notes
@@ -58,8 +53,8 @@ def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
 def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     """Days since 1970, month, weekday and hour of n times, each ``(n,)``; NaN where a time is missing.
 
-    Months and weekdays are categories. Other periodic codings would need a sine, which differs between machines in its
-    last bits and with it the hash of the data; whole numbers and a division do not.
+    Months and weekdays are categories. A periodic coding by a sine would differ between machines in its last bits, and
+    with it the hash of the data.
     """
     times = in_utc(times)
     seconds = (times - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
@@ -93,17 +88,17 @@ def hours_of(text: str) -> float:
 
 
 def _looks_like_a_date(text: str) -> bool:
-    """A cheap test that spares most columns of text skrub, which takes a heavy import and tries many formats."""
+    """A cheap test: skrub takes a heavy import and tries many formats."""
     if len(text) > LONGEST_DATE or not any(map(str.isdigit, text)):
         return False
     return bool(NUMERIC_DATE.search(text) or NAME_OF_A_MONTH.search(text))
 
 
-def _two_ways(texts: "pd.Series[str]", format: str) -> str | None:
+def _two_ways(texts: "pd.Series[str]", format: str) -> list[str]:
     """A note on dates whose day and month could be exchanged. skrub takes the month first."""
     if "%m" not in format or "%d" not in format or format.startswith("%Y"):
-        return None
+        return []
     exchanged = format.replace("%m", "%_").replace("%d", "%m").replace("%_", "%d")
     if pd.to_datetime(texts, format=exchanged, errors="coerce").isna().any():
-        return None
-    return f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"
+        return []
+    return [f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"]

@@ -28,7 +28,7 @@ EXACT_DIGITS = len(str(EXACT))
 
 @dataclass(frozen=True)
 class Notation:
-    """How numbers are written: the decimal sign, and the sign that may separate groups of three digits."""
+    """The decimal sign, and the sign that may separate groups of three digits."""
 
     decimal: str = "."
     group: str = ","
@@ -50,14 +50,7 @@ class Notation:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Texts read as numbers.
-
-    Attributes:
-        values: the number of each text that is one.
-        others: the texts that are not.
-        notes: sentences without a full stop on what is doubtful.
-        notation: the one in which they were read.
-    """
+    """The number of each text that is one, the other texts, notes on doubts without a full stop, and the notation."""
 
     values: Mapping[str, float]
     others: Sequence[str]
@@ -66,14 +59,10 @@ class Numbers:
 
 
 def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
-    """Read distinct texts as numbers, all in the one notation that fits most of them.
+    """Read distinct texts, without blanks around them, as numbers, all in the one notation that fits most of them.
 
-    Percentages become shares of 1. Amounts in brackets become negative.
-
-    Args:
-        texts: without blanks around them.
-        decimal: the decimal sign, ``.`` or ``,``. None takes the sign that fits more of the texts, and the point if
-            both fit all of them.
+    Percentages become shares of 1. Amounts in brackets become negative. ``decimal`` is the decimal sign, ``.`` or
+    ``,``; None takes the one that fits more of the texts, and the point in a tie.
     """
     bodies = {text: _body(text) for text in texts}
     notations = [
@@ -82,11 +71,10 @@ def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
         for group in ("." if sign == "," else ",", " ", "'")
     ]
     found = {notation: notation._read(bodies) for notation in notations}
-    best, values = max(found.items(), key=lambda each: len(each[1]))  # of equals the first, with the point
+    best, values = max(found.items(), key=lambda each: len(each[1]))  # the first of equals, with the point
     notes: list[Note] = []
-    is_grouped = best.decimal == "." and any("," in text for text in values)
     with_comma = [len(read) for notation, read in found.items() if notation.decimal == ","]
-    if is_grouped and len(values) in with_comma:
+    if best.decimal == "." and len(values) in with_comma and any("," in text for text in values):
         found_twice = "its commas are read as separators of thousands, though they could be decimal"
         notes.append(Advice(found_twice, "dataset.decimal", ",", "reads them as decimal"))
     currencies = {sign.upper() for text in values for sign in CURRENCY.findall(text)}
@@ -101,7 +89,7 @@ def is_missing(text: str) -> bool:
 
 
 def are_codes(texts: Sequence[str]) -> str | None:
-    """Why whole numbers should not be read as quantities, or None: what would be lost."""
+    """Why reading whole numbers as quantities would lose something; None if it would not."""
     digits = [text.lstrip("+-") for text in texts]
     whole = [text for text in digits if text.isascii() and text.isdigit()]
     if any(len(text) > 1 and text.startswith("0") for text in whole):

@@ -21,14 +21,11 @@ class Reader:
 
     Rows may differ from the table:
 
-    - An unseen category counts as a missing value. A warning names it.
-    - A value of another kind, such as a word among numbers, counts as missing. A warning names it. If no value of a
-      column is of its kind, `UsageError` names the column. Texts that stand for a missing value (``?``, ``n/a`` and the
-      like) need no warning.
+    - An unseen category, and a value of another kind, such as a word among numbers, count as missing. A warning names
+      them, except for texts that stand for a missing value (``?``, ``n/a`` and the like).
     - A missing value stays missing, and is imputed as in the trial.
-    - A missing column, or a column that occurs twice, raises `UsageError`.
     - Other columns, and those that the table left out, are ignored. The order of columns does not matter.
-    - An infinite value raises `UsageError`, which names its column.
+    - `UsageError` names a column that is missing, occurs twice, holds an infinite value, or has no value of its kind.
 
     A table that did not come from a file has no text to read: there (`Reader.plain`) anything but a finite number in a
     numeric column raises `UsageError`.

@@ -1,4 +1,4 @@
-"""How a column becomes features. A rule is chosen once for a table and then applied to later rows too."""
+"""Rules by which columns become features. A rule is chosen for a table and applied to later rows too."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Feature:
 
     @property
     def is_missing(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Which rows have no value, ``(n,)``."""
+        """Whether each row has no value, ``(n,)``."""
         return self.values.codes < 0 if isinstance(self.values, Coded) else np.isnan(self.values)
 
 
@@ -41,8 +41,7 @@ class Rule:
 
     Attributes:
         kind: one of `KINDS`.
-        from_text: whether the table's column was text. A file of later rows is then read as text there, whatever its
-            values look like.
+        from_text: whether the table's column was text, so that it is read as text from a file of later rows.
         decimal, group: the notation of ``numbers`` in text.
         format: of ``dates`` in text; None if the column held times, and text is read in any one format.
         parts: of ``dates``: those of `date_parts` that differ between rows of the table.
@@ -57,7 +56,7 @@ class Rule:
 
     @property
     def of(self) -> str:
-        """What the column's values are, in the plural."""
+        """The noun of the column's values, in the plural."""
         return KINDS[self.kind].of
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
@@ -69,16 +68,15 @@ class Rule:
         return KINDS[self.kind].features(self, column)
 
     def plain(self) -> dict[str, Any]:
-        """Its kind and the options that matter for it, for JSON."""
+        """The kind and its options, for JSON."""
         options = {name: getattr(self, name) for name in KINDS[self.kind].options}
         return {"rule": self.kind, "from_text": self.from_text, **options}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Rule":
         """The rule that gave this `plain`."""
-        known = ("from_text", *KINDS[plain["rule"]].options)
-        given = {name: plain[name] for name in known if name in plain}
-        options: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in given.items()}
+        known = [name for name in ("from_text", *KINDS[plain["rule"]].options) if name in plain]
+        options: dict[str, Any] = {n: tuple(plain[n]) if isinstance(plain[n], list) else plain[n] for n in known}
         return cls(plain["rule"], **options)
 
 
@@ -107,7 +105,7 @@ def _numbers(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
 
 
 def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
-    """Dates and times, as those of `date_parts` that differed between rows of the table."""
+    """Dates and times as parts, see `date_parts`."""
     if pd.api.types.is_datetime64_any_dtype(column):
         made = date_parts(column)
     else:
@@ -121,11 +119,10 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
         else:
             times = times_of(texts, rule.format)
         made = {name: coded.spread(part) for name, part in date_parts(times).items()}
-    return [
-        Feature(f"{column.name} ({part})", Coded.of(pd.Series(values)) if part in CATEGORICAL_PARTS else values)
-        for part in rule.parts
-        for values in [made[part]]
-    ]
+    features: dict[str, Coded | Floats] = {
+        part: Coded.of(pd.Series(made[part])) if part in CATEGORICAL_PARTS else made[part] for part in rule.parts
+    }
+    return [Feature(f"{column.name} ({part})", values) for part, values in features.items()]
 
 
 def _hours(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
@@ -152,11 +149,8 @@ def _booleans(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
 
 
 def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
-    """Strings as min-hashes of their n-grams in [-1, 1], so that strings that share letters share numbers.
-
-    Nothing is fitted: a string has the same numbers in every table and on every machine. Cerda and Varoquaux (2022),
-    DOI 10.1109/TKDE.2020.2992529.
-    """
+    """Strings as min-hashes of their n-grams in [-1, 1]: strings that share letters share numbers, and a string has the
+    same numbers in every table. Cerda and Varoquaux (2022), DOI 10.1109/TKDE.2020.2992529."""
 
     def encode(strings: list[str]) -> Floats:
         from skrub import MinHashEncoder
@@ -169,10 +163,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
 
 def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
     """Texts as counts of the pieces of their words, each piece added to or taken from a number by its hash, and scaled
-    to length one.
-
-    Nothing is fitted, as for strings. Weinberger et al. (2009), DOI 10.1145/1553374.1553516.
-    """
+    to length one. Weinberger et al. (2009), DOI 10.1145/1553374.1553516."""
 
     def encode(texts: list[str]) -> Floats:
         from sklearn.feature_extraction.text import HashingVectorizer
@@ -184,7 +175,7 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
 
 
 def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> list[Feature]:
-    """A column of text as features, of the numbers ``(n_distinct, width)`` that stand for its distinct texts."""
+    """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
     text, _ = text_of(Coded.of(column), column.name)
     numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
     return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(numbers.T)]
@@ -213,7 +204,7 @@ KINDS = {
 
 
 def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
-    """The distinct values of a column that its rule could not read, without texts that stand for a missing value."""
+    """The distinct values of a column that its rule could not read, besides texts that stand for a missing value."""
     if not features or not (rows := column.notna().to_numpy() & features[0].is_missing).any():
         return []
     texts = dict.fromkeys(spell(value).strip() for value in column[rows])
@@ -239,8 +230,7 @@ def stripped(values: list[Any], name: Any) -> list[str]:
 
 
 def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
-    """A column as text without blanks around its values, of which empty ones are missing; and a note if that made
-    values equal."""
+    """A column as text without blanks around its values, missing if empty; and a note if that made values equal."""
     texts = stripped(coded.distinct, name)
     text = coded.mapped([text or None for text in texts])
     n_merged = len(set(map(spell, coded.distinct))) - len(set(texts))
@@ -250,8 +240,8 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
 
 
 def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
-    """A column of numbers, or of numbers that are text, as float64 ``(n,)`` with NaN where a value is missing; and the
-    texts that are no numbers, which are NaN too; ``decimal`` is as of `as_numbers`."""
+    """A column of numbers, or of text with numbers, as float64 ``(n,)``, and the texts that are no numbers. These and
+    missing values are NaN; ``decimal`` is as of `as_numbers`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):
         return floats(column), []
     text, _ = text_of(Coded.of(column), column.name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
 from ..columns import ColumnReading, Floats, listed
-from .source import ENDING, KNOWN, Source, SplitBy
+from .source import ENDING, Source, SplitBy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -161,14 +161,7 @@ class FileSource(Source):
     def _opened(self, option: str, path: Path) -> "DataFile":
         from .formats import DataFile
 
-        if not path.is_file():
-            raise UsageError(
-                f"there is no file {path}; set {option} to a file of a table, relative to the folder that the "
-                "command runs in."
-            )
-        if not ENDING.search(path.name):
-            raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
-        file = DataFile.open(path, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
+        file = DataFile.open(path, option, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
         twice = [name for name, count in Counter(file.names).items() if name and count > 1]
         if twice:
             raise UsageError(f"{path} has more than one column {twice[0]!r}; rename all but one.")

@@ -12,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -86,17 +86,31 @@ class DataFile:
 
     @classmethod
     def open(
-        cls, path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
+        cls,
+        path: Path,
+        option: str = "dataset.path",
+        *,
+        separator: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
     ) -> "DataFile":
-        """Find the format of a file and read its header. Rows are read of Excel and of JSON lines alone.
+        """Find the format of a file and read its header. Only of Excel and JSON lines are the rows read too.
 
         Args:
-            path: a file whose ending is known, see `ENDING`.
+            option: names the file, for messages.
             separator, decimal, encoding: of a text file; None takes what the file shows.
 
         Raises:
-            UsageError: the file cannot be read, or a column's type is neither numbers nor categories nor dates.
+            UsageError: there is no such file, it cannot be read, or a column's type is neither numbers nor categories
+                nor dates.
         """
+        if not path.is_file():
+            raise UsageError(
+                f"there is no file {path}; set {option} to a file of a table, relative to the folder that the "
+                "command runs in."
+            )
+        if not ENDING.search(path.name):
+            raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
         if path.suffix.lower() in ARROW:
             return cls(path, None, [str(name) for name in _schema(path).names])
         endings = [suffix.lower() for suffix in path.suffixes[-2:]]
@@ -112,9 +126,6 @@ class DataFile:
 
         Whole numbers that float64 would not tell apart, or that have leading zeros, stay text. So do the columns
         ``as_written`` of a text file.
-
-        Raises:
-            UsageError: the file cannot be read.
         """
         if self.whole is not None:
             written = [name for name in self.names if name in as_written]
@@ -136,10 +147,8 @@ class DataFile:
         return frame
 
     def odd_lines(self, rows: pd.DataFrame) -> list[str]:
-        """Sentences on lines of a text file that may not be meant as they are read.
-
-        Args:
-            rows: what `read` gave. Lines are counted only if it has gaps at the end of a row, or the file has quotes.
+        """Sentences on lines of a text file that may not be meant as they are read. Lines are looked at only if
+        ``rows``, which `read` returned, have gaps at their end, or the file has quotes.
 
         Raises:
             UsageError: text follows the quote that ends a value.
@@ -176,7 +185,7 @@ class DataFile:
         return notes
 
     def spelled_missing(self, column: str) -> list[str]:
-        """The texts other than nothing that are read as missing in a column of a text file: ``NA``, ``None`` etc."""
+        """The texts that are read as missing in a column of a text file, such as ``NA`` or ``None``."""
         if self.text is None:
             return []
         with _refusing(self.path):
@@ -187,24 +196,24 @@ class DataFile:
 
     def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
         """Positions of columns of whole numbers whose text may say more than the numbers."""
-        whole, large = set(), set()
-        numeric = [position for position, dtype in enumerate(frame.dtypes) if dtype.kind in "iuf"]
-        for position in numeric:
-            values = frame.iloc[:, position].to_numpy()
-            known = values[~np.isnan(values)]
-            if len(known) and are_whole(known):
-                whole.add(position)
-                if max(abs(float(known.min())), abs(float(known.max()))) >= EXACT:
-                    large.add(position)
         assert self.text is not None
-        return whole if whole and has_leading_zeros(self.path, self.text) else large
+        largest = {}
+        for position, dtype in enumerate(frame.dtypes):
+            if dtype.kind in "iuf":
+                values = frame.iloc[:, position].to_numpy()
+                known = values[~np.isnan(values)]
+                if len(known) and are_whole(known):
+                    largest[position] = max(abs(float(known.min())), abs(float(known.max())))
+        if largest and has_leading_zeros(self.path, self.text):
+            return set(largest)
+        return {position for position, size in largest.items() if size >= EXACT}
 
 
 def text_format(path: Path, *, separator: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
-    """The format of a text file: what is given, and for the rest what the file shows without doubt.
+    """The format of a text file: what is given, and for the rest what the file shows.
 
-    Text is UTF-8, or UTF-16 by its mark or its zero bytes, or else cp1252. The separator is the one that splits the
-    first rows into equally many columns; if there is not exactly one, a comma, or a tab in ``.tsv``.
+    Text is UTF-8, or UTF-16 by its mark or its zero bytes, or else cp1252. The separator is a tab in ``.tsv``, and
+    elsewhere found in the first rows, see `_separator`.
 
     Raises:
         OSError, EOFError, ValueError: the file cannot be read.
@@ -216,12 +225,9 @@ def text_format(path: Path, *, separator: str | None, decimal: str | None, encod
         is_whole = not file.read(1)
     encoding = encoding or _encoding(beginning, is_whole=is_whole)
     if separator is None:
+        lines = beginning.decode(encoding or "utf-8-sig", errors="replace").splitlines(keepends=True)
         plain = path if path.suffix.lower() in (".csv", ".tsv") else path.with_suffix("")  # without .gz and the like
-        separator = "\t"
-        if plain.suffix.lower() != ".tsv":
-            text = beginning.decode(encoding or "utf-8-sig", errors="replace")
-            lines = text.splitlines(keepends=True)
-            separator = _separator(lines if is_whole else lines[:-1])
+        separator = "\t" if plain.suffix.lower() == ".tsv" else _separator(lines if is_whole else lines[:-1])
     return TextFormat(separator, decimal, encoding)
 
 
@@ -240,10 +246,8 @@ def _encoding(beginning: bytes, *, is_whole: bool) -> str | None:
 
 
 def has_leading_zeros(path: Path, text: TextFormat) -> bool:
-    """Whether a field of a text file is a whole number with leading zeros. Errs on the side of yes.
-
-    Reading a large file again as text takes longer than reading it as numbers; looking for two bytes does not.
-    """
+    """Whether a field of a text file may be a whole number with leading zeros. Looking for two bytes is faster than
+    reading all columns again as text."""
     if (text.encoding or "utf-8").lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         return True
     field = re.compile(rb'0\d+[\s"]*(?:[%b\r\n]|$)' % re.escape(text.separator.encode()))
@@ -266,7 +270,7 @@ def has_leading_zeros(path: Path, text: TextFormat) -> bool:
 
 
 def _header(path: Path, text: TextFormat) -> list[str]:
-    """The first row that is not empty. Not read by pandas, which renames columns of the same name."""
+    """The first row that is not empty. pandas would rename columns of the same name."""
     with _lines(path, text) as lines:
         for row in csv.reader(lines, delimiter=text.separator):
             if len(row) > 1 or (row and row[0].strip()):
@@ -302,16 +306,14 @@ def _first(lines: Sequence[int]) -> str:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    found = [separator for separator in SEPARATORS if _splits_equally(lines, separator)]
+    """The only separator that splits all rows into equally many columns, or else a comma."""
+    found = []
+    for separator in SEPARATORS:
+        with suppress(csv.Error):
+            widths = {len(row) for row in csv.reader(lines, delimiter=separator) if row}
+            if len(widths) == 1 and min(widths) > 1:
+                found.append(separator)
     return found[0] if len(found) == 1 else ","
-
-
-def _splits_equally(lines: Sequence[str], separator: str) -> bool:
-    try:
-        widths = {len(row) for row in csv.reader(lines, delimiter=separator) if row}
-    except csv.Error:
-        return False
-    return len(widths) == 1 and min(widths) > 1
 
 
 @contextmanager
@@ -372,7 +374,7 @@ def _read_arrow(path: Path) -> pd.DataFrame:
 
 
 def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
-    """The least and the largest value of each column of numbers, if the file notes them for all of its parts."""
+    """The extreme values of each column of numbers whose file gives them for all of its parts."""
     parts: dict[str, list[Any]] = {}
     for group in range(metadata.num_row_groups):
         for position in range(metadata.num_columns):
@@ -389,7 +391,7 @@ def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
 
 
 def _check_extremes(table: pa.Table, extremes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
-    """Compare values with what the file says of them: few writers add checksums, nearly all add these."""
+    """Compare values with the extremes in the file: few writers add checksums, nearly all add these."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in extremes:
             (low, high), found = extremes[name], pc.min_max(column).as_py()
@@ -441,7 +443,7 @@ def _categories(schema: pa.Schema, path: Path) -> list[str]:
 
 
 def _pandas_metadata(schema: pa.Schema, path: Path) -> dict[str, Any]:
-    """What pandas has noted in a Parquet file of its index and categories."""
+    """What pandas has written into a Parquet file about its index and categories."""
     try:
         metadata = schema.pandas_metadata or {}
         for column in metadata.get("columns", []):
@@ -476,7 +478,7 @@ def _is_usable(kind: pa.DataType) -> bool:
 
 @contextmanager
 def _refusing(path: Path) -> Iterator[None]:
-    """Turn what the readers raise into a sentence for the user."""
+    """Turn an error of the readers into a sentence for the user."""
     try:
         yield
     except UsageError:
@@ -495,31 +497,18 @@ def _refusing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def read_rows(
-    path: Path,
-    *,
-    as_written: Collection[str] = (),
-    separator: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-) -> pd.DataFrame:
-    """The rows of a file, one or more.
+def read_rows(path: Path, *, as_written: Collection[str] = (), **text_format: str | None) -> pd.DataFrame:
+    """The rows of a file. A warning names lines that may not be meant as they are read.
 
     Args:
         path: a file of one of the formats in `ENDING`.
         as_written: columns to read as text, whatever they look like in this file.
-        separator, decimal, encoding: of a text file; None takes what the file shows.
-
-    A warning names lines that may not be meant as they are read, see `DataFile.odd_lines`.
+        text_format: see `DataFile.open`.
 
     Raises:
         UsageError: there is no such file, it cannot be read, or it has no rows.
     """
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}.")
-    if not ENDING.search(path.name):
-        raise UsageError(f"{path} is of no known format; the formats are {KNOWN}.")
-    file = DataFile.open(path, separator=separator, decimal=decimal, encoding=encoding)
+    file = DataFile.open(path, "rows", **text_format)
     rows = file.read(as_written)
     if len(rows) == 0:
         raise UsageError(f"{path} has no rows below its header.")

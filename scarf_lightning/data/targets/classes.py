@@ -104,23 +104,18 @@ class Classes(Target):
         noisy[positions] = random.integers(self.n_outputs, size=len(positions))
         return noisy
 
-    def row_weights(self, labels: Labels) -> Floats:
-        """Every class counts equally, however many rows it has.
-
-        The weight of class c is n / (C n_c), with C the number of classes that occur and n_c the rows of class c, as
-        scikit-learn's ``balanced``.
-        """
-        return np.take_along_axis(self.class_weights(labels), labels, axis=1)
-
     def class_weights(self, labels: Labels) -> Floats:
-        """The weights of the classes for labels ``(T, n)``: ``(T, C)``. A class without a row gets that of a class with
-        one row: a pseudo-label may name it."""
+        """Weights ``(T, C)`` with which every class of labels ``(T, n)`` counts equally, as ``balanced`` of
+        scikit-learn: n / (C n_c), with C the number of classes that occur and n_c the rows of class c.
+
+        A class without a row gets the weight of a class with one row: a pseudo-label may name it.
+        """
         counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
         present = (counts > 0).sum(axis=1, keepdims=True)
         return np.asarray(labels.shape[1] / (present * np.maximum(counts, 1)))
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
-        """Those of the classes, or their mean by the probabilities of soft targets."""
+        """The weights of the classes, or their mean by the probabilities of soft targets."""
         import torch
 
         weights = torch.from_numpy(self.class_weights(labels)).to(targets.device)
@@ -132,11 +127,9 @@ class Classes(Target):
         return np.empty(0)
 
     def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
-        """Class numbers and probabilities as they are."""
         return labels
 
     def soft(self, labels: Labels) -> Floats:
-        """All probability on the class."""
         return np.asarray(np.eye(self.n_outputs)[labels])
 
     def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
@@ -145,7 +138,7 @@ class Classes(Target):
         return cross_entropy(outputs, targets, weights)
 
     def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
-        """The cross-entropy, and the share of the rows of which another class is the most probable one."""
+        """The cross-entropy, and the share of wrongly classified rows."""
         wrong = outputs.argmax(dim=-1) != targets
         return {"loss": self.loss(outputs, targets, None), "error": wrong.double().mean(dim=-1)}
 
@@ -157,8 +150,8 @@ class Classes(Target):
         return np.full((len(labels), self.n_outputs), 1 / self.n_outputs)
 
     def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
-        """Libraries learn the classes that occur, numbered from 0. A class without a row gets no probability; if there
-        is only one class, it gets all of it."""
+        """Libraries learn the classes that occur, numbered from 0. Other classes get no probability; an only class gets
+        all of it."""
         present, numbered = np.unique(labels, return_inverse=True)
         found = np.zeros((n_rows, self.n_outputs))
         found[:, present] = learn(numbered) if len(present) > 1 else 1
@@ -195,7 +188,7 @@ class Classes(Target):
         return frame.assign(label=labels.astype(np.int32))
 
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Ints, Predictions]:
-        """Probabilities sum to one again."""
+        """The inverse of `packed`; probabilities sum to one again."""
         labels = frame["label"].to_numpy(dtype=np.int64)
         probabilities = frame.drop(columns="label").to_numpy(dtype=np.float64)
         totals = probabilities.sum(axis=1, keepdims=True)

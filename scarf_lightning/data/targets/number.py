@@ -44,9 +44,16 @@ class Number(Target):
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
     ) -> tuple["Number", Floats, list[str]]:
-        labels = _as_floats(column, source, decimal)
+        from ..reading.rules import floats_of
+
+        labels, others = floats_of(column, decimal)
         known = labels[~np.isnan(labels)]
         where = f"target {column.name!r} of {source}"
+        if others:
+            raise UsageError(
+                f"{where} is to be a number and holds {str(others[0])[:40]!r}; mend it, mark it as missing, or set "
+                "dataset.target_kind=classes."
+            )
         if np.isinf(known).any():
             raise UsageError(f"{where} holds an infinite value; mark it as missing.")
         if (known == known[0]).all():
@@ -112,7 +119,7 @@ class Number(Target):
         return squared_error(outputs, targets, weights)
 
     def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
-        """The mean squared and the mean absolute error, of standardised values."""
+        """The mean squared and the mean absolute error of standardised values."""
         difference = (outputs - targets).squeeze(-1)
         return {"loss": difference.square().mean(dim=-1), "error": difference.abs().double().mean(dim=-1)}
 
@@ -143,7 +150,6 @@ class Number(Target):
         return predictions
 
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
-        """No further column."""
         import pandas as pd
 
         return pd.DataFrame(index=range(len(predictions)))
@@ -161,20 +167,3 @@ class Number(Target):
 
     def packed_size(self, predictions: Predictions) -> int:
         return 2 * 8 * len(predictions)
-
-
-def _as_floats(column: "pd.Series[Any]", source: str, decimal: str | None) -> Floats:
-    """The numbers of a column of numbers or of text, NaN where a value is missing.
-
-    Raises:
-        UsageError: a text is no number.
-    """
-    from ..reading.rules import floats_of
-
-    values, others = floats_of(column, decimal)
-    if others:
-        raise UsageError(
-            f"target {column.name!r} of {source} is to be a number and holds {str(others[0])[:40]!r}; mend it, "
-            "mark it as missing, or set dataset.target_kind=classes."
-        )
-    return values

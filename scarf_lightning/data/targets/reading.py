@@ -1,4 +1,4 @@
-"""Which kind of target a column is."""
+"""Finding the kind of target that a column is."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ ROWS_A_CLASS = 20
 
 @dataclass(frozen=True)
 class ReadTarget:
-    """A target column as it was read: what is predicted, the labels of n rows ``(n,)``, and sentences for the user."""
+    """A target column as it was read, with the labels of n rows ``(n,)``, and sentences for the user."""
 
     target: Target
     labels: Labels
@@ -50,7 +50,7 @@ def read_target(
         source: where the data came from, for messages.
         kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
         decimal: see `as_numbers`.
-        is_raw: the column is of a user's file: blanks around text are cut off, and names are refused.
+        is_raw: whether the column is from a user's file: blanks around text are cut off, and names are refused.
 
     Raises:
         UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
@@ -59,18 +59,25 @@ def read_target(
     if n_labelled < FEWEST_ROWS:
         rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
         raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
-    chosen, on_kind = kind_of(column, kind, decimal)
+    notes: list[Note] = []
+    is_known = kind not in (None, AUTO)
+    chosen: type[Target] = kind_named(kind) if kind and is_known else Classes
+    n_distinct = None if is_known else _distinct_numbers(column, decimal)
+    if n_distinct is not None:
+        chosen = Number
+        said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
+        notes.append(Advice(said, "dataset.target_kind", "classes", "takes each of them as a class"))
     if is_raw and issubclass(chosen, Classes):
         column, on_text = _without_blanks(column)
-        on_kind += on_text
-        if kind in (None, AUTO):
+        notes += on_text
+        if not is_known:
             _refuse_names(column, source)
-    target, labels, notes = chosen.read(column, source, decimal)
-    return ReadTarget(target, labels, (*on_kind, *notes))
+    target, labels, on_labels = chosen.read(column, source, decimal)
+    return ReadTarget(target, labels, (*notes, *on_labels))
 
 
 def kind_named(name: str) -> type[Target]:
-    """The kind of target with this name, by which a record names it.
+    """The kind of target with this name.
 
     Raises:
         ValueError: there is none.
@@ -82,23 +89,19 @@ def kind_named(name: str) -> type[Target]:
 
 
 def check_kind(name: str | None) -> None:
-    """Make sure that this is a kind of target, or None.
-
-    Raises:
-        UsageError: it is not.
-    """
+    """Refuse a name of no kind of target in a `UsageError`."""
     known = [kind.name for kind in _subclasses(Target)]
     if name is not None and name not in known:
         raise UsageError(f"dataset.target_kind must be {AUTO} or one of {', '.join(known)}, not {name}.")
 
 
 def leading_metric(targets: Iterable[Target]) -> str:
-    """The metric that tables of these targets lead with: theirs, or the usual one of the kind that most of them are."""
+    """The metric that tables of these targets lead with, by the kind that most of them are: the one that all targets
+    of this kind agree on, or else the usual one."""
     found = list(targets)
-    kinds = Counter(type(each) for each in found).most_common(1)
-    if not kinds:
+    if not found:
         return Classes.usual_metric
-    ((kind, _),) = kinds
+    kind = Counter(type(each) for each in found).most_common(1)[0][0]
     named = {each.metric for each in found if type(each) is kind}
     return named.pop() if len(named) == 1 else kind.usual_metric
 
@@ -117,22 +120,8 @@ def target_from_plain(plain: Any) -> Target:
         raise ValueError("it has no target") from error
 
 
-def kind_of(column: "pd.Series[Any]", kind: str | None, decimal: str | None) -> tuple[type[Target], list[Note]]:
-    """The kind of a column, and what its user should know of the choice."""
-    if kind not in (None, AUTO):
-        return kind_named(kind), []
-    n_distinct = _distinct_numbers(column, decimal)
-    if n_distinct is None:
-        return Classes, []
-    said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
-    return Number, [Advice(said, "dataset.target_kind", "classes", "takes each of them as a class")]
-
-
 def _subclasses(base: type[Any]) -> list[type[Any]]:
-    found = []
-    for each in base.__subclasses__():
-        found += [each, *_subclasses(each)]
-    return found
+    return [found for each in base.__subclasses__() for found in (each, *_subclasses(each))]
 
 
 def _without_blanks(column: "pd.Series[Any]") -> tuple["pd.Series[Any]", list[str]]:

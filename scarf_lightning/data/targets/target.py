@@ -1,4 +1,4 @@
-"""What every kind of target answers. Whoever needs to know what is predicted asks these questions."""
+"""The interface of every kind of target."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -31,12 +31,12 @@ class Target(ABC):
 
     Class variables:
 
-    - ``name``: what ``dataset.target_kind`` calls the kind;
-    - ``usual_metric``: the metric that tables and verdicts use where nobody names one;
-    - ``noun``: what sentences call such targets;
+    - ``name``: of the kind in ``dataset.target_kind``;
+    - ``noun``: the plural in sentences;
+    - ``usual_metric``: the default metric of tables and verdicts;
     - ``heading``: of a column of labels or answers;
     - ``n_fitted``: K, how many numbers `fit` estimates;
-    - ``can_balance``: whether ``finetune.class_weight=balanced`` means something;
+    - ``can_balance``: whether ``finetune.class_weight=balanced`` is allowed, which calls `balanced`;
     - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
     """
 
@@ -53,7 +53,7 @@ class Target(ABC):
     def read(
         cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
     ) -> "tuple[Target, Labels, Sequence[Note]]":
-        """The target of n rows, their labels ``(n,)``, and sentences that a user should know.
+        """The target of n rows, their labels ``(n,)``, and sentences for the user.
 
         Args:
             column: values of any type, missing where a row has no label.
@@ -80,12 +80,12 @@ class Target(ABC):
 
     @classmethod
     def is_among(cls, names: Sequence[str]) -> bool:
-        """Whether one of these kinds is its own, or one that it is a subclass of; no names stand for all kinds."""
+        """Whether it is of one of these kinds or a subclass; no names stand for all kinds."""
         return not names or not set(names).isdisjoint(cls.kinds())
 
     @classmethod
     def metrics(cls) -> tuple[Metric, ...]:
-        """The metrics of predictions of this kind."""
+        """The metrics of this kind."""
         return metrics(cls.kinds())
 
     def measured(self, predictions: Predictions, labels: Labels) -> dict[str, float]:
@@ -94,16 +94,16 @@ class Target(ABC):
 
     @abstractmethod
     def plain(self) -> dict[str, Any]:
-        """What a record keeps of it."""
+        """The target as JSON for a record."""
 
     @property
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What is part of the data's hash, besides the labels."""
+        """Its part of the data's hash, besides the labels."""
 
     @property
     def metric(self) -> str:
-        """The metric that tables and verdicts of this target use where nobody names one."""
+        """The default metric of tables and verdicts for this target."""
         return self.usual_metric
 
     @property
@@ -126,23 +126,19 @@ class Target(ABC):
 
     @abstractmethod
     def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
-        """Labels ``(n,)`` of which those at some positions are drawn at random: what noise is for this kind."""
-
-    def row_weights(self, labels: Labels) -> Floats:
-        """Weights ``(T, n)`` by which labels ``(T, n)`` are balanced, if the kind can."""
-        raise NotImplementedError
+        """Labels ``(n,)`` of which those at some positions are drawn at random: label noise."""
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
-        """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``, if the kind can."""
+        """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``."""
         raise NotImplementedError
 
     @abstractmethod
     def fit(self, labels: Labels) -> Floats:
-        """What is estimated from the labels ``(n,)`` that training sees, and kept with the preprocessing: ``(K,)``."""
+        """Estimates ``(K,)`` from the labels ``(n,)`` that training sees, kept with the preprocessing."""
 
     @abstractmethod
     def encode(self, labels: Labels, fitted: Floats) -> NDArray[Any]:
-        """What the loss takes for labels or predictions ``(T, n, ...)``, by what was ``fitted`` ``(T, K)``."""
+        """Labels or predictions ``(T, n, ...)`` as the loss takes them; ``fitted`` is ``(T, K)``."""
 
     @abstractmethod
     def soft(self, labels: Labels) -> NDArray[Any]:
@@ -164,7 +160,7 @@ class Target(ABC):
 
     @abstractmethod
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
-        """What outputs ``(T, N, n_outputs)`` predict, by what was ``fitted`` ``(T, K)``; all are float64."""
+        """Predictions from outputs ``(T, N, n_outputs)``, float64; ``fitted`` is ``(T, K)``."""
 
     @abstractmethod
     def guess(self, labels: Labels) -> Predictions:
@@ -172,13 +168,8 @@ class Target(ABC):
 
     @abstractmethod
     def taught(self, labels: Labels, n_rows: int, learn: "Learn") -> Predictions:
-        """The predictions of another library's model for some rows.
-
-        Args:
-            labels: those to learn from.
-            n_rows: how many rows are predicted.
-            learn: fits a model to labels of the library's kind and predicts; it is not called if they are all equal.
-        """
+        """Predictions of another library's model, learnt from ``labels``, for ``n_rows`` rows. ``learn`` fits it to
+        labels of the library's kind and predicts; it is not called if they are all equal."""
 
     @abstractmethod
     def choose(self, *, classifier: Any, regressor: Any) -> Any:
@@ -194,15 +185,15 @@ class Target(ABC):
 
     @abstractmethod
     def decided(self, predictions: Predictions) -> NDArray[Any]:
-        """The one answer for each of n rows, ``(n,)``."""
+        """The one answer for each row, ``(n,)``."""
 
     @abstractmethod
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
-        """Predictions of n rows as columns for people, without what `decided` gives."""
+        """Predictions as columns for people, without those of `decided`."""
 
     @abstractmethod
     def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
-        """Labels and predictions of n rows as columns for a file: ``label``, and others in their order."""
+        """Labels and predictions as columns for a file: ``label``, and others in their order."""
 
     @abstractmethod
     def unpacked(self, frame: "pd.DataFrame") -> tuple[Labels, Predictions]:

@@ -226,7 +226,7 @@ class TestRowsOfAFile:
         ("name", "content", "sentence"),
         [
             ("no.csv", None, "there is no file"),
-            ("new.xls", "a", "of no known format; the formats are .csv"),
+            ("new.xls", "a", "of no known format; rows takes .csv"),
             ("new.csv", "a,b\n", "has no rows below its header"),
             ("new.csv", "", "cannot be read"),
         ],
