@@ -51,7 +51,7 @@ def read_table(
         looks_for_leaks: whether to look for columns that give the target away.
 
     Raises:
-        UsageError: see `read_columns` and `Table.of`; or no column is left.
+        UsageError: see `read_column` and `Table.of`; or no column is left.
     """
     reads = {str(name): read_column(column, options) for name, column in frame.items()}
     if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:

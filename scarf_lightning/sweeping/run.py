@@ -158,7 +158,9 @@ def _check_parts(cells: Sequence[Cell]) -> None:
 
     _refuse([cell.source.check for cell in cells])  # torch is not imported to say that a file is missing
     # A target whose kind is known only once the data are loaded is checked by the cell itself.
-    known = [(cell.config, kind_named(cell.source.target_kind)) for cell in cells if cell.source.target_kind is not None]
+    known = [
+        (cell.config, kind_named(cell.source.target_kind)) for cell in cells if cell.source.target_kind is not None
+    ]
     built = [partial(build_parts, cell.config) for cell in cells]
     _refuse([*built, *(partial(check_target, config, kind) for config, kind in known)])
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from scarf_lightning.corruption.strategies import Exact, Marginal
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.preprocessing import ZScore
+from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import prepare_trials
 from scarf_lightning.engine.fitting import Fit
