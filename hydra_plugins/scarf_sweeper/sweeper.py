@@ -68,6 +68,7 @@ class ScarfSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.cli.rounds import run_all
+        from scarf_lightning.cli.show import Terminal
         from scarf_lightning.cli.signals import Interrupted, Terminated
         from scarf_lightning.sweeping.chunks import by
         from scarf_lightning.sweeping.composer import Composer
@@ -81,7 +82,7 @@ class ScarfSweeper(Sweeper):
         composer = Composer(self.hydra_context.config_loader, self.config)
         request = expand(arguments, composer, _sweeps_folder(self.config))
         try:
-            surveyed = run_all(request, by(self._launcher), self._launcher_name)
+            surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
         except (KeyboardInterrupt, Interrupted, Terminated):
             _remove_logs(self.config.hydra.launcher)
             raise

@@ -1,10 +1,9 @@
 """The report of a sweep or of a folder of results: load, make, write and upload it."""
 
 import importlib
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowe
 from ..report.making import MakeSection, RowOf, make_report, write_report
 from ..report.sentences import title_of
 from ..results import columns, read_failure
-from ..screen import command_line, escaped
-from ..sweeping.cell import Cell, distinct
+from ..screen import command_line, screen
+from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
@@ -78,9 +77,7 @@ class WrittenReport:
     index: Path
     answer: list[str]
     notes: list[str]
-    _name: str = field(repr=False)
-    _results: CellResults = field(repr=False)
-    _logger: LoggerSettings = field(repr=False)
+    _material: Material = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
 
     @property
@@ -99,12 +96,13 @@ class WrittenReport:
         """
         from ..loggers import upload_sweep
 
-        self._logger.name = to  # type: ignore[assignment]
+        logger, say = replace(self._material.logger, name=to), screen(stderr=True).say  # type: ignore[arg-type]
+        cells = self._material.results.folders.values()
         problems: list[str] = []
-        folders = self._results.folders.values()
-        for place in dict.fromkeys(cell.parent for cell in folders):
-            cells = [cell.name for cell in folders if cell.parent == place]
-            problems += upload_sweep(place, cells, self._name, self.index.parent, self._logger, self._made_by, say)
+        for place in dict.fromkeys(cell.parent for cell in cells):
+            names = [cell.name for cell in cells if cell.parent == place]
+            name = self._material.subject.name
+            problems += upload_sweep(place, names, name, self.index.parent, logger, self._made_by, say)
         if problems:
             raise UnfinishedError("\n".join(problems))
 
@@ -145,11 +143,7 @@ def report(
 
 
 def check_upload(to: str | None) -> None:
-    """Refuse an unknown place to upload to.
-
-    Raises:
-        UsageError: the place is unknown.
-    """
+    """Refuse an unknown place to upload to."""
     if to not in (None, *UPLOADS):
         raise UsageError(f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}.")
 
@@ -168,8 +162,7 @@ def write(
         chosen = report_options.read_options(options)  # a plugin may have registered the metric
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
     subject, found = material.subject, material.results
-    given = {"results": results, **options, "out": out, "sections": sections or None}
-    command = command_of("report.py", asked, given)
+    command = command_of("report.py", asked, {"results": results, **options, "out": out, "sections": sections or None})
     page = make_report(
         found,
         subject.drawings or default_drawings(found),
@@ -183,8 +176,7 @@ def write(
     )
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
-    notes = [*page.about, *page.warnings]
-    return WrittenReport(index, page.answer, notes, subject.name, found, material.logger, made_by)
+    return WrittenReport(index, page.answer, [*page.about, *page.warnings], material, made_by)
 
 
 @contextmanager
@@ -194,10 +186,8 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
     Raises:
         UsageError: an override is wrong, or the folder holds no results.
     """
-    folder = None if results is None else Path(results)
     plugins = named_plugins(asked)
     load_plugins(plugins)
-    kept, damaged = ([], {}) if folder is None else cells_of_folder(folder)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
     overrides = [override for override in asked if override not in of_logger]
     with hydra_started(plugins) as hydra:
@@ -207,11 +197,10 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         def row_of(overrides: Sequence[str]) -> dict[str, Any]:
             return columns(compose(tuple(overrides)))
 
-        subject = (
-            of_sweep(overrides, compose, master)
-            if folder is None
-            else of_folder(folder, kept, damaged, overrides, plugins)
-        )
+        if results is None:
+            subject = of_sweep(overrides, compose, master)
+        else:
+            subject = of_folder(Path(results), overrides, plugins)
         found = read_results(subject.cells, subject.damaged, row_of(()))
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
 
@@ -234,9 +223,15 @@ def makers_of(sections: str | Sequence[str | MakeSection]) -> list[MakeSection]:
 
 def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:
     """The command line that asks for the same."""
-    return command_line(
-        program, [*asked, *(f"{name}={_said(value)}" for name, value in given.items() if value is not None)]
-    )
+    options = [f"{name}={_spelled(value)}" for name, value in given.items() if value is not None]
+    return command_line(program, [*asked, *options])
+
+
+def _spelled(value: Any) -> str:
+    """A value in the notation of a command line."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_spelled(each) for each in value)}]"
+    return str(value).lower() if isinstance(value, bool) else getattr(value, "__qualname__", str(value))
 
 
 def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) -> Subject:
@@ -251,51 +246,25 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
         raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
     if goes_in_rounds(overrides):
         cells = as_far_as_trained(cells)
-    return Subject(
-        sweep.name,
-        sweep.title,
-        [wanted(cell) for cell in cells],
-        drawings=read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml"),
-        paper=sweep.paper,
-        left_out=request.left_out,
-    )
+    wanted = []
+    for cell in cells:
+        store, failure = cell.store(), read_failure(cell.results, cell.key)
+        folder, error = None if store is None else store.folder, None if failure is None else failure.error
+        wanted.append(reported(cell, cell.axes(), folder, error))
+    drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
+    return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out)
 
 
-def of_folder(
-    folder: Path,
-    cells: list[ReportedCell],
-    damaged: dict[Path, str],
-    overrides: Sequence[str],
-    plugins: Sequence[str],
-) -> Subject:
+def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) -> Subject:
     """The cells of a folder that have these options.
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
-    conditions = [override for override in overrides if not override.startswith("plugins=")]
-    found = narrowed(cells, conditions)
+    cells, damaged = cells_of_folder(folder)
+    found = narrowed(cells, [override for override in overrides if not override.startswith("plugins=")])
     others = [name for name in plugins_of(found) if name not in plugins]
     said = (
         f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "
         f"{', '.join(others)}. plugins=[{','.join([*plugins, *others])}] adds their metrics."
     )
     return Subject(folder.resolve().name, "", found, damaged, left_out=[said] if others else [])
-
-
-def wanted(cell: Cell) -> ReportedCell:
-    """A cell of a sweep."""
-    store, failure = cell.store(), read_failure(cell.results, cell.key)
-    folder, error = None if store is None else store.folder, None if failure is None else failure.error
-    return reported(cell, cell.axes(), folder, error)
-
-
-def say(sentence: str) -> None:
-    """Print progress of the upload to stderr; stdout holds the results."""
-    sys.stderr.write(f"{escaped(sentence)}\n")
-
-
-def _said(value: Any) -> str:
-    """A value in the notation of a command line."""
-    if isinstance(value, list | tuple):
-        return f"[{','.join(_said(each) for each in value)}]"
-    return str(value).lower() if isinstance(value, bool) else getattr(value, "__qualname__", str(value))

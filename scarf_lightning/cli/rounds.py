@@ -9,93 +9,88 @@ from ..screen import reported_once
 from ..sweeping.cell import Cell, State, SurveyedCell, distinct, named, survey
 from ..sweeping.chunks import Launch
 from ..sweeping.expand import ExpandedSweep
-from ..sweeping.folders import SWEEPS, read_sweep
+from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
-from .show import Terminal
+from .show import SoFar, Terminal
 from .signals import OutOfTime, alarm
 
 SURELY = 0.5
 """The share of a table's labelled rows that any split gives to training."""
 
 
-class SoFar(Terminal):
-    """Shows a round of a sweep: of its results the answer alone."""
-
-    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
-        from ..report.ending import compared  # imports pandas
-
-        if (said := compared(request, surveyed).in_words) and n_skipped < len(surveyed):
-            self.say(f"So far: {' '.join(said)}")
-
-
-def run_all(request: ExpandedSweep, launch: Launch, launcher: str = "basic") -> list[SurveyedCell]:
-    """Like `scarf_lightning.sweeping.run.run`, in rounds where the file of the sweep says so. When its time is over,
-    what is finished is shown.
+def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher: str = "basic") -> list[SurveyedCell]:
+    """Like `scarf_lightning.sweeping.run.run`, in rounds if the sweep file has several. When the time is over, the
+    finished cells are shown.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
         UnfinishedError: cells failed, or a job did; or the time is over, of a sweep without rounds.
     """
-    options = request.cells[0].config
-    rounds = request.sweep.rounds if request.sweep is not None else []
-    in_rounds = len(rounds) > 1 and not options.plan and not options.force
+    options, sweep = request.cells[0].config, request.sweep
     over = f"time_limit={options.time_limit} is over; the same command goes on."
+    in_rounds = sweep is not None and len(sweep.rounds) > 1 and not options.plan and not options.force
+    is_over = False
     try:
-        if not in_rounds:
-            with alarm(options.seconds_limit):
-                return run(request, launch, Terminal(), launcher)
-        return _in_rounds(request, rounds, launch, launcher)
+        with alarm(options.seconds_limit):
+            if sweep is None or not in_rounds:
+                return run(request, launch, terminal, launcher)
+            surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
     except OutOfTime:
+        is_over = True
         surveyed = survey(named(distinct(as_far_as_trained(request.cells) if in_rounds else request.cells)))
-        Terminal().results(surveyed, request, 0)
-        if not in_rounds:
-            raise UnfinishedError(over) from None
-        Terminal().say(over)
-        return surveyed
-
-
-def _in_rounds(request: ExpandedSweep, rounds: Sequence[int], launch: Launch, launcher: str) -> list[SurveyedCell]:
-    from ..report.ending import compared
-
-    for name, other in request.sweep.replaced.items() if request.sweep is not None else ():
-        Terminal().say(f"The package {name} is not installed, so method={other} takes its place.")
-    asked = request.cells[0].config.trials
-    sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
-    rounds = [asked] if sets_trials else [asked, *(n for n in rounds if n > asked)]
-    with alarm(request.cells[0].config.seconds_limit), reported_once():
-        everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
-        if quick := _that_comes_first(request.cells, everything):
-            run(replace(request, cells=quick), launch, SoFar(), launcher)
-        if everything:  # the first cells tell how many labels there are
-            run(replace(request, cells=everything), launch, SoFar(), launcher)
-        cells, reasons = that_fit(request.cells)
-        for reason in reasons:
-            Terminal().say(reason)
-        for n, is_last in zip(rounds, [*[False] * (len(rounds) - 1), True], strict=True):
-            surveyed = run(replace(request, cells=cells), launch, SoFar(), launcher)
-            undecided = compared(request, surveyed).undecided
-            if is_last or not undecided:
-                break
-            following = rounds[rounds.index(n) + 1]
-            cells = [_with_trials(each, following) if each.key in undecided else each for each in cells]
-    Terminal().results(surveyed, request, 0)
+    terminal.results(surveyed, request, 0)
+    if is_over and not in_rounds:
+        raise UnfinishedError(over)
+    if is_over:
+        terminal.say(over)
     return surveyed
 
 
-def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell]) -> list[Cell]:
-    """What is trained before ``everything``, the cells with all labels, where these alone are expected to take longer
-    than the time limit: the cells with few labels and without pre-training, those without a network first, because a
-    network is validated on a tenth of the rows however few labels there are. None where the size of a table is not
-    known before it is loaded."""
+def _in_rounds(
+    request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
+) -> list[SurveyedCell]:
+    from ..report.ending import compared
+
+    def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
+        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher)
+
+    for name, other in sweep.replaced.items():
+        terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
+    sets_trials = any(argument.startswith("trials=") for argument in request.arguments)
+    more_trials = [] if sets_trials else [n for n in sweep.rounds if n > request.cells[0].config.trials]
+    with reported_once():
+        everything = [cell for cell in request.cells if cell.config.regime["name"] == "full"]
+        if quick := _that_comes_first(request.cells, everything, terminal):
+            train(quick)
+        if everything:  # their results tell how many labels there are
+            train(everything)
+        cells, reasons = that_fit(request.cells)
+        for reason in reasons:
+            terminal.say(reason)
+        surveyed = train(cells)
+        for n in more_trials:
+            undecided = compared(request, surveyed).undecided
+            if not undecided:
+                break
+            cells = [_with_trials(each, n) if each.key in undecided else each for each in cells]
+            surveyed = train(cells)
+    return surveyed
+
+
+def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell], terminal: Terminal) -> list[Cell]:
+    """Cells to train before ``everything``, the cells with all labels, if these are expected to take longer than the
+    time limit: the cells with few labels and without pre-training. Those without a network come first, because a
+    network is validated on a tenth of the rows however few labels there are. None if the size of a table is not known
+    before it is loaded."""
     limit, surveyed = cells[0].config.seconds_limit, survey(everything)
     if limit is None or all(each.state is State.FINISHED for each in surveyed):
-        return []  # no file is read where nothing is left
+        return []  # and no file is read
     tables = read_files(cells)
     plan = make_plan(surveyed, sizes_of(tables))
     if plan.seconds <= limit or not all(cell.source.key in tables for cell in cells):
         return []
-    Terminal().say(
+    terminal.say(
         f"Training with all labels is expected to take about {about(plan.seconds)} on one core, longer than "
         f"time_limit={cells[0].config.time_limit}, so few labels without pre-training come first. Allow more time, or "
         "give a file with fewer rows."
@@ -120,7 +115,7 @@ def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """The cells that have enough labels, by those of finished cells on the same data; and a sentence on the others."""
+    """The cells that have enough labels, as finished cells on the same data tell; and a sentence on the others."""
     known: dict[str, int] = {}
     for each in survey([cell for cell in cells if cell.config.regime["name"] == "full"]):
         if each.rows:

@@ -1,38 +1,51 @@
-"""What a run shows on the terminal: its plan, its progress, and what came out."""
+"""What a run shows on the terminal: its plan, its progress, and its results."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
+from ..errors import counted
 from ..results import on_few_steps, write_whole
-from ..screen import doing, screen
-from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric
+from ..screen import NotebookLine, doing, screen
+from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
 from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import Plan, about, largest, sentences
 from .tables import (
-    Row,
+    ShownCells,
     cell_table,
     describe,
     full_table,
     label_table,
+    result_in_words,
     shared_axes,
     shared_trials,
     summary_table,
     sweep_table,
     why_no_interval,
 )
-from .watch import SweepProgress
 
 if TYPE_CHECKING:
     from ..data.table import Table as DataTable
 
 LONGEST_TABLE = 200
-"""A longer sweep is shown a line a setting, over the datasets, instead of a line a cell."""
+"""Cells above which a sweep is shown a line a setting, over the datasets, instead of a line a cell."""
 TABLES = "tables"
-"""The folder, in that of the results, of the tables that runs end with."""
+"""The folder of the full tables, in the folder of the results."""
+BUSY_AT_MOST = 0.02
+"""The share of a core that watching a sweep may take."""
+SECONDS_BETWEEN_LINES = 60.0
+"""Seconds between lines of text, if the output is no terminal."""
+MOST_NAMES = 3
+"""Cells in training that are named."""
 
 
 class Terminal:
@@ -53,10 +66,10 @@ class Terminal:
     def plan(self, plan: Plan, request: ExpandedSweep, tables: "Mapping[str, DataTable]") -> None:
         """Show how the user's tables are read, what is left to train, and how long that takes."""
         console = screen()
-        if tables:
+        for table in tables.values():
             from ..data.reading.shown import reading_report  # imports pandas
 
-            for line in [line for table in tables.values() for line in reading_report(table)]:
+            for line in reading_report(table):
                 console.print(line, soft_wrap=isinstance(line, str))
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
@@ -85,7 +98,7 @@ class Terminal:
         recipes = {each.cell.config.recipe for each in surveyed}
         if len(shown) > 1:
             trials = shared_trials(shown)
-            each_has = "" if trials is None else f"; {trials} {'trial' if trials == 1 else 'trials'} each"
+            each_has = "" if trials is None else f"; {counted(trials, 'trial')} each"
             settings = dict.fromkeys(name for each in surveyed for name in each.cell.settings())
             console.say(f"{len(shown)} cells of {describe(shared_axes(axes), settings, recipes)}{each_has}")
             if request.sweep is not None and request.sweep.rounds:
@@ -115,7 +128,7 @@ class Terminal:
             console.say(f"Results are in {results.absolute()}")
 
 
-def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:
+def _keep_table(shown: ShownCells, cell: Cell) -> str:
     """Write the table with all its columns beside the results, and say where."""
     name = Path(cell.config.sweeps).stem if cell.config.sweeps else "last_run"
     file = cell.results.absolute() / TABLES / f"{name}.csv"
@@ -124,3 +137,107 @@ def _keep_table(shown: Sequence[tuple[Row, Sequence[Row]]], cell: Cell) -> str:
     except OSError as error:
         return f"The full table could not be written: {error}."
     return f"The full table, with every metric, is {file}"
+
+
+class SoFar(Terminal):
+    """Shows only the answer of a round, not its tables."""
+
+    def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
+        from ..report.ending import compared  # imports pandas
+
+        if (said := compared(request, surveyed).in_words) and n_skipped < len(surveyed):
+            self.say(f"So far: {' '.join(said)}")
+
+
+class SweepProgress:
+    """Shows how many cells are done or failed, the time gone and left, which cells train, and the last result: in a
+    line that changes on a terminal or in a notebook, or else in a line a minute."""
+
+    def __init__(self, plan: Plan, console: Console) -> None:
+        self._unfinished, self._n_cells, self._console = plan.unfinished, len(plan.surveyed), console
+        self._cost = plan.of_cells()
+        self._started = self._last_line = time.monotonic()
+        self._stopped = threading.Event()
+        self._counts, self._training, self._last = "", "", ""
+        self._ends: float | None = None
+        self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
+        self._line = NotebookLine() if console.is_jupyter else None
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """Watch the store while the block runs."""
+        watching = threading.Thread(target=self._watch, daemon=True)
+        with self._live if self._console.is_terminal else nullcontext():
+            watching.start()
+            try:
+                yield
+            finally:
+                self._stopped.set()
+                watching.join()
+                if self._line is not None:
+                    self.look()
+
+    def look(self) -> None:
+        """Look at the cells that were not finished, and show what has changed."""
+        before = len(self._unfinished)
+        surveyed = survey([each.cell for each in self._unfinished])
+        states = Counter(each.state for each in surveyed)
+        self._unfinished = [each for each in surveyed if each.state is not State.FINISHED]
+        n_done = self._n_cells - len(self._unfinished)
+        if len(self._unfinished) < before:
+            self._ends = self._expected_end(surveyed)
+        failed = f", {states[State.FAILED]} failed" if states[State.FAILED] else ""
+        self._counts = f"{n_done} of {self._n_cells} cells done{failed}"
+        names = [each.cell.called for each in surveyed if each.state is State.RUNNING]
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        self._training = "; ".join(names[:MOST_NAMES]) + more
+        if finished := [each for each in surveyed if each.state is State.FINISHED]:
+            last = finished[-1]
+            result = result_in_words(last.axes, last.rows, chosen_metric([last]))
+            self._last = f"{last.cell.called}: {result}"
+        if self._line is not None:
+            line = f"{self._counts}, {self._times()}"
+            self._line.write(line, last=not self._unfinished)
+            return
+        now = time.monotonic()
+        due = now - self._last_line > SECONDS_BETWEEN_LINES
+        if not self._console.is_terminal and due and len(self._unfinished) < before:
+            self._last_line = now
+            training = f"; training {self._training}" if self._training else ""
+            line = f"{self._counts}, {self._times()}{training}; last {self._last}"
+            self._console.print(line, soft_wrap=True)
+
+    def _lines(self) -> Group:
+        """The lines of a terminal: counts and times, then the cells that train and the last result, folded."""
+        below = Table.grid(padding=(0, 1))
+        below.add_column()
+        below.add_column(overflow="fold")
+        for heading, said in (("training", self._training), ("last", self._last)):
+            if said:
+                below.add_row(Text(heading), Text(said))
+        return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
+
+    def _times(self) -> str:
+        """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""
+        now = time.monotonic()
+        left = "time left unknown" if self._ends is None or self._ends < now else f"{_clock(self._ends - now)} left"
+        return f"{_clock(now - self._started)} gone, {left}"
+
+    def _watch(self) -> None:
+        while not self._stopped.is_set():
+            started = time.monotonic()
+            self.look()
+            self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
+
+    def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float | None:
+        """When the other cells are done at the pace so far, whatever the number of jobs."""
+        left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
+        done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)
+        now = time.monotonic()
+        return now + left * (now - self._started) / done if done else None
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}"

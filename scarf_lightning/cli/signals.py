@@ -41,14 +41,15 @@ def ended_by_signals() -> Iterator[None]:
     """End the block by an exception when SIGTERM or Ctrl-C arrives, so that claims are given back.
 
     Python drops exceptions that leave a function which it calls by itself, such as ``__del__``. A signal that arrives
-    there is sent again.
+    there is sent again. Other threads than the main one get no signals, and are left alone.
 
     Raises:
         Terminated: SIGTERM arrived.
         KeyboardInterrupt: Ctrl-C, also within a fit.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals reach the main thread only
+    main = threading.main_thread()
+    if threading.current_thread() is not main:
+        yield
         return
 
     def end(number: int, _: object) -> NoReturn:
@@ -57,10 +58,12 @@ def ended_by_signals() -> Iterator[None]:
     hook = sys.unraisablehook
 
     def again(unraisable: "UnraisableHookArgs") -> None:
-        if unraisable.exc_type in SIGNALS:
-            _send_soon(SIGNALS[unraisable.exc_type])
-        else:
+        if unraisable.exc_type not in SIGNALS:
             hook(unraisable)
+            return
+        timer = threading.Timer(SOON, signal.pthread_kill, (main.ident, SIGNALS[unraisable.exc_type]))
+        timer.daemon = True
+        timer.start()
 
     handlers = {number: signal.signal(number, end) for number in SIGNALS.values()}
     sys.unraisablehook = again
@@ -76,8 +79,7 @@ def ended_by_signals() -> Iterator[None]:
 
 @contextmanager
 def alarm(seconds: float | None) -> Iterator[None]:
-    """End the block when its time is over; None does not end it. Outside the main thread, where no signal arrives, it
-    is not ended.
+    """End the block when its time is over, in the main thread; None sets no limit.
 
     Raises:
         OutOfTime: the time is over.
@@ -91,10 +93,3 @@ def alarm(seconds: float | None) -> Iterator[None]:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _send_soon(number: signal.Signals) -> None:
-    """Send a signal to the main thread, which handles signals and may be waiting."""
-    timer = threading.Timer(SOON, signal.pthread_kill, (threading.main_thread().ident, number))
-    timer.daemon = True
-    timer.start()

@@ -18,6 +18,8 @@ from ..results import values_of
 from ..screen import Screen, spreadsheet
 
 Row = dict[str, Any]
+ShownCells = Sequence[tuple[Row, Sequence[Row]]]
+"""For each cell its columns and the rows of its trials. A cell that did not finish has no rows."""
 
 CHOSEN = METRICS[0]
 """The metric of tables with a line for each cell, if none is named."""
@@ -79,14 +81,14 @@ def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = (
     return ", ".join(named if len(different) != 1 else [*named, f"recipe={different.pop()}"])
 
 
-def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
+def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
     `shared_axes` and `shared_trials` give what all cells have in common. On a narrow screen the last columns are
     dropped, but never the metric or an option that varies.
 
     Args:
-        cells: for each cell its columns and the rows of its trials; a cell that did not finish has no rows.
+        cells: the cells.
         width: of the screen, in characters.
         chosen: the metric.
     """
@@ -105,7 +107,7 @@ def sweep_table(cells: Sequence[tuple[Row, Sequence[Row]]], width: int = UNBOUND
     return table
 
 
-def label_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
+def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
     budgets = sorted({_n_labels(axes) for axes, _ in cells})
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
@@ -156,7 +158,7 @@ def _natural_width(table: Table) -> int:
     return Measurement.get(unbounded, unbounded.options, table).maximum
 
 
-def shared_trials(cells: Sequence[tuple[Row, Sequence[Row]]]) -> int | None:
+def shared_trials(cells: ShownCells) -> int | None:
     """The number of trials, if all cells have the same number and none diverged."""
     numbers = {len(rows) for _, rows in cells}
     diverged = any(n_diverged(rows) for _, rows in cells)
@@ -173,7 +175,7 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
     ]
 
 
-def full_table(cells: Sequence[tuple[Row, Sequence[Row]]]) -> str:
+def full_table(cells: ShownCells) -> str:
     """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds."""
     axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
     measured = [name for metric in metrics() for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
@@ -208,7 +210,7 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
     return [found[metric.name] for metric in metrics()]
 
 
-def summary_table(cells: Sequence[tuple[Row, Sequence[Row]]], chosen: Metric = CHOSEN) -> Table:
+def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
     settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}

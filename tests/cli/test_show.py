@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scarf_lightning.cli import watch as module
-from scarf_lightning.cli.watch import SweepProgress
+from scarf_lightning.cli import show as module
+from scarf_lightning.cli.show import SweepProgress
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, named, survey
