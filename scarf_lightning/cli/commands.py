@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from ..errors import UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
@@ -32,6 +31,7 @@ USAGE = """\
 {options}
 """
 
+HELP = {"-h", "--help"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -55,13 +55,13 @@ def _train(arguments: list[str]) -> None:
     if "--version" in arguments:
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return
-    if {"-h", "--help"} & set(arguments):
+    shows_one = any(argument.startswith(("--cfg", "-c", "--info", "-i", "--hydra-help")) for argument in arguments)
+    asks_help = not HELP.isdisjoint(arguments)
+    if asks_help or not shows_one:
         sys.stderr.write(READING)
+    if asks_help:
         _help(arguments)
         return
-    shows_one = any(argument.startswith(("--cfg", "-c", "--info", "-i", "--hydra-help")) for argument in arguments)
-    if not shows_one:
-        sys.stderr.write(READING)
 
     with _importing():
         import hydra
@@ -104,8 +104,7 @@ def _train(arguments: list[str]) -> None:
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """Import without looking for garbage, which would take a third of the time and find none. Modules stay to the end,
-    so that later searches pass over them."""
+    """Import without garbage collection, which would take a third of the time. It passes over modules later too."""
     gc.disable()
     try:
         yield
@@ -169,7 +168,7 @@ def answer() -> int:
 
 
 def _answer(arguments: list[str]) -> None:
-    if {"-h", "--help"} & set(arguments):
+    if not HELP.isdisjoint(arguments):
         from ..screen import program  # imports rich
 
         sys.stdout.write(ANSWER_USAGE.format(program=program("train.py")))
@@ -189,7 +188,7 @@ def report() -> int:
 
 
 def _report(arguments: list[str]) -> None:
-    if {"-h", "--help"} & set(arguments):
+    if not HELP.isdisjoint(arguments):
         from ..report.report_options import help_lines
         from ..screen import program
 
@@ -197,36 +196,19 @@ def _report(arguments: list[str]) -> None:
         return
     with _importing():
         from ..report.report_options import NAMES
-        from ..screen import escaped
         from ..sweeping.expand import spelled_out
     from .reporting import check_upload, write
 
-    pairs = [(key, value) for key, sign, value in (each.partition("=") for each in arguments) if sign]
-    given = {key: value for key, value in pairs if key in ("results", "out", "sections", "upload", *NAMES)}
+    known = ("results", "out", "sections", "upload", *NAMES)
+    pairs = (argument.partition("=") for argument in arguments)
+    given = {key: value for key, sign, value in pairs if sign and key in known}
     overrides = spelled_out([argument for argument in arguments if argument.partition("=")[0] not in given])
     upload = given.pop("upload", None)
     check_upload(upload)
     written = write(overrides, **given)
-    sys.stdout.write(f"{escaped(str(written))}\n")
+    sys.stdout.write(f"{_escaped(str(written))}\n")
     if upload is not None:
         written.upload(upload)
-
-
-@contextmanager
-def _safe_warnings() -> Iterator[None]:
-    """Write out control characters in warnings, which may quote what stands in a file."""
-    usual = warnings.formatwarning
-
-    def safe(*arguments: Any, **named: Any) -> str:
-        from ..screen import escaped
-
-        return escaped(usual(*arguments, **named))
-
-    warnings.formatwarning = safe
-    try:
-        yield
-    finally:
-        warnings.formatwarning = usual
 
 
 def answered(command: Callable[[list[str]], None]) -> int:
@@ -237,8 +219,10 @@ def answered(command: Callable[[list[str]], None]) -> int:
     atexit.register(gc.freeze)  # Python would look through all modules for garbage once more
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
+    usual = warnings.formatwarning
+    warnings.formatwarning = lambda *warning, **named: _escaped(usual(*warning, **named))  # it may quote a file
     try:
-        with ended_by_signals(), _safe_warnings():
+        with ended_by_signals():
             command(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
@@ -247,22 +231,31 @@ def answered(command: Callable[[list[str]], None]) -> int:
         sys.stderr.write("Ended by SIGTERM; the same command goes on where it ended.\n")
         return 128 + signal.SIGTERM
     except Exception as error:
-        from hydra.errors import HydraException
-
-        from ..screen import escaped
-        from ..sweeping.hydra import explain
-
-        problem: UsageError | UnfinishedError
-        if wants_traceback:
+        problem = _problem(error)
+        if wants_traceback or problem is None:
             raise
-        if isinstance(error, (UsageError, UnfinishedError)):
-            problem = error
-        elif isinstance(error, HydraException):
-            problem = UsageError(explain(error))
-        elif reason := explained(error):  # a full disk, a folder without rights
-            problem = UnfinishedError(reason)
-        else:
-            raise
-        sys.stderr.write(f"{escaped(str(problem))}\n")
+        sys.stderr.write(f"{_escaped(str(problem))}\n")
         return problem.status
+    finally:
+        warnings.formatwarning = usual
     return 0
+
+
+def _problem(error: Exception) -> UsageError | UnfinishedError | None:
+    """What is wrong, in words for the user; None if the code is wrong."""
+    from hydra.errors import HydraException
+
+    from ..sweeping.hydra import explain
+
+    if isinstance(error, (UsageError, UnfinishedError)):
+        return error
+    if isinstance(error, HydraException):
+        return UsageError(explain(error))
+    reason = explained(error)  # a full disk, a folder without rights
+    return UnfinishedError(reason) if reason else None
+
+
+def _escaped(text: str) -> str:
+    from ..screen import escaped  # imports rich
+
+    return escaped(text)

@@ -33,8 +33,7 @@ NOT_SHOWN = ("fingerprint", "data", "dataset_id")
 
 
 def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table:
-    """Each metric of a cell over its trials, the chosen one first, then epochs and seconds; the arguments are as for
-    `sweep_table`."""
+    """Each metric of a cell over its trials, the chosen one first, then epochs and seconds."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
@@ -74,8 +73,8 @@ def n_diverged(rows: Sequence[Row]) -> int:
 
 
 def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = ()) -> str:
-    """A cell in words: its choice on each axis that it uses, these options, and what its other defaults are, where
-    all that is shown has one of the ``recipes``."""
+    """A cell in words: its choice on each axis that it uses, these options, and its recipe if all ``recipes`` of what
+    is shown are one."""
     named = [f"{name}={axes[name]}" for name in (*COLUMNS, *settings) if axes.get(name) is not None]
     different = set(recipes)
     return ", ".join(named if len(different) != 1 else [*named, f"recipe={different.pop()}"])
@@ -84,24 +83,18 @@ def describe(axes: Row, settings: Iterable[str] = (), recipes: Iterable[str] = (
 def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOSEN) -> Table:
     """A line for each cell: the options in which the cells differ, then the results.
 
-    `shared_axes` and `shared_trials` give what all cells have in common. On a narrow screen the last columns are
-    dropped, but never the metric or an option that varies.
-
-    Args:
-        cells: the cells.
-        width: of the screen, in characters.
-        chosen: the metric.
+    `shared_axes` and `shared_trials` give what all cells have in common. On a screen of few characters ``width`` the
+    last columns are dropped, but never the metric or an option that varies.
     """
-    shown = _shown([axes for axes, _ in cells])
-    varying = {column: ["" if axes.get(column) is None else str(axes[column]) for axes, _ in cells] for column in shown}
+    varying = {column: [_said(axes, column) for axes, _ in cells] for column in _shown([axes for axes, _ in cells])}
     outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
     columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
     kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
     if shared_trials(cells) is not None:
         kept.remove("trials")
-    table = _laid_out(varying, {heading: columns[heading] for heading in kept})
+    table, unbounded = _laid_out(varying, {heading: columns[heading] for heading in kept}), Screen(width=UNBOUNDED)
     for heading in LEAST_NEEDED:
-        if _natural_width(table) > width and heading in kept:
+        if heading in kept and Measurement.get(unbounded, unbounded.options, table).maximum > width:
             kept.remove(heading)
             table = _laid_out(varying, {heading: columns[heading] for heading in kept})
     return table
@@ -109,23 +102,42 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
 
 def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each competitor and a column for each number of labels, with the metric and its interval."""
-    budgets = sorted({_n_labels(axes) for axes, _ in cells})
-    shown = [column for column in _shown([axes for axes, _ in cells]) if column not in OF_LABELS]
-    lines: dict[tuple[str, ...], dict[float, str]] = {}
-    for axes, rows in cells:
-        setting = _setting(axes, shown)
-        lines.setdefault(setting, {})[_n_labels(axes)] = _with_interval(axes, rows, chosen)
-    varying = {column: [setting[place] for setting in lines] for place, column in enumerate(shown)}
-    headings = [f"{labels:g} labels" if math.isfinite(labels) else "all labels" for labels in budgets]
-    by_budget = [[of_line.get(labels, "") for of_line in lines.values()] for labels in budgets]
-    table = _laid_out(varying, dict(zip(headings, by_budget, strict=True)))
+    varying, competitors = _by_setting(cells, OF_LABELS)
+    lines = [{_n_labels(axes): _with_interval(axes, rows, chosen) for axes, rows in its} for its in competitors]
+    outcomes = {
+        f"{labels:g} labels" if math.isfinite(labels) else "all labels": [line.get(labels, "") for line in lines]
+        for labels in sorted({_n_labels(axes) for axes, _ in cells})
+    }
+    table = _laid_out(varying, outcomes)
     table.title, table.title_justify = f"{chosen.label} ± half of its 95 % interval", "left"
     return table
 
 
-def _setting(axes: Row, shown: Sequence[str]) -> tuple[str, ...]:
-    """What a cell chose of these options, as its line shows it."""
-    return tuple("" if axes.get(column) is None else str(axes[column]) for column in shown)
+def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
+    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
+    varying, settings = _by_setting(cells, ("dataset",))
+    means = [[np.mean(values) for _, rows in its if (values := _defined(rows, chosen))] for its in settings]
+    outcomes = {
+        "datasets finished": [str(len(each)) for each in means],
+        "of": [str(len(its)) for its in settings],
+        f"mean {chosen.label}": [chosen.plain(float(np.mean(each))) if each else "" for each in means],
+    }
+    return _laid_out(varying, outcomes)
+
+
+def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
+    """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
+    and the cells of each line."""
+    shown = [column for column in _shown([axes for axes, _ in cells]) if column not in left_out]
+    found: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
+    for axes, rows in cells:
+        found.setdefault(tuple(_said(axes, column) for column in shown), []).append((axes, rows))
+    return {column: [setting[place] for setting in found] for place, column in enumerate(shown)}, [*found.values()]
+
+
+def _said(axes: Row, column: str) -> str:
+    """An option of a cell, as its line shows it."""
+    return "" if axes.get(column) is None else str(axes[column])
 
 
 def _n_labels(axes: Row) -> float:
@@ -151,11 +163,6 @@ def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Seque
     for line in zip(*varying.values(), *outcomes.values(), strict=True):
         table.add_row(*line)
     return table
-
-
-def _natural_width(table: Table) -> int:
-    unbounded = Screen(width=UNBOUNDED)
-    return Measurement.get(unbounded, unbounded.options, table).maximum
 
 
 def shared_trials(cells: ShownCells) -> int | None:
@@ -208,23 +215,6 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
         for place, (metric, _) in enumerate(together):
             found[metric.name] = intervals[place] if size else (None, None, None)
     return [found[metric.name] for metric in metrics()]
-
-
-def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
-    """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
-    shown = [column for column in _shown([axes for axes, _ in cells]) if column != "dataset"]
-    settings: dict[tuple[str, ...], list[Sequence[Row]]] = {}
-    for axes, rows in cells:
-        setting = _setting(axes, shown)
-        settings.setdefault(setting, []).append(rows)
-    varying = {column: [setting[place] for setting in settings] for place, column in enumerate(shown)}
-    outcomes: dict[str, list[str]] = {"datasets finished": [], "of": [], f"mean {chosen.label}": []}
-    for of_datasets in settings.values():
-        means = [np.mean(values) for rows in of_datasets if (values := _defined(rows, chosen))]
-        line = (str(len(means)), str(len(of_datasets)), chosen.plain(float(np.mean(means))) if means else "")
-        for entries, value in zip(outcomes.values(), line, strict=True):
-            entries.append(value)
-    return _laid_out(varying, outcomes)
 
 
 def shared_axes(cells: Sequence[Row]) -> Row:
