@@ -47,15 +47,8 @@ class Subject:
 
 @dataclass(frozen=True)
 class Material:
-    """The results that a report is made from.
-
-    Attributes:
-        subject: what the report is about.
-        results: the cells and their results.
-        row_of: gives the axis columns of the cell that overrides ask for.
-        overrides: of the command line, without those of the logger.
-        logger: where views are uploaded to.
-    """
+    """What a report is made from, the ``overrides`` that ask for it, and the logger that uploads it. ``row_of`` gives
+    the axis columns of the cell that overrides ask for."""
 
     subject: Subject
     results: CellResults
@@ -181,11 +174,7 @@ def write(
 
 @contextmanager
 def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Material]:
-    """The results of a sweep, or of a folder; cells can be composed until the context ends.
-
-    Raises:
-        UsageError: an override is wrong, or the folder holds no results.
-    """
+    """The results of a sweep, or of a folder; cells can be composed until the context ends."""
     plugins = named_plugins(asked)
     load_plugins(plugins)
     of_logger = tuple(override for override in asked if override.startswith("logger."))
@@ -206,19 +195,20 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
 
 
 def makers_of(sections: str | Sequence[str | MakeSection]) -> list[MakeSection]:
-    """The functions that add sections: those given, and ``report_section`` of the modules named.
-
-    Raises:
-        UsageError: a module does not exist, or has no such function.
-    """
+    """The functions that add sections: those given, and ``report_section`` of the modules named."""
     each = sections.strip("[]").split(",") if isinstance(sections, str) else sections
-    named = [str(one).strip() for one in each if isinstance(one, str)]
-    load_plugins(named)
-    modules = {name: importlib.import_module(name) for name in named}
-    for name, module in modules.items():
-        if not hasattr(module, "report_section"):
-            raise UsageError(f"sections={name}: the module has no function report_section.")
-    return [modules[one.strip()].report_section if isinstance(one, str) else one for one in each]
+    makers = []
+    for one in each:
+        if isinstance(one, str):
+            name = one.strip()
+            load_plugins([name])
+            maker = getattr(importlib.import_module(name), "report_section", None)
+            if maker is None:
+                raise UsageError(f"sections={name}: the module has no function report_section.")
+            makers.append(maker)
+        else:
+            makers.append(one)
+    return makers
 
 
 def command_of(program: str, asked: Sequence[str], given: dict[str, Any]) -> str:

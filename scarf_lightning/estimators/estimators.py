@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from .fitting import Fitted
 
-NO_AXES = {
+NO_AXES = (
     "encoder",
     "n_trials",
     "random_state",
@@ -44,7 +44,7 @@ NO_AXES = {
     "unlabelled",
     "options",
     "verbose",
-}
+)
 """Parameters that are not axes of the configuration."""
 OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
 """Parameters that an encoder to start from settles."""
@@ -76,10 +76,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     verbose: int = 0
 
     def set_params(self, **params: Any) -> "ScarfEstimator":
-        """Set parameters, and options one by one with ``__`` for the dot: ``corruption__rate=0.3``.
-
-        So a grid can name an option: ``GridSearchCV(classifier, {"corruption__rate": [0.3, 0.6]})``.
-        """
+        """Set parameters, and single options with ``__`` for the dot, also in a grid: ``corruption__rate=0.3``."""
         options = {name.replace("__", "."): value for name, value in params.items() if "__" in name}
         super().set_params(**{name: value for name, value in params.items() if "__" not in name})
         if options:
@@ -87,11 +84,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``.
-
-        Raises:
-            UsageError: see `scarf_lightning.data.reading.Reader`.
-        """
+        """Embeddings of n rows, those of the trials side by side: float32 ``(n, n_trials * width)``."""
         check_is_fitted(self)
         return np.asarray(self.model_.transform(self._rows(X)))
 
@@ -103,11 +96,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array(names, dtype=object)
 
     def save(self, folder: str | Path) -> None:
-        """Write the networks into a folder that `scarf_lightning.load_model` opens anywhere.
-
-        Raises:
-            UsageError: see `scarf_lightning.estimators.Model.save`.
-        """
+        """Write the networks into a folder that `scarf_lightning.load_model` opens; see `Model.save`."""
         check_is_fitted(self)
         self.model_.save(folder)
 
@@ -172,7 +161,8 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return pd.DataFrame(array.astype(np.float64), columns=names)
         return pd.DataFrame(array, columns=names).infer_objects()
 
-    def _keep(self, fitted: "Fitted") -> None:
+    def _keep(self, fitted: "Fitted", table: Table) -> None:
+        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
         self.model_: Model = fitted.model
         self.trials_ = pd.DataFrame(fitted.rows)
         self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
@@ -205,15 +195,14 @@ class ScarfPredictor(ScarfEstimator):
         scores.
 
         Raises:
-            UsageError: a parameter is wrong or has no effect, or the table cannot be learned.
+            UsageError: a ValueError: a parameter is wrong or has no effect, or the table cannot be learned.
         """
         from .fitting import train  # imports Lightning, which takes seconds
 
         config, table, start = self._read(X, y, sample_weight)
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
         fitted = train(config, table, start=start, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
         self.choice_ = fitted.choice
-        self._keep(fitted)
+        self._keep(fitted, table)
         return self
 
     def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
@@ -224,9 +213,6 @@ class ScarfPredictor(ScarfEstimator):
 
         Returns:
             A row for each trial: metrics on its test rows, epochs and seconds.
-
-        Raises:
-            UsageError: as by `fit`.
         """
         from .fitting import train
 
@@ -237,8 +223,7 @@ class ScarfPredictor(ScarfEstimator):
         return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose).rows)
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, Model | None]:
-        """The cell of the parameters, the table of X and y with the weights of its rows, and what networks start
-        from."""
+        """The cell, the table of X and y with the weights of its rows, and the model that networks start from."""
         config = self._config()
         frame, is_plain = self._first_rows(X)
         if y is None:
@@ -253,7 +238,14 @@ class ScarfPredictor(ScarfEstimator):
         target = target_of(y, is_known, config, self._kind)
         if self.encoder is None:
             return config, table_of(frame, target, config, is_plain=is_plain, weights=weights), None
-        model = encoders_of(self.encoder)
+        model = load_model(self.encoder) if isinstance(self.encoder, (str, Path)) else self.encoder
+        if not isinstance(model, Model):
+            raise UsageError(
+                "encoder must be a model, such as transformer.model_ of a fitted ScarfTransformer, or the folder of a "
+                f"saved one, not {type(model).__name__}."
+            )
+        if any(column.n_indicators != len(column.categories or ()) for column in model.description.columns):
+            raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
         network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
         # A model says by fit_on whether all trials are preprocessed alike.
         config = replace(config, network=network, fit_on="all" if model.preprocessing.is_shared else "train")
@@ -315,9 +307,6 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         choice_: whether pre-training is used, in a sentence; None where there was no choice.
         n_unlabelled_: the number of rows without a label.
         reading_: how each column of a DataFrame was read.
-
-    Raises:
-        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
     _kind = Classes
@@ -327,23 +316,14 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     unlabelled: Any = UNLABELLED
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``.
-
-        Raises:
-            UsageError: see `scarf_lightning.data.reading.Reader`.
-        """
+        """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
         check_is_fitted(self)
         order = [self.model_.classes.index(spell(label)) for label in self.classes_]
         return np.asarray(self.model_.predict_proba(self._rows(X))[:, order])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of n rows, ``(n,)``.
-
-        Raises:
-            UsageError: see `scarf_lightning.data.reading.Reader`.
-        """
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        """The most probable class of n rows, ``(n,)``."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         known = super()._known(y)
@@ -373,9 +353,6 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
 
     Attributes:
         model_, trials_, choice_, n_unlabelled_, reading_: as in `ScarfClassifier`.
-
-    Raises:
-        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
     _kind = Number
@@ -383,11 +360,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     n_trials: int = 5
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The numbers of n rows, ``(n,)``.
-
-        Raises:
-            UsageError: see `scarf_lightning.data.reading.Reader`.
-        """
+        """The numbers of n rows, ``(n,)``."""
         check_is_fitted(self)
         return np.asarray(self.model_.predict(self._rows(X)))
 
@@ -409,38 +382,16 @@ class ScarfTransformer(ScarfEstimator):
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
         trials_: a row for each trial, with its number of epochs.
         reading_: how each column of a DataFrame was read.
-
-    Raises:
-        UsageError: a ValueError; in `fit`, if a parameter is wrong or has no effect, or the table cannot be learned.
     """
 
     def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
         """Pre-train on rows X ``(n, M)``, at least 10; y is ignored."""
+        from .fitting import pretrain
+
         config = self._config()
         if config.pretrain.name == "none":
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         frame, is_plain = self._first_rows(X)
         table = without_labels(frame, config, is_plain=is_plain)
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        from .fitting import pretrain  # imports Lightning, which takes seconds
-
-        self._keep(pretrain(config, table, verbose=bool(self.verbose)))
+        self._keep(pretrain(config, table, verbose=bool(self.verbose)), table)
         return self
-
-
-def encoders_of(given: Any) -> Model:
-    """The model that ``encoder`` names.
-
-    Raises:
-        UsageError: it is none, or its encoders cannot go on training.
-    """
-    if isinstance(given, (str, Path)):
-        given = load_model(given)
-    if not isinstance(given, Model):
-        raise UsageError(
-            "encoder must be a model, such as transformer.model_ of a fitted ScarfTransformer, or the folder of a "
-            f"saved one, not {type(given).__name__}."
-        )
-    if any(column.n_indicators != len(column.categories or ()) for column in given.description.columns):
-        raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
-    return given

@@ -56,20 +56,14 @@ def train(
     tests: bool = False,
     verbose: bool = False,
 ) -> Fitted:
-    """Train the trials of a cell. Nothing is written to the disk.
+    """Train the trials of a cell on a table. Nothing is written to the disk.
 
     Args:
-        config: of the cell.
-        table: its data.
         start: the model whose encoders networks start from.
         chooses: train the first trials from scratch too, and all trials if pre-training has the higher validation loss.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
         verbose: show progress, and what was chosen.
-
-    Raises:
-        UsageError: the table cannot be split as asked, its numbers are too large, its method needs rows without a
-            label, or every trial diverged.
     """
     choice, console = None, screen(stderr=True) if verbose else None
     with _process(config) as hardware:
@@ -107,8 +101,7 @@ def _train(training: CellTraining, trials: Sequence[int]) -> list[StackRecord]:
 
 
 def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:
-    """The mean over trials of the loss on their validation rows, infinite if one diverged. The column ``epoch`` holds
-    the epoch that the weights are of."""
+    """The mean over trials of the validation loss at the epoch that the column names, infinite if one diverged."""
     losses = []
     for record in records:
         epochs = {row["trial"]: row[epoch] for row in record.rows if row["diverged"] is None}
@@ -123,11 +116,7 @@ def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:
 
 
 def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
-    """Pre-train the encoders of trials on nine tenths of the rows; no label is used.
-
-    Raises:
-        UsageError: the table's numbers are too large, or every trial diverged.
-    """
+    """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     console = screen(stderr=True) if verbose else None
     rows, kept = list[dict[str, object]](), list[StoredTrial]()
     with _process(config) as hardware:

@@ -49,7 +49,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
         plugins: modules to import first, see `load_model`.
 
     Raises:
-        UsageError: there is no such cell; its data cannot be read, or have changed since it was trained.
+        UsageError: there is no such cell, or its data cannot be read or have changed.
     """
     opened = open_cell(Path(cell), plugins)
     config = opened.config

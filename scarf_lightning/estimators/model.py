@@ -51,6 +51,8 @@ class Model(TrainedNetworks):
 
     `Reader` says how rows are read, and what happens to gaps, unseen categories and missing columns. Missing values are
     imputed by the column's mode or mean, as each trial did in training.
+
+    Methods raise a UsageError for rows that `Reader` refuses, and if the model lacks what they need.
     """
 
     @property
@@ -64,37 +66,21 @@ class Model(TrainedNetworks):
         return list(self.description.trials)
 
     def predict(self, rows: "pd.DataFrame") -> NDArray[Any]:
-        """The most probable class of n rows, the first one of a tie, or their number; ``(n,)``.
-
-        Raises:
-            UsageError: see `Reader`, or the model has encoders alone.
-        """
+        """The most probable class of n rows, the first one of a tie, or their number; ``(n,)``."""
         return self.target.decided(self.predicted(rows))
 
     def predict_proba(self, rows: "pd.DataFrame") -> Floats:
-        """Probabilities of the classes, float64 ``(n, C)``.
-
-        Raises:
-            UsageError: see `Reader`, or the model has no classes.
-        """
+        """Probabilities of the classes, float64 ``(n, C)``."""
         if not self.classes:
             raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
         return self.predicted(rows)
 
     def predicted(self, rows: "pd.DataFrame") -> Floats:
-        """What the networks predict on average: probabilities ``(n, C)``, or numbers ``(n,)``.
-
-        Raises:
-            UsageError: see `Reader`, or the model has encoders alone.
-        """
+        """What the networks predict on average: probabilities ``(n, C)``, or numbers ``(n,)``."""
         return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
 
     def transform(self, rows: "pd.DataFrame") -> NDArray[np.float32]:
-        """Embeddings of the T networks side by side, float32 ``(n, T * E)``.
-
-        Raises:
-            UsageError: see `Reader`.
-        """
+        """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
         return self.embeddings(self.values(rows))
 
     def save(self, folder: str | Path) -> None:
@@ -109,19 +95,11 @@ class Model(TrainedNetworks):
         save(self, Path(folder))
 
     def to_onnx(self, file: str | Path) -> None:
-        """Write the model as an ONNX file; see `scarf_lightning.estimators.onnx` for its inputs and outputs.
-
-        Raises:
-            UsageError: the extra ``onnx`` is not installed, or the file cannot be written.
-        """
+        """Write the model as an ONNX file; see `scarf_lightning.estimators.onnx` for its inputs and outputs."""
         to_onnx(self, Path(file))
 
     def only(self, trial: int) -> "Model":
-        """The network of one trial alone.
-
-        Raises:
-            UsageError: the model has no such trial.
-        """
+        """The network of one trial alone."""
         if trial not in self.trials:
             raise UsageError(f"The model has no trial {trial}; it has: {', '.join(map(str, self.trials))}.")
         position = self.trials.index(trial)
@@ -225,8 +203,7 @@ class OpenCell:
 
 
 def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
-    """A cell of the store by its folder. What its files say is checked, and nothing is imported or looked up for it
-    but the plugins that the caller names.
+    """A cell of the store by its folder. Its files are checked, and only the named plugins are imported.
 
     Raises:
         UsageError: there is no such cell, it is damaged, or it needs a plugin that is not named.

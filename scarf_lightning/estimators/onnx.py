@@ -3,8 +3,7 @@
 The file has an input ``(n, 1)`` for each column of the table. A numeric column is float64, NaN where missing. A
 categorical column is a string; a string that is not a category, such as the empty one, counts as missing. The outputs
 are ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, the ``number`` ``(n,)``, or ``embeddings`` ``(n, T * E)`` of
-encoders alone. Text and
-dates must be read before: `inputs` reads rows for the file.
+encoders alone. Text and dates must be read before: `inputs` reads rows for the file.
 """
 
 import json
@@ -56,11 +55,7 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
 
 
 def inputs(model: TrainedNetworks, rows: "pd.DataFrame") -> dict[str, np.ndarray[Any, Any]]:
-    """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``.
-
-    Raises:
-        UsageError: see `Reader`.
-    """
+    """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``."""
     given: dict[str, np.ndarray[Any, Any]] = {}
     for name, column, values in zip(_names(model), model.description.columns, model.values(rows).T, strict=True):
         if column.categories is None:

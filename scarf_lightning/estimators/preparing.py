@@ -50,17 +50,10 @@ PARAMETERS = {
 def config_of(
     given: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
 ) -> Config:
-    """The configuration of a cell that ends with networks for this kind of target; None needs encoders alone.
+    """The configuration of a cell that ends with networks for this kind of target, or with encoders alone (None).
 
-    Args:
-        given: choices of axes and other options, by their names on the command line.
-        parameters: options that `PARAMETERS` lists.
-        estimator: the name of the class, for messages.
-        kind: of the target.
-
-    Raises:
-        UsageError: a choice or an option is unknown, has a wrong value or no effect on this cell, or choices do not go
-            together.
+    ``given`` are choices of axes and other options by their names on the command line, ``parameters`` those options
+    that `PARAMETERS` lists, ``estimator`` is the name of the class, for messages.
     """
     for option in given:
         if option in PARAMETERS:
@@ -102,17 +95,9 @@ def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfi
 def table_of(
     frame: pd.DataFrame, target: ReadTarget, config: Config, *, is_plain: bool, weights: Weights = None
 ) -> Table:
-    """The table that a file with these columns would be. Notes on how it was read become warnings.
+    """The table that a file with these columns would be; the numbers of an array, ``is_plain``, are taken as they are.
 
-    Args:
-        frame: n rows; no two columns have the same name.
-        target: the labels ``(n,)``.
-        config: how columns are read, and which column the rows are split by.
-        is_plain: the columns are the numbers of an array, and are taken as they are.
-        weights: of the rows.
-
-    Raises:
-        UsageError: see `read_table` and `Table.from_frame`; or the column to split by does not exist.
+    Notes on how it was read become warnings.
     """
     split_by, frame = _split_by(frame, config)
     if is_plain:
@@ -127,11 +112,7 @@ def table_of(
 
 
 def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights) -> Table:
-    """The table of rows as the trained encoders of a model read them; the other arguments are those of `table_of`.
-
-    Raises:
-        UsageError: a column is missing or does not hold what it held in the encoders' training.
-    """
+    """The table of rows as the trained encoders of a model read them."""
     split_by, frame = _split_by(frame, config)
     reader = encoders.description.reader
     columns = zip(reader.columns, reader.values(frame).T, strict=True)
@@ -147,11 +128,7 @@ def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Ta
 
 
 def target_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config, kind: type[Target]) -> ReadTarget:
-    """The labels y ``(n,)`` as this kind of target, missing where they are not known.
-
-    Raises:
-        UsageError: the labels are not of the kind, or look like names.
-    """
+    """The labels y ``(n,)`` as this kind of target, missing where they are not known."""
     labels = pd.Series(y, name="y").astype(object).where(is_known, None).infer_objects()
     given = config.dataset.target_kind or (kind.name if kind is not Classes else None)
     read = read_target(labels, SOURCE, given, decimal=config.dataset.decimal, is_raw=True)

@@ -10,7 +10,7 @@ checked before anything is built.
 
 import warnings
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,7 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
             old.rename(folder)
         elif old.exists():
             for name in ours:
-                with suppress(FileNotFoundError):
-                    (old / name).unlink()
+                (old / name).unlink(missing_ok=True)
             for path in old.iterdir():  # a file that appeared meanwhile is somebody else's
                 path.rename(folder / path.name)
             old.rmdir()
@@ -100,11 +99,7 @@ def _out_of_the_way(folder: Path, ours: list[str] | None) -> Iterator[None]:
 
 
 def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
-    """Try the reader that a file describes by its `Reader.plain_rules` and the columns that they make.
-
-    Raises:
-        DamagedRecordError: a rule is unknown, has wrong options, or the rules do not make these columns.
-    """
+    """Try the reader of these `Reader.plain_rules` and columns. Raises DamagedRecordError if it does not work."""
     for plain in parsed(list[dict[str, Any]], rules, "rules"):
         own = dict(plain)
         column, rule = (parsed(str, own.pop(name, None), f"the {name} of a rule") for name in ("column", "rule"))
@@ -127,8 +122,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
     """The content of a folder that `save` wrote; ``plugins`` are the modules to import first.
 
     Raises:
-        UsageError: the folder is damaged or of another version, needs a plugin that is not named, or a named plugin
-            cannot be imported.
+        UsageError: the folder is damaged, of another version, or needs a plugin that is not named.
     """
     load_plugins(list(plugins))
     try:
@@ -155,11 +149,7 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
 
 
 def check_model(model: TrainedNetworks) -> None:
-    """Make sure that a model's arrays belong to the networks that it describes.
-
-    Raises:
-        DamagedRecordError: see `TrainedNetworks.check`, or the networks cannot be built.
-    """
+    """`TrainedNetworks.check`, whose errors become a DamagedRecordError, also if the networks cannot be built."""
     try:
         model.check()
     except UsageError:

@@ -172,11 +172,7 @@ class TrainedNetworks:
 
     @property
     def target(self) -> Target:
-        """What is predicted.
-
-        Raises:
-            UsageError: the model has encoders alone.
-        """
+        """What is predicted. Encoders alone predict nothing and raise a UsageError."""
         if self.description.predicts is None:
             raise UsageError("This model has encoders alone, which predict nothing; use transform.")
         return self.description.predicts
@@ -202,13 +198,7 @@ class TrainedNetworks:
         return DTYPES[self.description.precision]
 
     def values(self, rows: "pd.DataFrame") -> Floats:
-        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing.
-
-        Rows of `load_rows`, which were read already, are taken as they are.
-
-        Raises:
-            UsageError: see `Reader`.
-        """
+        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing. Rows of `load_rows` are read already."""
         reader = self.description.reader
         given = set(map(str, rows.columns)) if hasattr(rows, "columns") else set()
         if not given.issuperset(reader.names) and given.issuperset(column.name for column in reader.columns):
@@ -216,12 +206,7 @@ class TrainedNetworks:
         return reader.values(rows)
 
     def predictions(self, values: Floats) -> Floats:
-        """The predictions of each trial's network for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers
-        ``(T, n)``.
-
-        Raises:
-            UsageError: a number is larger than the networks can compute with, or the model has encoders alone.
-        """
+        """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
         outputs = self._in_chunks(self.classifier, values).double()
         return self.target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
 
