@@ -1,14 +1,13 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
-`answer` asks whether pre-training helps on a table. `run` trains a sweep, `plan` says what there is to do, `report`
-writes what came out, `load` reads it as a table:
+`answer` finds out whether pre-training helps on a table. `run` trains a sweep, `plan` lists what is left to train,
+`report` writes a page on the results, `load` reads them as a table:
 
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
     >>> print(scarf_lightning.report(results="results"))
 
-`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer` are for scikit-learn, `load_model` opens
-networks that were carried away:
+`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer` are for scikit-learn, `load_model` opens saved networks:
 
     >>> from scarf_lightning import ScarfClassifier
     >>> classifier = ScarfClassifier(n_trials=3).fit(X, y)
@@ -41,19 +40,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ScarfClassifier": ".estimators",
-    "ScarfRegressor": ".estimators",
-    "ScarfTransformer": ".estimators",
-    "UnfinishedError": ".errors",
-    "UsageError": ".errors",
-    "answer": ".cli.api",
-    "load": ".results",
-    "load_model": ".estimators",
-    "plan": ".cli.api",
-    "report": ".cli.reporting",
-    "run": ".cli.api",
+    ".cli.api": ("answer", "plan", "run"),
+    ".cli.reporting": ("report",),
+    ".errors": ("UnfinishedError", "UsageError"),
+    ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),
+    ".results": ("load",),
 }
-"""Where a public name is defined: imported when it is first asked for, so that importing the package is fast."""
+"""The modules of the public names, imported when one is first asked for, so that importing the package is fast."""
 
 __version__ = "0.1.0"
 
@@ -71,9 +64,10 @@ del globals()["report"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(module, __name__), name)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.singleton import Singleton
@@ -49,23 +49,17 @@ else:
             try:
                 for number, overrides in enumerate(job_overrides, start=initial_job_idx):
                     job = list(overrides), "hydra.sweep.dir", number, f"job_id_for_{number}", Singleton.get_state()
-                    with _deaf_to_ctrl_c():
+                    # A terminal sends Ctrl-C to all processes. Jobs are started deaf to it, because this process ends
+                    # them; here it waits until the job is started.
+                    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                    try:
                         jobs.append(executor.submit(self, *job))
+                    finally:
+                        signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 return [job.result() for job in jobs]
             except BaseException:
                 _end(jobs)
                 raise
-
-
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that the block starts do not notice Ctrl-C, which a terminal sends to all of them: this process ends
-    them. Here Ctrl-C waits until the block is over."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end(jobs: "Sequence[Job[JobReturn]]") -> None:

@@ -80,7 +80,8 @@ class ScarfSweeper(Sweeper):
         assert self._launcher is not None
         check_hydra(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
-        request = expand(arguments, composer, _sweeps_folder(self.config))
+        (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
+        request = expand(arguments, composer, Path(conf).parent / "sweeps")
         try:
             surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
         except (KeyboardInterrupt, Interrupted, Terminated):
@@ -88,12 +89,6 @@ class ScarfSweeper(Sweeper):
             raise
         _remove_logs(self.config.hydra.launcher)  # after an error they stay: they may tell more
         return surveyed
-
-
-def _sweeps_folder(config: DictConfig) -> Path:
-    """``sweeps/``, beside the configuration folder that the program was started with."""
-    (conf,) = [source.path for source in config.hydra.runtime.config_sources if source.provider == "main"]
-    return Path(conf).parent / "sweeps"
 
 
 def _remove_logs(launcher: DictConfig) -> None:

@@ -30,8 +30,6 @@ NOT_HERE = {
     "plan": "use scarf_lightning.plan",
 }
 """Overrides that `run` refuses, and what to do."""
-PLANNED = ("state", "trials", "missing", "core_hours")
-"""The columns of a plan after the options of its cells."""
 
 
 def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) -> "pd.DataFrame":
@@ -63,19 +61,12 @@ def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) 
 
 
 def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
-    """Find out what is left to train of a sweep, or of every combination of overrides. Nothing is trained.
-
-    Args:
-        asked: as for `run`.
-        overrides: more of these.
+    """Find out what is left to train of a sweep, or of every combination of overrides, as for `run`.
 
     Returns:
         A row for each cell: its options; its ``state`` (finished, running, failed, waiting); its number of ``trials``
         and how many of them are ``missing``; and the ``core_hours`` that these are expected to take, with an equal
         part of a pre-training that several cells share.
-
-    Raises:
-        UsageError: an override is wrong.
     """
     import pandas as pd
 
@@ -85,12 +76,12 @@ def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":
     cells = distinct(request.cells)
     planned = make_plan(survey(cells), sizes_of(read_files(cells)))
     seconds = planned.of_cells()
-    rows = []
-    for each in planned.surveyed:
-        planned_row = (str(each.state), each.cell.config.trials, each.n_missing, seconds.get(each.cell.key, 0) / HOUR)
-        rows.append(each.axes | dict(zip(PLANNED, planned_row, strict=True)))
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    return pd.DataFrame(rows, columns=[*(column for column in columns if column not in PLANNED), *PLANNED])
+    return pd.DataFrame([each.axes for each in planned.surveyed]).assign(
+        state=[str(each.state) for each in planned.surveyed],
+        trials=[each.cell.config.trials for each in planned.surveyed],
+        missing=[each.n_missing for each in planned.surveyed],
+        core_hours=[seconds.get(each.cell.key, 0) / HOUR for each in planned.surveyed],
+    )
 
 
 def answer(
@@ -104,8 +95,7 @@ def answer(
     Args:
         table: a file, or a frame, of which a copy is kept in the folder of results.
         target: the column to predict.
-        overrides: options of ``train.py``.
-        verbose: as for `run`.
+        overrides, verbose: as for `run`.
 
     Returns:
         The report: ``print(answer(...))`` shows the sentences and where the page is.
@@ -143,10 +133,9 @@ def _trials(surveyed: Sequence[SurveyedCell]) -> "pd.DataFrame":
 
     trials: dict[Path, dict[str, int]] = {}
     for each in surveyed:
-        store, config = each.cell.store(), each.cell.config
-        if store is not None:
-            asked = trials.setdefault(each.cell.results, {})
-            asked[store.fingerprint] = max(config.trials, asked.get(store.fingerprint, 0))
+        if each.folder is not None:
+            asked, n = trials.setdefault(each.cell.results, {}), each.cell.config.trials
+            asked[each.folder.name] = max(n, asked.get(each.folder.name, 0))
     frames = [(load(results, asked), asked) for results, asked in trials.items()]
     wanted = [frame[frame["trial"] < frame["fingerprint"].map(asked)] for frame, asked in frames]
     return pd.concat(wanted, ignore_index=True) if len(wanted) > 1 else wanted[0].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""What Hydra calls: one job."""
+"""A job, the function that Hydra calls."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from .show import Terminal
 from .signals import ended_by_signals
 
 VALIDATION_ERROR = "validation_error"
-"""The objective that looks at no test row."""
+"""The objective that uses no test row."""
 
 
 def train_job(job: DictConfig) -> float | None:
@@ -26,10 +26,6 @@ def train_job(job: DictConfig) -> float | None:
 
     Our sweeper writes the chunk. Without one, as in Hydra's mode RUN and with other sweepers such as Optuna's, the
     configuration of the job is itself a cell. The job then returns the mean over trials of the metric ``objective``.
-
-    Raises:
-        UsageError: the cell is wrong; nothing was trained.
-        UnfinishedError: the cell failed.
     """
     with ended_by_signals():
         if job.chunk.file is not None:
@@ -60,7 +56,7 @@ def _save_model(config: Config, folder: Path) -> None:
 
 
 def objective(cell: Cell) -> float:
-    """The mean over a finished cell's trials of what its configuration says; of those that diverged there is none."""
+    """The mean of the metric ``objective`` over a finished cell's trials that did not diverge."""
     from ..loggers import validation_errors
     from ..results import load_cell
 

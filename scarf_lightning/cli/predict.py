@@ -12,11 +12,10 @@ from ..screen import escaped, spreadsheet
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write a CSV with a row for each row of the file, in the same order: ``class``, the most probable class, and
-    ``probability_<class>`` for each class; or the ``number``.
+    ``probability_<class>`` for each class; or the ``number``. Warnings, such as of an unseen category, go to stderr.
 
     Returns:
-        0, or 2 if the input cannot be used. The reason is written to standard error in one sentence, and so are
-        warnings, such as of an unseen category.
+        0, or 2 if the input cannot be used; stderr says why in one sentence.
     """
     parser = argparse.ArgumentParser(
         prog="scarf-predict", description="Predict the rows of a file, and write the predictions as CSV."

@@ -1,10 +1,12 @@
 """What a run shows on the terminal: its plan, its progress, and its results."""
 
+import math
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -159,7 +161,7 @@ class SweepProgress:
         self._started = self._last_line = time.monotonic()
         self._stopped = threading.Event()
         self._counts, self._training, self._last = "", "", ""
-        self._ends: float | None = None
+        self._ends = math.nan
         self._live = Live(get_renderable=self._lines, console=console, transient=True, refresh_per_second=2)
         self._line = NotebookLine() if console.is_jupyter else None
 
@@ -193,19 +195,18 @@ class SweepProgress:
         self._training = "; ".join(names[:MOST_NAMES]) + more
         if finished := [each for each in surveyed if each.state is State.FINISHED]:
             last = finished[-1]
-            result = result_in_words(last.axes, last.rows, chosen_metric([last]))
-            self._last = f"{last.cell.called}: {result}"
+            self._last = f"{last.cell.called}: {result_in_words(last.axes, last.rows, chosen_metric([last]))}"
+        line, now = f"{self._counts}, {self._times()}", time.monotonic()
         if self._line is not None:
-            line = f"{self._counts}, {self._times()}"
             self._line.write(line, last=not self._unfinished)
-            return
-        now = time.monotonic()
-        due = now - self._last_line > SECONDS_BETWEEN_LINES
-        if not self._console.is_terminal and due and len(self._unfinished) < before:
+        elif (
+            not self._console.is_terminal
+            and len(self._unfinished) < before
+            and now - self._last_line > SECONDS_BETWEEN_LINES
+        ):
             self._last_line = now
             training = f"; training {self._training}" if self._training else ""
-            line = f"{self._counts}, {self._times()}{training}; last {self._last}"
-            self._console.print(line, soft_wrap=True)
+            self._console.print(f"{line}{training}; last {self._last}", soft_wrap=True)
 
     def _lines(self) -> Group:
         """The lines of a terminal: counts and times, then the cells that train and the last result, folded."""
@@ -220,8 +221,8 @@ class SweepProgress:
     def _times(self) -> str:
         """The time gone and left; what is left runs down until a cell ends, and is unknown if that takes longer."""
         now = time.monotonic()
-        left = "time left unknown" if self._ends is None or self._ends < now else f"{_clock(self._ends - now)} left"
-        return f"{_clock(now - self._started)} gone, {left}"
+        left = f"{timedelta(seconds=int(self._ends - now))} left" if self._ends >= now else "time left unknown"
+        return f"{timedelta(seconds=int(now - self._started))} gone, {left}"
 
     def _watch(self) -> None:
         while not self._stopped.is_set():
@@ -229,15 +230,9 @@ class SweepProgress:
             self.look()
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
-    def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float | None:
+    def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float:
         """When the other cells are done at the pace so far, whatever the number of jobs."""
         left = sum(self._cost[e.cell.key] for e in surveyed if e.state in (State.RUNNING, State.WAITING))
         done = sum(self._cost.values()) - sum(self._cost[e.cell.key] for e in surveyed if e.state is not State.FINISHED)
         now = time.monotonic()
-        return now + left * (now - self._started) / done if done else None
-
-
-def _clock(seconds: float) -> str:
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}"
+        return now + left * (now - self._started) / done if done else math.nan

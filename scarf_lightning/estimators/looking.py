@@ -91,8 +91,7 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
         seed: of the random numbers.
 
     Raises:
-        UsageError: the model has several trials or does not know its cell, the cell corrupts nothing, or a frame does
-            not fit the table.
+        UsageError: the model has several trials, no cell or no corruption, or a frame does not fit the table.
     """
     if len(model.trials) > 1:
         raise UsageError(f"A view is of one network, and this model has {len(model.trials)}; choose with only(trial).")

@@ -132,17 +132,13 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
             parts.append(name)
             continue
         parts.append(f"{name} as number")
-        codes: dict[str, Any] = {"values_floats": [float(code) for code in range(len(column.categories))]}
+        codes: dict[str, Any] = {
+            "keys_strings": list(column.categories),
+            "values_floats": [float(code) for code in range(len(column.categories))],
+            "default_float": -1.0,
+        }
         nodes += [
-            helper.make_node(
-                "LabelEncoder",
-                [name],
-                [f"{name} as code"],
-                domain=OF_CATEGORIES,
-                keys_strings=list(column.categories),
-                default_float=-1.0,
-                **codes,
-            ),
+            helper.make_node("LabelEncoder", [name], [f"{name} as code"], domain=OF_CATEGORIES, **codes),
             helper.make_node("Cast", [f"{name} as code"], [parts[-1]], to=TensorProto.DOUBLE),
         ]
     nodes.append(helper.make_node("Concat", parts, [VALUES], axis=1))
@@ -158,20 +154,10 @@ def _give_labels(exported: "ModelProto", classes: Sequence[str]) -> None:
     from onnx import TensorProto, helper
 
     graph = exported.graph
-    codes = list(range(len(classes)))
-    graph.node.extend(
-        [
-            helper.make_node("ArgMax", ["probabilities"], ["label as code"], axis=1, keepdims=0),
-            helper.make_node(
-                "LabelEncoder",
-                ["label as code"],
-                ["label"],
-                domain=OF_CATEGORIES,
-                keys_int64s=codes,
-                values_strings=list(classes),
-            ),
-        ]
-    )
+    graph.node.append(helper.make_node("ArgMax", ["probabilities"], ["label as code"], axis=1, keepdims=0))
+    names: dict[str, Any] = {"keys_int64s": list(range(len(classes))), "values_strings": list(classes)}
+    named = helper.make_node("LabelEncoder", ["label as code"], ["label"], domain=OF_CATEGORIES, **names)
+    graph.node.append(named)
     given = [helper.make_tensor_value_info("label", TensorProto.STRING, ["n"]), *graph.output]
     del graph.output[:]
     graph.output.extend(given)
