@@ -59,13 +59,7 @@ class Material:
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """A report on the disk.
-
-    Attributes:
-        index: its page.
-        answer: its answer, in sentences.
-        notes: sentences on what it covers and what is missing.
-    """
+    """A report on the disk: its page, its answer in sentences, and sentences on what it covers and what is missing."""
 
     index: Path
     answer: list[str]
@@ -75,18 +69,14 @@ class WrittenReport:
 
     @property
     def place(self) -> str:
-        """A sentence on where it is."""
+        """A sentence with the path of the page."""
         return f"The report is {self.index.absolute()}"
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])
 
     def upload(self, to: str) -> None:
-        """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``.
-
-        Raises:
-            UnfinishedError: some could not be written.
-        """
+        """Upload all cells and the report to ``wandb``, ``tensorboard`` or ``both``; UnfinishedError if some fail."""
         from ..loggers import upload_sweep
 
         logger, say = replace(self._material.logger, name=to), screen(stderr=True).say  # type: ignore[arg-type]

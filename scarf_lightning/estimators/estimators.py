@@ -32,8 +32,6 @@ from .preparing import config_of, table_for, table_of, target_of, without_labels
 if TYPE_CHECKING:
     from typing import Self
 
-    from .fitting import Fitted
-
 NO_AXES = (
     "encoder",
     "n_trials",
@@ -161,11 +159,10 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return pd.DataFrame(array.astype(np.float64), columns=names)
         return pd.DataFrame(array, columns=names).infer_objects()
 
-    def _keep(self, fitted: "Fitted", table: Table) -> None:
+    def _keep(self, model: Model, rows: list[dict[str, object]], table: Table) -> None:
+        self.model_, self.trials_ = model, pd.DataFrame(rows)
         self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
-        self.model_: Model = fitted.model
-        self.trials_ = pd.DataFrame(fitted.rows)
-        self._n_features_out = len(fitted.model.trials) * fitted.model.encoder.width
+        self._n_features_out = len(model.trials) * model.encoder.width
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,9 +197,9 @@ class ScarfPredictor(ScarfEstimator):
         from .fitting import train  # imports Lightning, which takes seconds
 
         config, table, start = self._read(X, y, sample_weight)
-        fitted = train(config, table, start=start, chooses=self.pretrain == AUTO, verbose=bool(self.verbose))
-        self.choice_ = fitted.choice
-        self._keep(fitted, table)
+        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
+        model, rows, self.choice_ = train(config, table, start=start, chooses=chooses, verbose=verbose)
+        self._keep(model, rows, table)
         return self
 
     def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
@@ -220,7 +217,7 @@ class ScarfPredictor(ScarfEstimator):
             warnings.simplefilter("ignore", UserWarning)  # `fit` says how columns are read
             config, table, start = clone(self)._read(X, y, sample_weight)
         chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
-        return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose).rows)
+        return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose)[1])
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, Model | None]:
         """The cell, the table of X and y with the weights of its rows, and the model that networks start from."""
@@ -393,5 +390,5 @@ class ScarfTransformer(ScarfEstimator):
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
         frame, is_plain = self._first_rows(X)
         table = without_labels(frame, config, is_plain=is_plain)
-        self._keep(pretrain(config, table, verbose=bool(self.verbose)), table)
+        self._keep(*pretrain(config, table, verbose=bool(self.verbose)), table)
         return self

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -38,13 +38,8 @@ class WithoutTest(Splitting):
         return self._rule.without_test(self._rule.split(table, random))
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """The trained networks, a row for each trial as `scarf_lightning.results.load` has it, and what was chosen."""
-
-    model: Model
-    rows: list[dict[str, object]]
-    choice: str | None = None
+TrialRow = dict[str, object]
+"""A row of a trial, as `scarf_lightning.results.load` has it."""
 
 
 def train(
@@ -55,8 +50,8 @@ def train(
     chooses: bool = False,
     tests: bool = False,
     verbose: bool = False,
-) -> Fitted:
-    """Train the trials of a cell on a table. Nothing is written to the disk.
+) -> tuple[Model, list[TrialRow], str | None]:
+    """Train the trials of a cell on a table: the model, a row for each trial, and what was chosen, in a sentence.
 
     Args:
         start: the model whose encoders networks start from.
@@ -93,7 +88,7 @@ def train(
         for record in records
         for trial in StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
     ]
-    return Fitted(_voting(training, kept, table.target), rows, choice)
+    return _voting(training, kept, table.target), rows, choice
 
 
 def _train(training: CellTraining, trials: Sequence[int]) -> list[StackRecord]:
@@ -115,17 +110,17 @@ def _validation_loss(records: Sequence[StackRecord], epoch: str) -> float:
     return float(np.mean(losses))
 
 
-def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
+def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     console = screen(stderr=True) if verbose else None
-    rows, kept = list[dict[str, object]](), list[StoredTrial]()
+    rows, kept = list[TrialRow](), list[StoredTrial]()
     with _process(config) as hardware:
         training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
         for wanted, trials in training.stacks(range(config.trials)):
             stack = training.stack(trials)
             fit = training.pretrain(stack)
             assert fit is not None
-            own: list[dict[str, object]] = [
+            own: list[TrialRow] = [
                 {"trial": trial, "diverged": "pretrain" if gone else None, "pretrain_epochs": int(n_epochs)}
                 for trial, gone, n_epochs in zip(trials, fit.diverged, fit.epochs, strict=True)
                 if trial in wanted
@@ -134,7 +129,7 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> Fitted:
             vectors = {name: getattr(stack.data.preprocessing, name) for name in VECTORS}
             rows += own
             kept += StoredTrial.of_stack(own, vectors, encoder)
-    return Fitted(_voting(training, kept, None), rows)
+    return _voting(training, kept, None), rows
 
 
 def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | None) -> Model:

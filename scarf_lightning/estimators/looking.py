@@ -22,6 +22,7 @@ from ..losses.loss import uniformity as spread
 from ..options import build, build_parts
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .model import Model, open_cell
+from .trained_networks import named
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,7 @@ def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.
         if column.categories is None:
             found[column.name] = pd.Series(own, index)
         else:
-            names = np.array([*column.categories, None], dtype=object)  # the code -1 of a gap takes the last
-            found[column.name] = pd.Series(names[np.rint(np.nan_to_num(own, nan=-1)).astype(np.int64)], index, object)
+            found[column.name] = pd.Series(named(column, own, None), index, object)
     return pd.DataFrame(found, index)
 
 

@@ -34,7 +34,7 @@ from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from ..screen import command_line
 from .onnx import to_onnx
-from .saving import CONTENTS, check_imported, check_model, check_reader, read_model, save
+from .saving import CONTENTS, check_imported, check_reader, read_model, save
 from .trained_networks import OF_A_FILE, VECTORS, Description, Floats, TrainedNetworks
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, ph
     try:
         found = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase](cell, kept)
         model = model_of(cell.config, found, _reader(cell), target, cell.stored.description["dataset"])
-        check_model(model)
+        model.check()
     except UsageError:
         raise
     except (DamagedRecordError, KeyError, ValueError) as error:  # arrays that do not belong together
@@ -259,14 +259,14 @@ def _model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, ph
 
 def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     why, found = why_no_model(cell.config), [kept for kept in trials if kept.weights]
-    if not (why or found):
+    if not (why or found) and cell.config.tune:
+        why = (
+            "with tune each trial has a network of its own shape. Train a cell with the options that tuning chose, "
+            "which its trials list, and with keep_weights=true"
+        )
+    elif not (why or found):
         command = cell.again("keep_weights=true")
         why = f"the fine-tuned weights were not kept; `{command}` trains them again and keeps them"
-        if cell.config.tune:
-            why = (
-                "with tune each trial has a network of its own shape. Train a cell with the options that tuning "
-                "chose, which its trials list, and with keep_weights=true"
-            )
     if why:
         raise UsageError(f"Cell {cell.folder.name} has no model: {why}.")
     return found

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from ..errors import UsageError
 from ..networks import OneHot
-from .trained_networks import TrainedNetworks
+from .trained_networks import TrainedNetworks, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,11 +58,7 @@ def inputs(model: TrainedNetworks, rows: "pd.DataFrame") -> dict[str, np.ndarray
     """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``."""
     given: dict[str, np.ndarray[Any, Any]] = {}
     for name, column, values in zip(_names(model), model.description.columns, model.values(rows).T, strict=True):
-        if column.categories is None:
-            given[name] = values[:, None]
-        else:
-            categories = np.array([*column.categories, ""], dtype=object)  # the code -1 of a gap takes the last
-            given[name] = categories[np.nan_to_num(values, nan=-1).astype(np.int64)][:, None]
+        given[name] = (values if column.categories is None else named(column, values, ""))[:, None]
     return given
 
 

@@ -140,24 +140,12 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
         if set(vectors) - {"target"} != set(VECTORS):
             raise DamagedRecordError(f"{PREPROCESSING} does not hold {', '.join(VECTORS)}")
         model = TrainedNetworks(description, Preprocessing(**vectors, is_shared=description.is_shared), weights)
-        check_model(model)
+        model.check()
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
     return model
-
-
-def check_model(model: TrainedNetworks) -> None:
-    """`TrainedNetworks.check`, whose errors become a DamagedRecordError, also if the networks cannot be built."""
-    try:
-        model.check()
-    except UsageError:
-        raise
-    except ValueError as error:
-        raise DamagedRecordError(str(error)) from error
-    except Exception as error:  # networks refuse impossible options each in its own way
-        raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
 
 def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:

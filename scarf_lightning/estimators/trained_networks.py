@@ -22,6 +22,7 @@ from ..networks import Columns
 from ..options import build
 from ..options.settings import DatasetSettings, LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
+from ..results import DamagedRecordError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,8 +130,17 @@ class TrainedNetworks:
         A false description cannot ask for more memory than the arrays take: the networks are first built without any.
 
         Raises:
-            ValueError: an array is missing, is not expected, has another shape, or holds NaN.
+            DamagedRecordError: an array is missing, is not expected, has another shape, or holds NaN; or the networks
+                cannot be built.
         """
+        try:
+            self._check()
+        except (UsageError, DamagedRecordError):
+            raise
+        except Exception as error:  # networks refuse impossible options each in its own way
+            raise DamagedRecordError(f"the described network cannot be built: {error}") from error
+
+    def _check(self) -> None:
         networks, target = self._networks, self.description.predicts
         with torch.device("meta"):
             encoder = Encoder(networks.columns, [networks.network.build(networks.columns, None)], width=0)
@@ -148,17 +158,18 @@ class TrainedNetworks:
         of_target = {"target": (target.n_fitted,)} if target and target.n_fitted else {}
         self._compare(vectors, dict.fromkeys(VECTORS, (len(self.description.columns),)) | of_target)
         if not all(np.isfinite(vector).all() for vector in vectors.values()):
-            raise ValueError("the preprocessing holds an infinite value")
+            raise DamagedRecordError("the preprocessing holds an infinite value")
 
     def _compare(self, arrays: Weights, expected: Mapping[str, tuple[int, ...]]) -> None:
         for name in sorted({*arrays, *expected}):
             if name not in arrays or name not in expected:
-                raise ValueError(f"{name} is {'missing' if name in expected else 'not part of the described network'}")
+                why = "missing" if name in expected else "not part of the described network"
+                raise DamagedRecordError(f"{name} is {why}")
             array, shape = arrays[name], (len(self.description.trials), *expected[name])
             if array.shape != shape or array.dtype.kind not in "fiub":
-                raise ValueError(f"{name} is not an array of {' x '.join(map(str, shape))} numbers")
+                raise DamagedRecordError(f"{name} is not an array of {' x '.join(map(str, shape))} numbers")
             if np.isnan(array).any():
-                raise ValueError(f"{name} holds NaN")
+                raise DamagedRecordError(f"{name} holds NaN")
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -239,6 +250,12 @@ class TrainedNetworks:
         if not found.isfinite().all():
             raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
         return found
+
+
+def named(column: Column, codes: Floats, gap: Any) -> NDArray[Any]:
+    """The categories that codes ``(n,)`` stand for; -1 and NaN become the gap."""
+    names = np.array([*(column.categories or ()), gap], dtype=object)
+    return names[np.rint(np.nan_to_num(codes, nan=-1)).astype(np.int64)]
 
 
 def _no_training_rows(position: int) -> torch.Tensor:
