@@ -1,11 +1,12 @@
 """A table from a frame whose columns nobody has described, and the columns in it that give the target away."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about
@@ -24,9 +25,6 @@ WRONG, WRONG_A_STRATUM = 0.05, 0.02
 """A column that predicts more than this share of the fitted rows wrongly at its best needs no tree. The score allows
 one stratum to be wrong the more often the more of them there are."""
 
-AT_A_TIME = 1000
-"""Columns that are sorted at once."""
-
 SHOWN = 30
 """The most columns that a message names."""
 
@@ -41,14 +39,14 @@ def read_table(
     split_by: Floats | None = None,
     looks_for_leaks: bool = True,
 ) -> Table:
-    """Read every column of a frame, and name those that give the target away.
+    """Read every column of a frame.
 
     Args:
         frame: n rows, without the target; every column has a name of its own.
-        target: the labels of the rows, see `Table.of`.
+        target: the labels of the rows, see `Table.from_frame`.
         options: what a user set of the columns.
         name, source, split_by: see `Table`.
-        looks_for_leaks: whether to look for columns that give the target away.
+        looks_for_leaks: whether notes name the columns that give the target away.
 
     Raises:
         UsageError: see `read_column` and `Table.of`; or no column is left.
@@ -82,83 +80,65 @@ def _column(feature: Feature) -> tuple[Column, Floats]:
 
 
 def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
-    """A note on each column from which alone a small tree predicts the target's strata almost without error.
+    """A note on each column of a file from which alone a small tree predicts the target's strata almost without error.
 
-    The strata of classes are the classes, those of numbers their tenths.
-
-    Args:
-        table: the data. Rows without a label are not used.
-        widths: for each column of the file, the number of the table's columns that were made of it, in their order.
+    The strata of classes are the classes, those of numbers their tenths. Rows without a label are not used. ``widths``
+    are the numbers of the table's columns that were made of each column of the file, in their order.
     """
     labelled = np.flatnonzero(table.is_labelled)
     rows = np.random.default_rng(0).permutation(labelled)[:MOST_ROWS]  # a note only: no result depends on these rows
     fitted, held_out = np.split(rows, [int(0.7 * len(rows))])
-    n_strata = len(np.unique(table.strata[fitted]))
-    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_strata <= len(fitted) / 2:
+    labels = table.strata
+    if len(held_out) < FEWEST_HELD_OUT or not 2 <= len(np.unique(labels[fitted])) <= len(fitted) / 2:
         return []
+    n_strata = int(labels.max()) + 1
+    by_label = fitted[np.argsort(labels[fitted], kind="stable")]
     found, end = [], 0
-    may_leak = _may_leak(table, fitted)
     for name, width in widths.items():
         end += width
-        if width == 0 or (width == 1 and not may_leak[end - 1]):
+        made = range(end - width, end)
+        if width == 0 or (width == 1 and not _may_leak(table, made[0], by_label, n_strata)):
             continue
-        score = _score(table, list(range(end - width, end)), fitted, held_out)
+        # So small a tree that a number that only sorts the rows predicts nothing.
+        tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
+        values = np.concatenate([_encoded(table.values[:, m], table.columns[m]) for m in made], axis=1)
+        is_right = tree.fit(values[fitted], labels[fitted]).predict(values[held_out]) == labels[held_out]
+        score = np.mean([is_right[labels[held_out] == label].mean() for label in set(labels[held_out])])
         if score > SUSPICIOUS:
             said = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
             found.append(Advice(said, "dataset.drop", [name], "leaves it out, if it is known only once the target is"))
     return found
 
 
-def _may_leak(table: Table, rows: Ints) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Which columns alone may predict the target, ``(M,)``: two cheap bounds that spare most columns the tree.
+def _may_leak(table: Table, m: int, rows: Ints, n_strata: int) -> bool:
+    """Whether column m may predict the target: two cheap bounds that spare most columns the tree.
 
-    A tree with L leaves cuts a column of numbers into L intervals (a gap may make two more). Of rows in the order of
-    their values, equal ones in the order of their labels, at most L - 1 neighbours then have different labels for the
-    cuts, and two for each row that is predicted wrongly. And of rows with equal values, those without the most frequent
-    label are always predicted wrongly.
+    A tree with L leaves cuts a column of numbers into L intervals (a gap may make two more). In the order of their
+    values, equal ones in the order of their labels as in ``rows``, at most L - 1 neighbours then have different labels
+    for the cuts, and two for each row that is predicted wrongly. And of rows with equal values, those without the most
+    frequent label are always predicted wrongly.
     """
-    rows = rows[np.argsort(table.strata[rows], kind="stable")]
-    labels, n_strata = table.strata[rows], _n_strata(table)
+    labels, values = table.strata[rows], _clipped(table.values[rows, m]).astype(np.float32)  # as a tree compares them
     wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata) * len(rows)
-    may = np.empty(len(table.columns), dtype=np.bool_)
-    for start in range(0, len(table.columns), AT_A_TIME):
-        some = slice(start, start + AT_A_TIME)
-        of_rows = labels[np.argsort(_as_float32(table.values[rows, some]), axis=0, kind="stable")]
-        may[some] = (of_rows[1:] != of_rows[:-1]).sum(axis=0) <= 2 * wrong + _leaves(table) + 1
-    for m in np.flatnonzero(may | table.is_categorical):
-        distinct, codes = np.unique(_as_float32(table.values[rows, m]), return_inverse=True)
-        counts = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata)
-        may[m] = counts.reshape(-1, n_strata).max(axis=1).sum() >= len(rows) - wrong
-    return may
+    if not table.columns[m].is_categorical:
+        in_order = labels[np.argsort(values, kind="stable")]
+        if (in_order[1:] != in_order[:-1]).sum() > 2 * wrong + _leaves(n_strata) + 1:
+            return False
+    distinct, codes = np.unique(values, return_inverse=True)
+    counts = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata).reshape(-1, n_strata)
+    return bool(counts.max(axis=1).sum() >= len(rows) - wrong)
 
 
-def _score(table: Table, made: list[int], fitted: Ints, held_out: Ints) -> float:
-    """Balanced accuracy of a tree so small that a number that only sorts the rows has none."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    columns = [table.columns[position] for position in made]
-    values = np.concatenate([_encoded(table.values[:, m], c.categories) for m, c in zip(made, columns, strict=True)], 1)
-    tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(table), min_samples_leaf=2, random_state=0)
-    tree.fit(values[fitted], table.strata[fitted])
-    is_right = tree.predict(values[held_out]) == table.strata[held_out]
-    return float(np.mean([is_right[table.strata[held_out] == label].mean() for label in set(table.strata[held_out])]))
+def _leaves(n_strata: int) -> int:
+    return 4 * n_strata
 
 
-def _leaves(table: Table) -> int:
-    return 4 * _n_strata(table)
+def _clipped(values: Floats) -> Floats:
+    return np.clip(values, -1e30, 1e30)
 
 
-def _n_strata(table: Table) -> int:
-    return int(table.strata.max()) + 1
-
-
-def _as_float32(values: Floats) -> "np.ndarray[tuple[int, ...], np.dtype[np.float32]]":
-    """Values as a tree of scikit-learn compares them."""
-    return np.clip(values, -1e30, 1e30).astype(np.float32)
-
-
-def _encoded(values: Floats, categories: Sequence[str] | None) -> Floats:
+def _encoded(values: Floats, column: Column) -> Floats:
     """A column for a tree: numbers ``(n, 1)``, or an indicator for each category ``(n, C)``."""
-    if categories is None:
-        return np.clip(values, -1e30, 1e30)[:, None]
-    return np.equal(values[:, None], np.arange(len(categories))).astype(np.float64)
+    if column.categories is None:
+        return _clipped(values)[:, None]
+    return np.equal(values[:, None], np.arange(len(column.categories))).astype(np.float64)

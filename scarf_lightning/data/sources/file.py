@@ -145,7 +145,14 @@ class FileSource(Source):
 
     def _open(self) -> dict[str, "DataFile"]:
         """All files with their headers, by option."""
-        files = {option: self._opened(option, path) for option, path in self._paths().items()}
+        from .formats import DataFile
+
+        text_format = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding}
+        files = {option: DataFile.open(path, option, **text_format) for option, path in self._paths().items()}
+        for file in files.values():
+            twice = [name for name, count in Counter(file.names).items() if name and count > 1]
+            if twice:
+                raise UsageError(f"{file.path} has more than one column {twice[0]!r}; rename all but one.")
         names = files["dataset.path"].names
         self._check_options(names)
         for option, file in files.items():
@@ -157,15 +164,6 @@ class FileSource(Source):
                     f"{file.path} has no column {lacking[0]!r}, which {self.path} has; {option} needs the same columns."
                 )
         return files
-
-    def _opened(self, option: str, path: Path) -> "DataFile":
-        from .formats import DataFile
-
-        file = DataFile.open(path, option, separator=self.separator, decimal=self.decimal, encoding=self.encoding)
-        twice = [name for name, count in Counter(file.names).items() if name and count > 1]
-        if twice:
-            raise UsageError(f"{path} has more than one column {twice[0]!r}; rename all but one.")
-        return file
 
     def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[str]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""

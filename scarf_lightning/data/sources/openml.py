@@ -133,8 +133,7 @@ class OpenMLSource(Source):
         )
 
     def _read(self) -> "tuple[str, str | None, pd.DataFrame, list[bool]]":
-        """The dataset's name and default target, its columns without ignored ones, and which of them are
-        categorical."""
+        """The dataset's name and default target, its columns but ignored ones, and whether each is categorical."""
         files = ("description.xml", f"dataset_{self.dataset_id}.pq", "dataset.arff")
         cached = [file.name for file in self.files()]
         with _client("dataset", self.dataset_id, self.cache, files, cached) as copy:
@@ -206,14 +205,8 @@ class OpenMLTaskSource(Source):
             UsageError: see `OpenMLSource.load`; or the task is neither a classification nor a regression.
         """
         dataset_id, target, kind, splits = self._read()
-        table = OpenMLSource(
-            dataset_id,
-            self.cache,
-            self.split,
-            target,
-            dataset_name=self.dataset_name,
-            target_kind=self.target_kind or kind,
-        ).load()
+        named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}
+        table = OpenMLSource(dataset_id, self.cache, self.split, target, **named).load()
         if not self.is_split:
             return table
         return replace(table, source=f"openml-task:{self.task_id}", split_by=_parts(splits, table.n_rows))
@@ -223,7 +216,7 @@ class OpenMLTaskSource(Source):
         return tuple(file for name in TASK_FILES if (file := folder / name).is_file())
 
     def _read(self) -> tuple[int, str, str, list[Any]]:
-        """The id of the dataset, its target and the kind of that, and the rows of each fold of each repetition."""
+        """The dataset's id, its target, the target's kind, and the rows of each fold of each repetition."""
         cached = [file.name for file in self._own_files()]
         with _client("task", self.task_id, self.cache, TASK_FILES, cached):
             import arff
