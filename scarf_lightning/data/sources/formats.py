@@ -12,7 +12,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -157,7 +157,8 @@ class DataFile:
             return []
         width = max(position for position, name in enumerate(self.names, start=1) if name or position == 1)
         short, long, last = [], [], 0
-        with _refusing(self.path), _lines(self.path, self.text) as lines, _fields_of_any_size():
+        with _refusing(self.path), _lines(self.path, self.text) as lines, ExitStack() as restore:
+            restore.callback(csv.field_size_limit, csv.field_size_limit(sys.maxsize))
             reader = csv.reader(lines, delimiter=self.text.separator, strict=True)
             try:
                 for row in reader:
@@ -261,10 +262,8 @@ def has_leading_zeros(path: Path, text: TextFormat) -> bool:
             is_digit = bytes_of - np.uint8(48) < 10
             is_start = (bytes_of[1:-1] == 48) & is_digit[2:] & ~is_digit[:-2] & (bytes_of[:-2] != 46)
             for place in (np.flatnonzero(is_start) + 1).tolist():
-                sign = place
-                while sign > 0 and data[sign - 1] in b"+-":
-                    sign -= 1
-                if (sign == 0 or data[sign - 1] in before) and field.match(data, place):
+                lead = data[max(place - 9, 0) : place].rstrip(b"+-")
+                if (not lead or lead[-1] in before) and field.match(data, place):
                     return True
     return False
 
@@ -284,15 +283,6 @@ def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
     encoding = text.encoding or "utf-8"
     with _opened(path) as file:
         yield io.TextIOWrapper(file, "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding, newline="")
-
-
-@contextmanager
-def _fields_of_any_size() -> Iterator[None]:
-    before = csv.field_size_limit(sys.maxsize)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
 
 
 def _has_quotes(path: Path, text: TextFormat) -> bool:

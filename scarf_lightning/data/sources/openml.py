@@ -27,7 +27,6 @@ from .source import Source, SplitBy
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..columns import Floats
     from ..table import Table
 
 SERVER = "https://www.openml.org/api/v1/xml"
@@ -204,12 +203,19 @@ class OpenMLTaskSource(Source):
         Raises:
             UsageError: see `OpenMLSource.load`; or the task is neither a classification nor a regression.
         """
+        import numpy as np
+
+        from ..splits import TEST, TRAIN
+
         dataset_id, target, kind, splits = self._read()
         named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}
         table = OpenMLSource(dataset_id, self.cache, self.split, target, **named).load()
         if not self.is_split:
             return table
-        return replace(table, source=f"openml-task:{self.task_id}", split_by=_parts(splits, table.n_rows))
+        parts = np.full((table.n_rows, len(splits)), np.nan)
+        for position, (train, test) in enumerate(splits):
+            parts[train, position], parts[test, position] = TRAIN, TEST
+        return replace(table, source=f"openml-task:{self.task_id}", split_by=parts)
 
     def _own_files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "tasks", self.task_id)
@@ -239,18 +245,6 @@ class OpenMLTaskSource(Source):
         splits = [of_fold[0][:2] for folds in repetitions.values() for of_fold in folds.values()]
         kind = "number" if isinstance(task, OpenMLRegressionTask) else "classes"
         return int(task.dataset_id), str(task.target_name), kind, splits
-
-
-def _parts(splits: list[Any], n_rows: int) -> "Floats":
-    """For each row its part in each split, ``(n, splits)``; NaN if the split does not use the row."""
-    import numpy as np
-
-    from ..splits import TEST, TRAIN
-
-    parts = np.full((n_rows, len(splits)), np.nan)
-    for position, (train, test) in enumerate(splits):
-        parts[train, position], parts[test, position] = TRAIN, TEST
-    return parts
 
 
 def _suffix(split: SplitBy | None, target_kind: str | None) -> str:

@@ -16,6 +16,8 @@ from .target import Labels, Target
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..columns import Coded
+
 AUTO = "auto"
 
 FEWEST_ROWS = 10
@@ -55,22 +57,31 @@ def read_target(
     Raises:
         UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
     """
+    import pandas as pd
+
+    from ..columns import Coded, is_numeric
+    from ..reading.rules import text_of
+
     n_labelled = int(column.notna().sum())
     if n_labelled < FEWEST_ROWS:
         rows = "rows" if n_labelled == len(column) else f"rows with a label in {column.name!r}"
         raise UsageError(f"{source} has {n_labelled} {rows}; a 70/10/20 split needs at least {FEWEST_ROWS}.")
+    is_asked_for = kind not in (None, AUTO)
+    chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
+    # The type of a column of categories or of Booleans says what its values are.
+    is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
+    text, on_text = (None, []) if is_declared or is_numeric(column) else text_of(Coded.of(column), column.name)
     notes: list[Note] = []
-    is_known = kind not in (None, AUTO)
-    chosen: type[Target] = kind_named(kind) if kind and is_known else Classes
-    n_distinct = None if is_known else _distinct_numbers(column, decimal)
-    if n_distinct is not None:
+    if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
         said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
         notes.append(Advice(said, "dataset.target_kind", "classes", "takes each of them as a class"))
     if is_raw and issubclass(chosen, Classes):
-        column, on_text = _without_blanks(column)
-        notes += on_text
-        if not is_known:
+        if text is not None:
+            values = np.array([*text.distinct, None], dtype=object)[text.codes]
+            column = pd.Series(values, column.index, name=column.name, dtype="object")
+            notes += [f"Target {column.name!r}: {note}." for note in on_text]
+        if not is_asked_for and not is_declared:
             _refuse_names(column, source)
     target, labels, on_labels = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *on_labels))
@@ -124,27 +135,9 @@ def _subclasses(base: type[Any]) -> list[type[Any]]:
     return [found for each in base.__subclasses__() for found in (each, *_subclasses(each))]
 
 
-def _without_blanks(column: "pd.Series[Any]") -> tuple["pd.Series[Any]", list[str]]:
-    import pandas as pd
-
-    from ..columns import Coded, is_numeric
-    from ..reading.rules import text_of
-
-    if is_numeric(column) or isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column):
-        return column, []
-    text, found = text_of(Coded.of(column), column.name)
-    values = np.array([*text.distinct, None], dtype=object)[text.codes]
-    labels: pd.Series[Any] = pd.Series(values, column.index, name=column.name, dtype="object")
-    return labels, [f"Target {column.name!r}: {note}." for note in found]
-
-
 def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
-    import pandas as pd
-
     from ..reading.inference import FEWEST_FOR_IDS
 
-    if isinstance(labels.dtype, pd.CategoricalDtype):
-        return  # somebody has said what its values are
     n_distinct, n_known = labels.nunique(), labels.count()
     if n_distinct > n_known / 2 and n_known >= FEWEST_FOR_IDS:
         raise UsageError(
@@ -153,20 +146,13 @@ def _refuse_names(labels: "pd.Series[Any]", source: str) -> None:
         )
 
 
-def _distinct_numbers(column: "pd.Series[Any]", decimal: str | None) -> int | None:
-    """How many different numbers the column has, if they look like a quantity; None if it holds classes."""
-    import pandas as pd
-
-    from ..columns import Coded, is_numeric
+def _quantities(column: "pd.Series[Any]", text: "Coded | None", decimal: str | None) -> int | None:
+    """How many different numbers a column or its ``text`` has, if they look like a quantity; None if it has classes."""
     from ..reading.numbers import are_codes, as_numbers
-    from ..reading.rules import text_of
 
-    if isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column):
-        return None
-    if is_numeric(column):
+    if text is None:
         known = column.dropna().to_numpy(dtype=np.float64)
     else:
-        text, _ = text_of(Coded.of(column), column.name)
         numbers = as_numbers(text.distinct, decimal)
         if numbers.others or are_codes(text.distinct):
             return None
