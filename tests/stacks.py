@@ -11,9 +11,8 @@ import torch
 from scarf_lightning.corruption import Corruption, Selection
 from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full, Regime
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.data.trials import Full, Regime, prepare_trials
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses import Loss

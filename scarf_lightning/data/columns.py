@@ -22,10 +22,10 @@ class Column:
 
     Attributes:
         categories: the strings that the codes stand for; None for a numeric column.
-        declared: the same strings in the order that the source declares, as the header of an ARFF file does, if it
-            does. Not part of the data's identity.
-        indicators: the number of columns of zeros and ones that a network makes of the first codes. None means one for
-            each category; 0 means that the codes are used as numbers. See `Encoding`.
+        declared: the same strings in the order of the source, as in the header of an ARFF file, if it has one. Not part
+            of the data's identity.
+        indicators: how many of the first codes become an indicator, see `Encoding`. None stands for all; 0 means that
+            the codes are used as numbers.
     """
 
     name: str
@@ -50,13 +50,8 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """How a column of a user's file was read.
-
-    Attributes:
-        kind: what the column holds, such as ``dates``.
-        missing, distinct: the number of missing values, and of different ones.
-        done: what the column became, such as ``left out: one value alone``.
-    """
+    """How a column of a user's file was read: its ``kind``, such as ``dates``, the numbers of missing and of distinct
+    values, and what was ``done``, such as ``left out: one value alone``."""
 
     column: str
     kind: str
@@ -71,8 +66,7 @@ class Advice:
 
     Attributes:
         said: what was found, without a full stop.
-        option: what changes it, such as ``dataset.text``.
-        value: of the option; a list if the option takes one.
+        option, value: what changes it, such as ``dataset.text``; the value is a list if the option takes one.
         effect: what the option then does, as in ``reads it as text``.
     """
 
@@ -104,12 +98,8 @@ def about(column: str, note: Note) -> Note:
 
 @dataclass(frozen=True)
 class Coded:
-    """A column as its distinct values. Most work on a column is done once for each distinct value.
-
-    Attributes:
-        codes: for each row the position of its value in ``distinct``, ``(n,)``; -1 where the value is missing.
-        distinct: the values that occur, in the order of their first row.
-    """
+    """A column as its ``distinct`` values in the order of their first row, and for each row the position of its value
+    among them, ``codes`` ``(n,)``; -1 where the value is missing."""
 
     codes: Ints
     distinct: list[Any]
@@ -139,7 +129,7 @@ class Coded:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
 
     def spread(self, values: Sequence[float] | Floats) -> Floats:
-        """One number for each distinct value as one for each row, ``(n,)``, NaN where the value is missing."""
+        """One number for each row, ``(n,)``, from one for each distinct value; NaN where the value is missing."""
         return np.append(values, np.nan)[self.codes]
 
     def mapped(self, values: Sequence[Any]) -> "Coded":
@@ -149,7 +139,7 @@ class Coded:
         return Coded(np.array([*codes, -1])[self.codes], list(place))
 
     def in_order(self) -> tuple[Floats, tuple[str, ...]]:
-        """The codes ``(n,)``, NaN where missing, of the spelled values in natural order, and these."""
+        """The spelled values in natural order, and before them their codes ``(n,)``, NaN where missing."""
         spelled = list(map(spell, self.distinct))
         order = in_natural_order(spelled)
         rank = {text: float(position) for position, text in enumerate(order)}

@@ -75,10 +75,8 @@ class NoScaling(Scaling):
 
 @dataclass
 class Encoding(Options, ABC):
-    """An encoding of categorical columns; numeric ones stay as they are.
-
-    ``widens`` says whether a category may become a column of its own.
-    """
+    """An encoding of categorical columns; numeric ones stay as they are. ``widens`` says whether a category may become
+    a column of its own."""
 
     name: ClassVar[str]
     widens: ClassVar[bool] = True

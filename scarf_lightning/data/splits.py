@@ -70,11 +70,7 @@ class Splitting(Options, ABC):
         return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
 
     def check(self, table: "Table", n_trials: int) -> None:
-        """Refuse more trials than there are splits.
-
-        Raises:
-            UsageError: there are fewer splits.
-        """
+        """Raise `UsageError` for more trials than there are splits."""
 
 
 @dataclass

@@ -70,11 +70,11 @@ class Table:
         dataset_id: int | None = None,
         split_by: Floats | None = None,
     ) -> "Table":
-        """Build the table from a frame and its target.
+        """Build the table from a frame of n rows and its target.
 
         Args:
-            features: one column for each feature, ``n`` rows.
-            target: ``n`` labels of any type, missing where a row has none; or labels that were read already.
+            features: one column for each feature.
+            target: labels of any type, missing where a row has none; or labels that were read already.
             categorical: whether to read each feature as categorical. Columns that are not numeric always are.
             name, source, dataset_id, split_by: see `Table`.
 

@@ -41,7 +41,7 @@ def _of_a_cell(name: str, meaning: str, base: str | None = None) -> Axis:
 AXES = (
     _of_a_cell("dataset", "the table; cc18-NAME is one of the paper's 69, csv a file of yours"),
     _of_a_cell("split", "which rows train, validate and test", "data.splits:Splitting"),
-    _of_a_cell("regime", "which labels training sees", "data.regimes:Regime"),
+    _of_a_cell("regime", "which labels training sees", "data.trials:Regime"),
     _of_a_cell("scaling", "of numeric columns", "data.preprocessing:Scaling"),
     _of_a_cell("encoding", "of categorical columns", "data.preprocessing:Encoding"),
     _of_a_cell("pretrain", "the self-supervised phase", "pretexts:Pretext"),

@@ -13,8 +13,8 @@ from .settings import Choice, Config, CotrainSettings
 
 if TYPE_CHECKING:
     from ..data.preprocessing import Encoding, Scaling
-    from ..data.regimes import Regime
     from ..data.splits import Splitting
+    from ..data.trials import Regime
     from ..methods import Method
     from ..networks import Network
     from ..pretexts import Pretext

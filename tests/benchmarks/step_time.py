@@ -25,9 +25,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import TrialData, prepare_trials
+from scarf_lightning.data.trials import Full, TrialData, prepare_trials
 from scarf_lightning.engine.hardware import Hardware, prepare_process
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.networks import Columns, Network

@@ -12,9 +12,8 @@ from torch import Tensor
 from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule, batch_bounds
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.randomness import Purpose, Roster, Streams
 
 

@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from scarf_lightning.data.device_table import DeviceTable, TrainingRows
 from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import TrialData, prepare_trials
+from scarf_lightning.data.trials import Full, TrialData, prepare_trials
 from scarf_lightning.engine.encoder import Encoder
 from scarf_lightning.engine.pretext_task import CorruptionSource
 from scarf_lightning.networks import Columns

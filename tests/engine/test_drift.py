@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from scarf_lightning.data.regimes import Noise30
 from scarf_lightning.data.sources import WdbcSource
+from scarf_lightning.data.trials import Noise30
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings

@@ -14,9 +14,9 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
-from scarf_lightning.data.regimes import Noise30, Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
+from scarf_lightning.data.trials import Noise30, Semi25
 from scarf_lightning.engine import stack as stacks
 from scarf_lightning.engine.modules import FinetuneModule
 from scarf_lightning.engine.stack import Stack

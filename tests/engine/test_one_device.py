@@ -13,8 +13,8 @@ from torch import Tensor
 
 from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.datamodule import StackDataModule
-from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine import stack as engine_stack
 from scarf_lightning.engine.fitting import OF_EACH_TRIAL, Fit
 from scarf_lightning.engine.lifting import state

@@ -12,10 +12,10 @@ import torch
 
 from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.strategies import Marginal, Mean
-from scarf_lightning.data.regimes import Noise30, Regime, Semi25
 from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Number
+from scarf_lightning.data.trials import Noise30, Regime, Semi25
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase

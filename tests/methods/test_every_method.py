@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from scarf_lightning.corruption.strategies import Exact, Marginal
-from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import Method, MethodResult, SupervisedPhase
 from scarf_lightning.options.axes import parts as options

@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from scarf_lightning.data.datamodule import Batch
-from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.encoder import Classifier
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.supervised import bitempered

@@ -17,9 +17,9 @@ from sklearn.metrics import root_mean_squared_error
 from sklearn.utils.class_weight import compute_sample_weight
 from xgboost import XGBClassifier, XGBRegressor
 
-from scarf_lightning.data.regimes import Semi25
 from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase

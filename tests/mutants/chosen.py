@@ -81,8 +81,8 @@ GUARDS: dict[str, tuple[str, ...]] = {
 
 NAMED = (
     ("data/preprocessing.py", "np.finfo(np.float64).tiny", "1e-8"),
-    ("data/regimes.py", "round(self.labelled * len(labels))", "int(self.labelled * len(labels))"),
-    ("data/regimes.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
+    ("data/trials.py", "round(self.labelled * len(labels))", "int(self.labelled * len(labels))"),
+    ("data/trials.py", "round(self.noise * len(labels))]", "int(self.noise * len(labels))]"),
     ("methods/rivals.py", "lesson.stack, rows) for rows in (data.labelled,",
      "lesson.stack, rows) for rows in (data.train[:, : data.labelled.shape[1]],"),
     ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),

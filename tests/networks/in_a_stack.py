@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from scarf_lightning.corruption.strategies import Exact, Marginal
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.lifting import lift

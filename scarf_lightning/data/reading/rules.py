@@ -44,7 +44,7 @@ class Rule:
         from_text: whether the table's column was text, so that it is read as text from a file of later rows.
         decimal, group: the notation of ``numbers`` in text.
         format: of ``dates`` in text; None if the column held times, and text is read in any one format.
-        parts: of ``dates``: those of `date_parts` that differ between rows of the table.
+        parts: of ``dates``: the parts that differ between rows of the table, see `date_parts`.
     """
 
     kind: str
@@ -60,11 +60,7 @@ class Rule:
         return KINDS[self.kind].of
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
-        """The features of a column, always equally many.
-
-        Raises:
-            UsageError: the column holds a value that no such column can hold.
-        """
+        """The features of a column, always equally many. A value that no such column can hold raises `UsageError`."""
         return KINDS[self.kind].features(self, column)
 
     def plain(self) -> dict[str, Any]:
@@ -217,11 +213,8 @@ def floats(column: "pd.Series[Any]") -> Floats:
 
 
 def stripped(values: list[Any], name: Any) -> list[str]:
-    """Each value as text without blanks around it.
-
-    Raises:
-        UsageError: a text holds a NUL character, at which other programs would cut it.
-    """
+    """Each value as text without blanks around it. A NUL character, at which other programs would cut a text, raises
+    `UsageError`."""
     texts = list(map(spell, values))
     for text in texts:
         if "\x00" in text:

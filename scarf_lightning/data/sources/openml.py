@@ -291,8 +291,7 @@ def _is_whole(file: Path) -> bool:
 
 
 def _check_cached(folder: Path) -> None:
-    """Read a cached description, and compare a cached ARFF file with the checksum in it. The client does so only after
-    a download."""
+    """Compare a cached ARFF file with the checksum in its description. The client does so only after a download."""
     import xmltodict
 
     try:
@@ -312,8 +311,7 @@ def _check_cached(folder: Path) -> None:
 @contextmanager
 def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], cached: Iterable[str]) -> Iterator[Path]:
     """Let the client work on a copy of the ``cached`` files, whose folder is yielded, and keep those ``files`` that it
-    downloads. Errors of the network and of the files become a `UsageError` here.
-    """
+    downloads. Errors of the network and of the files become a `UsageError`."""
     root, folder = _locations(cache, f"{kind}s", number)
     subject = f"OpenML {kind} {number}"
     with tempfile.TemporaryDirectory(prefix="openml-") as scratch:

@@ -58,17 +58,11 @@ class Source(ABC):
 
     @abstractmethod
     def files(self) -> tuple[Path, ...]:
-        """The local files that hold the data; none if they are not there yet.
-
-        Their sizes and times tell whether a hash that was computed earlier still describes the data.
-        """
+        """The local files that hold the data, by whose sizes and times changes are noticed; none if they are not there
+        yet."""
 
     def check(self) -> None:  # noqa: B027 - most sources can check nothing without loading
-        """Find as many errors as possible without loading the data, before anything trains.
-
-        Raises:
-            UsageError: `load` would raise it.
-        """
+        """Raise as many errors of `load` as possible without loading the data, before anything trains."""
 
     @abstractmethod
     def load(self) -> "Table":
@@ -162,18 +156,14 @@ class DiabetesSource(BundledSource):
 
 
 class LastTable:
-    """Keeps the table that was loaded last: the cells of a dataset follow one another.
-
-    Attributes:
-        source: the source of that table; None before the first one.
-    """
+    """Keeps the table that was loaded last: the cells of a dataset follow one another."""
 
     def __init__(self) -> None:
-        self.source: Source | None = None
+        self._source: Source | None = None
 
     def load(self, source: Source) -> "Table":
         """The table of a source."""
-        if source != self.source:
+        if source != self._source:
             self._table = source.load()
-            self.source = source
+            self._source = source
         return self._table

@@ -18,12 +18,11 @@ import pytest
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.targets import Number
-from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results import KnownData, known_data, load, note_data

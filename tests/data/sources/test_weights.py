@@ -11,10 +11,9 @@ import pytest
 from scarf_lightning import ScarfRegressor
 from scarf_lightning.cli import commands
 from scarf_lightning.data.preprocessing import ZScore
-from scarf_lightning.data.regimes import Full
 from scarf_lightning.data.sources import FileSource, SplitBy
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.trials import prepare_trials
+from scarf_lightning.data.trials import Full, prepare_trials
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 from scarf_lightning.results import load

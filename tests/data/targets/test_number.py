@@ -11,11 +11,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scarf_lightning.data.regimes import Noise30
 from scarf_lightning.data.sources.source import DiabetesSource
 from scarf_lightning.data.splits import Stratified
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number, leading_metric, read_target, target_from_plain
+from scarf_lightning.data.trials import Noise30
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 
