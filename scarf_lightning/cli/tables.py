@@ -38,9 +38,9 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
     for heading in ("", "mean", "95 % interval", "trials"):
         table.add_column(heading, justify="left" if heading == "" else "right")
     for metric in sorted(metrics(), key=lambda metric: metric != chosen):
-        values = _defined(rows, metric)
+        values = _known(rows, metric.name)
         if values:
-            table.add_row(metric.label, *_in_words(_interval(axes, rows, metric), metric), str(len(values)))
+            table.add_row(metric.label, *_in_words(axes, rows, metric), str(len(values)))
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
     table.add_section()
@@ -61,9 +61,9 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
 
 def result_in_words(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> str:
     """The result of a cell, such as ``accuracy 0.9614 (0.9388 to 0.9840)``."""
-    if not _defined(rows, chosen):
+    if not _known(rows, chosen.name):
         return "all trials diverged"
-    mean, interval = _in_words(_interval(axes, rows, chosen), chosen)
+    mean, interval = _in_words(axes, rows, chosen)
     return f"{chosen.label} {mean}" + (f" ({interval})" if interval != UNKNOWN else "")
 
 
@@ -116,7 +116,7 @@ def label_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
 def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     """A line for each setting with the mean of the datasets' means, for sweeps of very many cells."""
     varying, settings = _by_setting(cells, ("dataset",))
-    means = [[np.mean(values) for _, rows in its if (values := _defined(rows, chosen))] for its in settings]
+    means = [[np.mean(values) for _, rows in its if (values := _known(rows, chosen.name))] for its in settings]
     outcomes = {
         "datasets finished": [str(len(each)) for each in means],
         "of": [str(len(its)) for its in settings],
@@ -145,7 +145,7 @@ def _n_labels(axes: Row) -> float:
 
 
 def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
-    if not _defined(rows, chosen):
+    if not _known(rows, chosen.name):
         return "diverged" if rows else "not finished"
     mean, low, high = _interval(axes, rows, chosen)
     # An interval that is cut at a bound of the metric is shorter on that side.
@@ -206,7 +206,7 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
     found = dict[str, Sequence[float | None]]()
     of_size: dict[int, list[tuple[Metric, list[float]]]] = {}
     for metric in metrics():
-        known = _defined(rows, metric)
+        known = _known(rows, metric.name)
         of_size.setdefault(len(known), []).append((metric, known))
     sizes = _sizes(rows)
     for size, together in of_size.items():
@@ -243,17 +243,13 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     phases = (values_of(rows, f"{phase}_seconds") for phase in ("pretrain", "finetune"))
     seconds = sum((pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True))
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
-    mean, interval = _in_words(_interval(axes, rows, chosen), chosen) if _defined(rows, chosen) else ("", "")
+    mean, interval = _in_words(axes, rows, chosen) if _known(rows, chosen.name) else ("", "")
     return dict(zip(headings, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
 
 
-def _defined(rows: Sequence[Row], metric: Metric) -> list[float]:
-    """The values of a metric. A trial has none if it diverged, if its metric is undefined, or if its row is older."""
-    return _known(rows, metric.name)
-
-
 def _known(rows: Sequence[Row], name: str) -> list[Any]:
-    """The values of a column, without those of rows that have none."""
+    """The values of a column, without those of rows that have none. A trial has no metric if it diverged, if the metric
+    is undefined, or if its row is older than the metric."""
     return [value for value in values_of(rows, name) if value is not None]
 
 
@@ -262,9 +258,10 @@ def _sizes(rows: Sequence[Row]) -> tuple[float, float, float | None]:
 
 
 def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
-    return level_interval(_defined(rows, metric), _sizes(rows), axes.get("split"), metric.bounds)
+    return level_interval(_known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds)
 
 
-def _in_words(interval: Interval, metric: Metric) -> tuple[str, str]:
-    mean, low, high = interval
+def _in_words(axes: Row, rows: Sequence[Row], metric: Metric) -> tuple[str, str]:
+    """The mean of a metric, and its interval."""
+    mean, low, high = _interval(axes, rows, metric)
     return metric.plain(mean), UNKNOWN if math.isnan(low) else f"{metric.plain(low)} to {metric.plain(high)}"

@@ -320,7 +320,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of n rows, ``(n,)``."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        probabilities = self.predict_proba(X)  # refuses an estimator that is not fitted, which has no classes_
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
     def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
         known = super()._known(y)

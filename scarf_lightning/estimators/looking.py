@@ -58,7 +58,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     if table.hash != opened.data_hash:
         raise UsageError(f"{table.source} has changed since cell {opened.folder.name} was trained on it.")
     splitting: Splitting = build("split", config.split)
-    split = splitting.split(table, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
+    split = splitting.of_trial(table, trial, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scarf_lightning.data.splits import Random, Split
+from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import (
     Model,
@@ -60,6 +62,21 @@ class TestRows:
                 "test": N_TEST,
             }
         assert (parts[0] != parts[1]).any()
+
+    def test_a_split_may_depend_on_the_number_of_the_trial(
+        self, scarf: OfACell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As the splits of an OpenML task do."""
+        rows = np.arange(120)
+
+        def turned(_: Random, table: Table, trial: int, random: np.random.Generator) -> Split:
+            return Split(*np.split(np.roll(rows, trial), [80, 100]))
+
+        monkeypatch.setattr(Random, "of_trial", turned)
+
+        for trial in (0, 1):
+            part = load_rows(scarf.folder, trial).part
+            assert part.tolist() == np.roll(["train"] * 80 + ["validation"] * 20 + ["test"] * 20, -trial).tolist()
 
     def test_data_that_have_changed_are_refused(self, train_on: TrainOn) -> None:
         trained = train_on()
