@@ -23,6 +23,7 @@ from ..errors import SYNONYMS, did_you_mean
 LARGEST: dict[type, float] = {int: 2**53 - 1, float: 1e12}
 """The largest numbers that an option takes if its limits name none. Larger whole numbers are not exact in a file, and
 products of larger fractions overflow."""
+PLAIN = {bool, int, float, str}
 
 
 def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tuple[str, ...] = ()) -> Any:
@@ -114,8 +115,8 @@ class Option:
     default: Any
     meaning: str
     limits: Interval | None
-    choices: tuple[Any, ...] = ()
-    others: tuple[Any, ...] = ()
+    choices: tuple[Any, ...]
+    others: tuple[Any, ...]
 
     @property
     def type_name(self) -> str:
@@ -184,11 +185,24 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
     hints = get_type_hints(cls)
     found = {}
     for field in dataclasses.fields(cls):
-        metadata = _metadata(cls, field.name)
-        if metadata is None and _is_plain(field, hints[field.name]):
-            metadata = {"meaning": "", "limits": None}
-        if metadata is not None:
-            found[field.name] = _option(field, hints[field.name], metadata)
+        hint, default = hints[field.name], default_of(field)
+        members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        literals = [member for member in members if get_origin(member) is Literal]
+        kinds = [str if each in literals else get_origin(each) or each for each in members if each is not NoneType]
+        said = _metadata(cls, field.name)
+        # A plugin's ``factor: float = 0.5`` is an option too.
+        is_plain = PLAIN.issuperset(kinds) and default is not MISSING and "part" not in field.metadata
+        if said or is_plain:
+            found[field.name] = Option(
+                name=field.name,
+                kind=kinds[0],
+                optional=NoneType in members,
+                default=default,
+                meaning=said.get("meaning", ""),
+                limits=said.get("limits"),
+                choices=tuple(choice for literal in literals for choice in get_args(literal)),
+                others=tuple(kinds[1:]),
+            )
     return found
 
 
@@ -197,34 +211,8 @@ def default_of(field: "dataclasses.Field[Any]") -> Any:
     return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
-def _metadata(cls: type[Any], name: str) -> Mapping[str, Any] | None:
+def _metadata(cls: type[Any], name: str) -> Mapping[str, Any]:
     """What `option` says of a field, in this class or else in the nearest parent."""
-    for each in cls.__mro__:
-        field = getattr(each, "__dataclass_fields__", {}).get(name)
-        if field is not None and "meaning" in field.metadata:
-            return field.metadata  # type: ignore[no-any-return]
-    return None
-
-
-def _is_plain(field: "dataclasses.Field[Any]", hint: Any) -> bool:
-    """Whether a field made without `option` is one all the same: a plugin's ``factor: float = 0.5``."""
-    plain = all(kind in (bool, int, float, str, NoneType) or get_origin(kind) is Literal for kind in _members(hint))
-    return plain and default_of(field) is not MISSING and "part" not in field.metadata
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
-def _option(field: "dataclasses.Field[Any]", hint: Any, metadata: Mapping[str, Any]) -> Option:
-    kinds: list[Any] = []
-    choices: tuple[Any, ...] = ()
-    for member in _members(hint):
-        if get_origin(member) is Literal:
-            choices += get_args(member)
-            kinds.append(str)
-        elif member is not NoneType:
-            kinds.append(get_origin(member) or member)
-    is_optional = NoneType in _members(hint)
-    limits, meaning = metadata["limits"], metadata["meaning"]
-    return Option(field.name, kinds[0], is_optional, default_of(field), meaning, limits, choices, tuple(kinds[1:]))
+    fields = (getattr(each, "__dataclass_fields__", {}).get(name) for each in cls.__mro__)
+    said = (field.metadata for field in fields if field is not None)
+    return next((metadata for metadata in said if "meaning" in metadata), {})
