@@ -13,7 +13,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from scarf_lightning.options import Config
-from scarf_lightning.options.axes import parts
+from scarf_lightning.options.axes import BASES, parts
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import ExpandedSweep, expand, spelled_out
@@ -28,8 +28,8 @@ GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and 
 
 
 def names(group: str) -> list[str]:
-    """The options of a group: its files."""
-    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+    """The options of a group: its files, and its parts, which need none."""
+    return sorted({file.stem for file in (CONF / group).glob("*.yaml")} | set(parts(group) if group in BASES else ()))
 
 
 def yaml(file: Path) -> dict[str, Any]:
