@@ -166,7 +166,7 @@ class StackedGenerator:
     def permutations(self, n: int) -> Tensor:
         """A permutation of 0, ..., n - 1; int64 ``(..., n)``."""
         if self._ahead:
-            return self.integers(SORTED, n).argsort(dim=-1)
+            return self.integers(SORTED, n).argsort()
         fill: Fill = lambda out, generator: torch.randperm(n, generator=generator, out=out)  # noqa: E731
         return self._draw("permutation", (n,), torch.int64, fill)
 

@@ -19,6 +19,7 @@ from scarf_lightning.losses.loss import (
     Reconstruction,
     barlow_twins,
     mean_squared_error,
+    nt_xent,
     squared_distance,
     uniformity,
 )
@@ -220,6 +221,16 @@ def test_error_compares_cosines_within_a_clean_row() -> None:
 def test_error_does_not_count_ties() -> None:
     same = torch.ones(4, 2)
     assert InfoNCE().error(same, same).item() == 0
+
+
+def test_nt_xent_by_a_loop() -> None:
+    first, second, tau = *views(5, 3), 0.3
+    both = F.normalize(torch.cat([first, second]), dim=1).numpy()
+    losses = []
+    for i in range(10):
+        scores = np.exp(both @ both[i] / tau)
+        losses.append(-math.log(scores[(i + 5) % 10] / (scores.sum() - scores[i])))
+    assert nt_xent(first, second, tau).item() == pytest.approx(np.mean(losses), abs=1e-12)
 
 
 def barlow_twins_closed_form(first: np.ndarray, second: np.ndarray, off_diagonal: float) -> float:

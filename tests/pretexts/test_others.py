@@ -16,7 +16,6 @@ from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, No
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.lifting import acts_on_last_axis
 from scarf_lightning.engine.pretext_task import PretextTask
-from scarf_lightning.losses.loss import nt_xent
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import LayerSettings, PretrainSettings
 from scarf_lightning.pretexts.others import SubTab, Vime, mask_loss, subsets
@@ -136,15 +135,6 @@ class TestSubTab:
             for feature in range(len(counts)):
                 inside = set(columns.of_feature(feature)) & set(subset)
                 assert inside in (set(), set(columns.of_feature(feature)))
-
-    def test_nt_xent_by_a_loop(self) -> None:
-        first, second, tau = normal(5, 3), normal(5, 3, seed=1), 0.3
-        both = F.normalize(torch.cat([first, second]), dim=1).numpy()
-        losses = []
-        for i in range(10):
-            scores = np.exp(both @ both[i] / tau)
-            losses.append(-math.log(scores[(i + 5) % 10] / (scores.sum() - scores[i])))
-        assert nt_xent(first, second, tau).item() == pytest.approx(np.mean(losses), abs=1e-12)
 
     @pytest.mark.parametrize("seed", range(3))
     @pytest.mark.parametrize("options", [{}, {"temperature": 0.5, "contrast": 0.7, "distance": 0.2}])
