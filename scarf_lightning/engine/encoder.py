@@ -69,7 +69,7 @@ class Networks:
     Args:
         columns: of the table.
         n_outputs: the number of outputs of h.
-        streams: of random numbers.
+        streams: draw the initial weights.
         network: f.
         settings: of g and h, and of the initialisation of linear layers.
         look: gives the encoded training rows ``(n, D)`` of the trial at a position, for networks that look at them.
@@ -80,7 +80,7 @@ class Networks:
     streams: Streams
     network: Network
     settings: NetworkSettings
-    look: Callable[[int], Tensor]
+    look: Callable[[int], Tensor] | None = None
 
     def encoder(
         self,
@@ -95,6 +95,7 @@ class Networks:
         build = partial(self.network.build, self.columns, dropout)
         built = self._build(trials, Purpose.ENCODER, fit, build, draws_linear_layers=not self.network.starts_as_built)
         if type(self.network).prepare is not Network.prepare and pretrained is None:
+            assert self.look is not None
             for position, module in enumerate(built):
                 self.network.prepare(module, self.look(position))
         encoder = Encoder(self.columns, built, self.width, learns_missing_values=learns_missing_values)

@@ -57,12 +57,10 @@ class StackedLinear(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
-        bias = [
-            layer.bias if layer.bias is not None else layer.weight.new_zeros(layer.out_features) for layer in layers
-        ]
+        has_bias = layers[0].bias is not None
+        bias = [layer.bias if has_bias else layer.weight.new_zeros(layer.out_features) for layer in layers]
         self.weight = nn.Parameter(torch.stack([layer.weight.detach().T for layer in layers]))
-        self.bias = nn.Parameter(torch.stack([each.detach() for each in bias]).unsqueeze(1))
-        self.bias.requires_grad_(layers[0].bias is not None)
+        self.bias = nn.Parameter(torch.stack([each.detach() for each in bias]).unsqueeze(1), requires_grad=has_bias)
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
@@ -180,25 +178,20 @@ class _TrialByTrial(torch.autograd.Function):
         return torch.stack([F.layer_norm(rows, shape, w, b, eps) for rows, w, b in each if rows is not None]), 0
 
 
+@torch.no_grad()
 def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     """Each trial's network by itself: copies the weights into ``networks``, built like those that were lifted."""
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
             network.load_state_dict({name: weight[trial] for name, weight in lifted.network.state_dict().items()})
-        else:
-            _copy_weights(network, lifted, trial)
+        for name, stacked in lifted.named_modules():
+            if isinstance(stacked, StackedLinear):
+                linear = network.get_submodule(name)
+                assert isinstance(linear, nn.Linear)
+                linear.weight.data = stacked.weight[trial].T.clone()
+                if linear.bias is not None:
+                    linear.bias.data = stacked.bias[trial, 0].clone()
     return list(networks)
-
-
-@torch.no_grad()
-def _copy_weights(network: nn.Module, lifted: nn.Module, trial: int) -> None:
-    if isinstance(network, nn.Linear):
-        assert isinstance(lifted, StackedLinear)
-        network.weight.data = lifted.weight[trial].T.clone()
-        if network.bias is not None:
-            network.bias.data = lifted.bias[trial, 0].clone()
-    for name, child in network.named_children():
-        _copy_weights(child, getattr(lifted, name), trial)
 
 
 def give_streams(module: nn.Module, random: StackedGenerator) -> None:

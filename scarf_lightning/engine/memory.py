@@ -20,14 +20,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from ..data.datamodule import EVALUATION_ROWS
-from ..data.device_table import DeviceTable, TrainingRows
+from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.table import Table
-from ..networks import Columns, Network, ReLUNetwork
+from ..networks import Columns, Network
 from ..options.settings import NetworkSettings
 from ..pretexts import Pretext
-from ..randomness import Roster, StackedGenerator
-from .encoder import Classifier, Encoder
+from ..randomness import Roster, StackedGenerator, Streams
+from .encoder import Classifier, Encoder, Networks
 from .lifting import give_streams, lift
 from .pretext_task import MOST_BYTES, CorruptionSource, PretextTask
 
@@ -78,18 +78,15 @@ class Demand:
         n, item = self.table.n_rows, self.dtype.itemsize
         in_trial = OF_A_ROW + TEST_SHARE * self.table.target.n_outputs * OF_A_PREDICTION
         other = OF_AN_ENCODED_CELL * self.table.n_encoded if self.network is None else 0
-        embedded = self._width * (n_trials * item + OF_AN_EMBEDDED_NUMBER) if self.embeds else 0
+        embedded = self._networks.width * (n_trials * item + OF_AN_EMBEDDED_NUMBER) if self.embeds else 0
         return int(n * (len(self.table.columns) * item + n_trials * in_trial + other + embedded))
 
-    @property
-    def _columns(self) -> Columns:
-        return Columns(tuple(self.table.n_categories))
-
     @cached_property
-    def _width(self) -> int:
-        """Numbers of an embedding."""
+    def _networks(self) -> Networks:
+        """Builds the networks; the weights that it draws are of no interest."""
         assert self.network is not None
-        return int(self.network.build(self._columns, None).eval()(torch.zeros(2, self._columns.n_encoded)).shape[-1])
+        columns, n_outputs = Columns(tuple(self.table.n_categories)), self.table.target.n_outputs
+        return Networks(columns, n_outputs, Streams(0, ""), self.network, self.settings)
 
     def at_most(self, n_trials: int) -> int:
         """More bytes than any part of the package needs, without counting."""
@@ -103,36 +100,33 @@ class Demand:
 
     def _step(self, network: Network, n_trials: int) -> int:
         """Bytes of the largest step, with weights, gradients and moments."""
-        columns, width, n_outputs = self._columns, self._width, self.table.target.n_outputs
-        random, roster = Nothing(n_trials), Roster(n_trials, META)
+        networks, random, roster = self._networks, Nothing(n_trials), Roster(n_trials, META)
+        columns, width = networks.columns, networks.width
         vectors = np.zeros((n_trials, len(self.table.columns)))
         scaled = Preprocessing(vectors, vectors, vectors, is_shared=True)
         table = DeviceTable(replace(self.table, values=self.table.values[:1]), scaled, device=META, dtype=self.dtype)
 
-        def stacked(module: nn.Module) -> list[nn.Module]:
-            return [module.to(META, self.dtype)] * n_trials
+        def lifted(module: nn.Module) -> nn.Module:
+            together = lift([module.to(META, self.dtype)] * n_trials)
+            give_streams(together, random)
+            return together
 
         def batch(size: int) -> Tensor:
             return table.rows(torch.empty(n_trials, size, dtype=torch.int64, device=META), roster)
 
         with Alive() as alive:
             kept = 0
-            head = self.settings.head
             learns = any(pretext.learns_missing_values for pretext, *_ in self.pretexts)
-            encoder = Encoder(columns, stacked(network.build(columns, None)), width, learns_missing_values=learns).to(
-                META, self.dtype
-            )
-            outputs = ReLUNetwork([width, *[head.width] * (head.depth - 1), n_outputs])
-            classifier = Classifier(encoder, lift(stacked(outputs)))
-            give_streams(classifier, random)
+            f = [network.build(columns, None).to(META, self.dtype)] * n_trials
+            encoder = Encoder(columns, f, width, learns_missing_values=learns).to(META, self.dtype)
+            give_streams(encoder, random)
+            classifier = Classifier(encoder, lifted(networks.plain_head()))
             weights = sum(parameter.nbytes for parameter in classifier.parameters())
             for pretext, size, passes in self.pretexts:
-                g = lift(stacked(pretext.head(width, columns, self.settings.pretrain_head)))
-                give_streams(g, random)
+                g = lifted(pretext.head(width, columns, self.settings.pretrain_head))
                 weights += sum(parameter.nbytes for parameter in g.parameters())
                 index = torch.empty(n_trials, size, dtype=torch.int64, device=META)
-                source = CorruptionSource(encoder, TrainingRows(table, index, roster), roster)
-                task = PretextTask(pretext, encoder, g, source, random)
+                task = PretextTask(pretext, encoder, g, CorruptionSource(encoder, table, index, roster), random)
                 torch.autograd.backward(task.losses(batch(size)).sum())
                 encoder.zero_grad()
                 with torch.no_grad():

@@ -4,22 +4,21 @@ import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..data.datamodule import Batch
 from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..metrics import Metric
-from ..options.settings import FitSettings
+from ..options.settings import FitSettings, PretrainSettings
 from ..randomness import Roster, StackedGenerator
-from .encoder import Classifier, Encoder
+from .encoder import Classifier
 from .lifting import let_leave
 from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
 from .supervision import Supervision
@@ -36,13 +35,14 @@ class StackModule(pl.LightningModule, ABC):
 
     Args:
         roster: the trials still here.
-        settings: of the optimiser.
+        settings: of the fit.
+        metric: watched by early stopping in place of the settings' monitor.
     """
 
-    def __init__(self, roster: Roster, *, settings: FitSettings) -> None:
+    def __init__(self, roster: Roster, *, settings: FitSettings, metric: Metric | None = None) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.roster, self.settings = roster, settings
+        self.roster, self.settings, self.metric = roster, settings, metric
         self.after_step: Callable[[int], None] | None = None
         """Called with the number of steps made in an epoch, after each."""
         self._sums: dict[str, Tensor] = {}
@@ -153,31 +153,19 @@ class PretrainModule(StackModule):
     """Trains f and g on a pretext task (paper, Algorithm 1).
 
     Args:
-        encoder: f of T trials.
-        head: g of T trials.
-        task: the pretext, on these.
+        task: the pretext, on f and g of T trials.
         validation_random: stream of the validation views.
-        validation_passes: how many views of each validation row there are.
-        monitor: ``loss`` or ``error``, the validation metric that is watched.
-        training: the roster and the settings, as `StackModule` takes them.
+        roster: the trials still here.
+        settings: of the phase.
     """
 
     def __init__(
-        self,
-        encoder: Encoder,
-        head: nn.Module,
-        task: PretextTask,
-        *,
-        validation_random: StackedGenerator,
-        validation_passes: int,
-        monitor: str,
-        **training: Any,
+        self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
     ) -> None:
-        super().__init__(**training)
-        self.encoder, self.head = encoder, head
-        self._task, self._watches_error = task, monitor == "error"
-        make_views = partial(task.validation_views, n_passes=validation_passes)
-        self._validation_set = ValidationSet(make_views, validation_random, keeps=task.views_stay)
+        super().__init__(roster, settings=settings)
+        self.encoder, self.head = task.encoder, task.head
+        self._task, self._watches_error = task, settings.monitor == "error"
+        self._validation_set = ValidationSet(task, validation_random, settings.validation_passes)
 
     def losses(self, batch: Batch) -> Tensor:
         return self._task.losses(batch.x)
@@ -194,19 +182,18 @@ class PretrainModule(StackModule):
 
 
 class FinetuneModule(StackModule):
-    """Trains f and h on hard or soft targets (paper, section 3), as a method says.
+    """Trains f and h on hard or soft targets (paper, section 3), as a method says. Co-training adds a pretext loss.
 
     Args:
         classifier: f and h of T trials.
         supervision: the method.
         source: the training rows that a corruption draws from.
-        random: what the method draws.
-        pretrain_head: g of T trials, if the method adds a pretext loss.
-        target: what is learnt.
+        random: the stream of the method's draws.
+        auxiliary: a pretext whose loss is added, on f and a g of its own, and its weight.
+        target: the kind of target.
         fitted: what the target has fitted to the labels of each trial, float64 ``(T, K)``.
-        metric: also measured on the validation rows.
-        truth: the labels of the validation rows, ``(T, n)``, for the metric.
-        training: the roster and the settings, as `StackModule` takes them.
+        truth: the labels of the validation rows, ``(T, n)``, for a metric.
+        training: the roster, the settings and a metric, as `StackModule` takes them.
     """
 
     def __init__(
@@ -215,21 +202,16 @@ class FinetuneModule(StackModule):
         supervision: Supervision,
         source: CorruptionSource,
         random: StackedGenerator,
+        auxiliary: tuple[PretextTask, float] | None = None,
         *,
         target: Target,
         fitted: Tensor,
         truth: Labels,
-        pretrain_head: nn.Module | None = None,
-        metric: Metric | None = None,
         **training: Any,
     ) -> None:
         super().__init__(**training)
-        self.classifier, self.pretrain_head = classifier, pretrain_head
-        self._supervision, self._source, self._random, self.metric = supervision, source, random, metric
-        self._task: PretextTask | None = None
-        if supervision.auxiliary is not None and pretrain_head is not None:
-            pretext, self._weight = supervision.auxiliary
-            self._task = PretextTask(pretext, classifier.encoder, pretrain_head, source, random)
+        self.classifier, self.pretrain_head = classifier, auxiliary and auxiliary[0].head
+        self._supervision, self._source, self._random, self._auxiliary = supervision, source, random, auxiliary
         self._target, self._fitted, self._truth = target, fitted, truth
         self._validated: list[Tensor] = []
 
@@ -240,12 +222,16 @@ class FinetuneModule(StackModule):
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
-        rows = BatchRows.of(batch.x, self._source, self._random)
+        rows = BatchRows(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
         outputs = self.classifier.of_encoded(encoded)
-        own = self._supervision.compute_loss(outputs, targets, weights)
-        losses = self._target.loss(outputs, targets, weights) if own is None else own
-        return losses if self._task is None else losses + self._weight * self._task.losses(batch.x)
+        losses = self._supervision.compute_loss(outputs, targets, weights)
+        if losses is None:
+            losses = self._target.loss(outputs, targets, weights)
+        if self._auxiliary is not None:
+            task, weight = self._auxiliary
+            losses = losses + weight * task.losses(batch.x)
+        return losses
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         assert batch.targets is not None
@@ -255,14 +241,11 @@ class FinetuneModule(StackModule):
         return self._target.validation(outputs, batch.targets)
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+        """The means, and the metric of each trial over all validation rows; NaN if it is not defined."""
         means = super().end_epoch()
         if self.metric is not None and self._validated:
-            means[f"validation_{self.metric.name}"] = self._measured(self.metric)
+            predictions = torch.cat(self._validated, dim=1).cpu().numpy()
+            self._validated.clear()
+            of_trials = zip(predictions, self._truth[self.roster.index.cpu().numpy()], strict=True)
+            means[f"validation_{self.metric.name}"] = np.array([self.metric.function(*each) for each in of_trials])
         return means
-
-    def _measured(self, metric: Metric) -> NDArray[np.float64]:
-        """The metric of each trial over all validation rows; NaN where it is not defined."""
-        predictions = torch.cat(self._validated, dim=1).cpu().numpy()
-        self._validated.clear()
-        truth = self._truth[self.roster.index.cpu().numpy()]
-        return np.array([metric.function(*trial) for trial in zip(predictions, truth, strict=True)])

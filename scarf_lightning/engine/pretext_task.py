@@ -1,15 +1,15 @@
 """A pretext task in training: views of a batch, f and g, the loss, and the static validation set."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from ..corruption import Corruption, Selection
-from ..data.device_table import TrainingRows
+from ..data.device_table import DeviceTable, TrainingRows
 from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
@@ -19,23 +19,22 @@ MEAN_CHUNK = 1024
 """Training rows that are encoded at once for their mean."""
 MOST_BYTES = 2**28
 """Memory for the validation views of a stack; a wide table of a thousand rows would need several times as much."""
-
 SIMILARITIES = 2**24
 """Pairs of rows whose similarities are computed at once, by as many trials as have no more: 64 MB of float32. A step's
 temporaries are several times as large."""
 
 
-class CorruptionSource:
+class CorruptionSource(TrainingRows):
     """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front.
 
     Args:
         encoder: f, whose input layer encodes and whose missing values a view may take.
-        rows: the training rows of each trial, ``(T, n, M)``.
-        roster: the trials still here.
+        table, rows, roster: the training rows, as `TrainingRows` takes them.
     """
 
-    def __init__(self, encoder: Encoder, rows: TrainingRows, roster: Roster) -> None:
-        self._encoder, self._rows, self._roster = encoder, rows, roster
+    def __init__(self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
+        super().__init__(table, rows, roster)
+        self._encoder, self.n_rows = encoder, len(self)
         self._mean: Tensor | None = None
 
     @property
@@ -43,22 +42,12 @@ class CorruptionSource:
         """The encoded columns."""
         return self._encoder.columns
 
-    @property
-    def n_rows(self) -> int:
-        return len(self._rows)
-
-    def cells(self, positions: Tensor) -> Tensor:
-        return self._rows.cells(positions)
-
-    def rows(self, positions: Tensor) -> Tensor:
-        return self._rows.rows(positions)
-
     def encoded_rows(self, positions: Tensor) -> Tensor:
-        return self.encode(self._rows.rows(positions))
+        return self.encode(self.rows(positions))
 
     def mean(self) -> Tensor:
         if self._mean is None:
-            chunks = [self.encode(chunk) for chunk in self._rows.chunks(MEAN_CHUNK)]
+            chunks = [self.encode(chunk) for chunk in self.chunks(MEAN_CHUNK)]
             total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
             self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
         return self._roster.of(self._mean)
@@ -73,41 +62,27 @@ class CorruptionSource:
         return encoded
 
 
-@dataclass(frozen=True)
 class BatchRows:
-    """A mini-batch of each trial: the `Rows` that pretexts and methods see.
+    """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
-    **Shape.** ``raw`` is ``(T, N, M)``, ``encoded`` ``(T, N, D)``.
-    """
-
-    raw: Tensor
-    encoded: Tensor
-    source: CorruptionSource
-    random: StackedGenerator
-
-    @property
-    def columns(self) -> Columns:
-        return self.source.columns
-
-    @classmethod
-    def of(cls, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> "BatchRows":
-        return cls(raw, source.encode(raw), source, random)
+    def __init__(self, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> None:
+        self.encoded, self.columns, self.random = source.encode(raw), source.columns, random
+        self._raw, self._source = raw, source
 
     def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         is_raw = corruption.space == "raw"
-        rows = self.raw if is_raw else self.encoded
-        view, _ = corruption(rows, self.source, self.random, selection)
-        return self.source.encode(view) if is_raw else view, view != rows
+        rows = self._raw if is_raw else self.encoded
+        view, _ = corruption(rows, self._source, self.random, selection)
+        return self._source.encode(view) if is_raw else view, view != rows
 
 
 class PretextTask:
-    """Computes the loss of a pretext for the trials of a stack. It owns no parameters: f and g belong to the module.
+    """Computes the loss of a pretext for the trials of a stack (Algorithm 1, lines 5 to 8).
 
     Args:
         pretext: the task.
-        encoder: f.
-        head: g.
+        encoder, head: f and g of T trials.
         source: the rows that a corruption draws from.
         random: stream of the training views.
     """
@@ -115,27 +90,27 @@ class PretextTask:
     def __init__(
         self, pretext: Pretext, encoder: Encoder, head: nn.Module, source: CorruptionSource, random: StackedGenerator
     ) -> None:
-        self._pretext, self._encoder, self._head = pretext, encoder, head
+        self.pretext, self.encoder, self.head = pretext, encoder, head
         self._source, self._random = source, random
 
     def losses(self, raw: Tensor) -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
-        views = self._pretext.make_views(BatchRows.of(raw, self._source, self._random))
+        views = self.pretext.make_views(BatchRows(raw, self._source, self._random))
         # One pass of all inputs together costs less than a pass for each.
         outputs = self._embed(torch.cat(views.inputs, dim=1), len(views.inputs))
-        return _by_groups_of_trials(self._pretext.compute_loss, outputs, views.targets)
+        return _by_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
 
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
-        rows = BatchRows.of(raw, self._source, random)
-        return StaticViews.of_passes([self._pretext.make_views(rows) for _ in range(n_passes)])
+        rows = BatchRows(raw, self._source, random)
+        return StaticViews.of_passes([self.pretext.make_views(rows) for _ in range(n_passes)])
 
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
         each_input = [self._embed(x, n) * (n_passes // n) for x, n in zip(views.inputs, views.parts, strict=True)]
         outputs = list(zip(*each_input, strict=True))
-        measures = {"loss": self._pretext.compute_loss} | ({"error": self._pretext.compute_error} if error else {})
+        measures = {"loss": self.pretext.compute_loss} | ({"error": self.pretext.compute_error} if error else {})
         # Passes are stacked last, so that the number of trials does not decide the order of the sum.
         return {
             name: torch.stack(
@@ -144,14 +119,9 @@ class PretextTask:
             for name, measure in measures.items()
         }
 
-    @property
-    def views_stay(self) -> bool:
-        """Whether views depend on nothing that is learned."""
-        return not self._pretext.learns_missing_values
-
     def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
-        out = self._head(self._encoder.body(x))
+        out = self.head(self.encoder.body(x))
         if isinstance(out, tuple):
             return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
         return tuple(out.chunk(n, dim=1))
@@ -159,27 +129,15 @@ class PretextTask:
 
 def _by_groups_of_trials(measure: Callable[..., Tensor], *of_all: tuple[Any, ...]) -> Tensor:
     """A loss ``(T,)`` of tuples of tensors ``(T, N, ...)``, so many trials at once that their pairs of rows fit."""
-    first = next(_tensors(of_all))
+    first: Any = of_all
+    while isinstance(first, tuple):
+        first = first[0]
     size = max(1, SIMILARITIES // first.shape[1] ** 2)
     if len(first) <= size:
         return measure(*of_all)
-    return torch.cat([measure(*group) for group in _groups(of_all, size)])
-
-
-def _tensors(tree: Any) -> Iterator[Tensor]:
-    """The tensors of a tuple of tensors and tuples."""
-    if isinstance(tree, Tensor):
-        yield tree
-    else:
-        for part in tree:
-            yield from _tensors(part)
-
-
-def _groups(tree: Any, size: int) -> Iterator[Any]:
-    """The parts of a tuple of tensors and tuples that belong to each group of trials; an empty one is in all."""
-    if isinstance(tree, Tensor):
-        return iter(torch.split(tree, size))
-    return zip(*(_groups(part, size) for part in tree), strict=False) if tree else repeat(())
+    tensors, structure = tree_flatten(of_all)
+    groups = zip(*(tensor.split(size) for tensor in tensors), strict=True)
+    return torch.cat([measure(*tree_unflatten(group, structure)) for group in groups])
 
 
 @dataclass(frozen=True)
@@ -204,36 +162,28 @@ class StaticViews:
 
     @property
     def n_bytes(self) -> int:
-        return sum(tensor.nbytes for tensor in {id(tensor): tensor for tensor in self._tensors()}.values())
+        return sum(tensor.nbytes for tensor in self._distinct().values())
 
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
-        kept: dict[int, Tensor] = {}
-        for tensor in self._tensors():
-            if id(tensor) not in kept:
-                kept[id(tensor)] = tensor[staying]
-        inputs = tuple(kept[id(tensor)] for tensor in self.inputs)
-        targets = tuple(tuple(kept[id(tensor)] for tensor in of_pass) for of_pass in self.targets)
+        kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
+        inputs, targets = tree_map(lambda tensor: kept[id(tensor)], (self.inputs, self.targets))
         return StaticViews(inputs, self.parts, targets)
 
-    def _tensors(self) -> Iterator[Tensor]:
-        yield from self.inputs
-        for of_pass in self.targets:
-            yield from of_pass
+    def _distinct(self) -> dict[int, Tensor]:
+        return {id(tensor): tensor for tensor in tree_leaves((self.inputs, self.targets))}
 
 
 class ValidationSet:
-    """The mini-batches of the static validation set (paper, section 3), in order. ``make`` gives the views of raw rows
-    ``(T, N, M)`` from streams; ``keeps`` says whether those of a row never change.
+    """The static validation set (paper, section 3): ``n_passes`` views of each mini-batch of validation rows.
 
     Views are made at the first validation and kept. If they need more than `MOST_BYTES`, or change with the network,
     they are made for each validation, from the beginning of the same streams.
     """
 
-    def __init__(
-        self, make: Callable[[Tensor, StackedGenerator], StaticViews], random: StackedGenerator, *, keeps: bool
-    ):
-        self._make, self._random, self._keeps = make, random, keeps
+    def __init__(self, task: PretextTask, random: StackedGenerator, n_passes: int) -> None:
+        self._task, self._random, self._n_passes = task, random, n_passes
+        self._keeps = not task.pretext.learns_missing_values
         self._kept: list[StaticViews] = []
         self._next = 0
 
@@ -243,11 +193,11 @@ class ValidationSet:
         self._next = 0
 
     def views(self, raw: Tensor) -> StaticViews:
-        """The views of the next mini-batch."""
+        """The views of the next mini-batch, whose raw rows are ``(T, N, M)``."""
         if self._next < len(self._kept):
             views = self._kept[self._next]
         else:
-            views = self._make(raw, self._random)
+            views = self._task.validation_views(raw, self._random, self._n_passes)
             if self._keeps:
                 self._kept.append(views)
                 if sum(each.n_bytes for each in self._kept) > MOST_BYTES:

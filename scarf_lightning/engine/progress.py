@@ -10,7 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ..data.datamodule import StackDataModule
 from ..screen import NotebookLine
-from .early_stopping import TrialStopping
+from .fitting import TrialStopping
 from .modules import StackModule
 
 SECONDS_BETWEEN_LOOKS = 0.5

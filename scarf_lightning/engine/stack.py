@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..data.datamodule import EVALUATION_ROWS, Examples, StackDataModule, batch_bounds
-from ..data.device_table import DeviceTable, TrainingRows
+from ..data.device_table import DeviceTable
 from ..data.table import Table
 from ..data.trials import TrialData
 from ..errors import UsageError
-from ..metrics import Metric, metric_named
+from ..metrics import metric_named
 from ..networks import Columns, Network, OneHot
-from ..options.settings import FinetuneSettings, FitSettings, NetworkSettings, PretrainSettings
+from ..options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
 from ..pretexts import Pretext
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
 from .encoder import Classifier, Encoder, Networks
-from .fitting import Fit, Watch, fit, unwatched
+from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, state
 from .modules import FinetuneModule, PretrainModule, StackModule
@@ -37,8 +37,8 @@ class Stack:
     Attributes:
         network: f.
         settings: of g and h, and of the initialisation of linear layers.
-        datamodule: the table on the device, and the batches of the current fit.
-        watch: see `Watch`.
+        datamodule: the table on the device, one copy for all fits, and the batches of the current fit.
+        watch: shows the progress of the fits; see `Watch`.
     """
 
     table: Table
@@ -48,7 +48,7 @@ class Stack:
     settings: NetworkSettings
     hardware: Hardware
     datamodule: StackDataModule
-    watch: Watch = unwatched
+    watch: Watch | None = None
 
     @classmethod
     def make(
@@ -59,9 +59,9 @@ class Stack:
         network: Network,
         settings: NetworkSettings,
         hardware: Hardware,
-        watch: Watch = unwatched,
+        watch: Watch | None = None,
     ) -> "Stack":
-        """A stack with a copy of the table on the device, which all its fits share."""
+        """A stack with a copy of the table on the device."""
         on_device = DeviceTable(table, data.preprocessing, device=hardware.device, dtype=hardware.dtype)
         return cls(table, data, streams, network, settings, hardware, StackDataModule(on_device), watch)
 
@@ -85,18 +85,9 @@ class Stack:
         """Learn f and g on the training rows; their labels are not used."""
         roster = self._roster()
         encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
-        head = self._pretrain_head(pretext, roster)
-        random = self._random(Purpose.CORRUPTION, roster)
-        module = PretrainModule(
-            encoder,
-            head,
-            PretextTask(pretext, encoder, head, self._source(encoder, roster), random),
-            validation_random=self._random(Purpose.VALIDATION_VIEWS, roster),
-            validation_passes=settings.validation_passes,
-            monitor=settings.monitor,
-            roster=roster,
-            settings=settings,
-        )
+        task = self._task(pretext, encoder, roster, self._random(Purpose.CORRUPTION, roster))
+        validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
+        module = PretrainModule(task, validation_random, roster=roster, settings=settings)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
@@ -140,12 +131,20 @@ class Stack:
         """
         module = self.finetune_module(settings, pretrained, supervision, number)
         if module.metric is not None:
-            self._check_metric(module.metric)
+            for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
+                if np.isnan(module.metric.function(self.table.target.guess(labels), labels)):
+                    raise UsageError(
+                        f"finetune.metric={module.metric.name} is not defined on the validation rows of trial {trial}: "
+                        f"all {len(labels)} of them have the same label. Use another metric, or split=stratified."
+                    )
         if settings.class_weight == "balanced":
-            examples = self._balanced(examples)
+            assert examples.targets is not None
+            weights = self.table.target.balanced(self.data.labels, examples.targets)
+            weights = weights if examples.weights is None else weights * examples.weights
+            examples = replace(examples, weights=weights.to(self.hardware.dtype))
         validation = self.examples(self.data.validation, self.data.validation_labels)
         order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
-        fit = self._fit("finetune", module, examples, validation, order, EVALUATION_ROWS, module.metric)
+        fit = self._fit("finetune", module, examples, validation, order, EVALUATION_ROWS)
         return fit, module.classifier
 
     def finetune_module(
@@ -156,7 +155,7 @@ class Stack:
         number: int = 0,
     ) -> FinetuneModule:
         """f and h before training, and what a training step does with them; see `finetune`."""
-        roster, metric = self._roster(), None if settings.metric is None else metric_named(settings.metric)
+        roster = self._roster()
         encoder = self.networks.encoder(
             self.trials,
             pretrained,
@@ -168,18 +167,22 @@ class Stack:
             encoder.freeze()
         classifier = Classifier(encoder, self.networks.head(self.trials, fit=number, dropout=supervision.dropout_rate))
         give_streams(classifier, self._random(Purpose.DROPOUT, roster, number))
+        random, auxiliary = self._random(supervision.stream, roster, number), None
+        if supervision.auxiliary is not None:
+            pretext, weight = supervision.auxiliary
+            auxiliary = self._task(pretext, encoder, roster, random, number), weight
         return FinetuneModule(
             classifier,
             supervision,
             self._source(encoder, roster),
-            self._random(supervision.stream, roster, number),
-            pretrain_head=supervision.auxiliary and self._pretrain_head(supervision.auxiliary[0], roster, number),
+            random,
+            auxiliary,
             target=self.table.target,
             fitted=self._fitted,
             truth=self.data.validation_labels,
-            metric=metric,
             roster=roster,
             settings=settings,
+            metric=None if settings.metric is None else metric_named(settings.metric),
         )
 
     def labelled(self) -> Examples:
@@ -201,7 +204,7 @@ class Stack:
         return None if self.table.weights is None else self.table.weights[self.data.labelled]
 
     def row_weights(self, settings: FinetuneSettings) -> NDArray[np.float64] | None:
-        """Of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
+        """Weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
         own = self.given_weights
         if settings.class_weight == "none":
             return own
@@ -263,30 +266,15 @@ class Stack:
         return self.streams.torch(self.trials, purpose, fit=number, device=self.hardware.device, roster=roster)
 
     def _source(self, encoder: Encoder, roster: Roster) -> CorruptionSource:
-        rows = TrainingRows(self.datamodule.table, self.on_device(self.data.train), roster)
-        return CorruptionSource(encoder, rows, roster)
+        return CorruptionSource(encoder, self.datamodule.table, self.on_device(self.data.train), roster)
 
-    def _pretrain_head(self, pretext: Pretext, roster: Roster, number: int = 0) -> nn.Module:
+    def _task(
+        self, pretext: Pretext, encoder: Encoder, roster: Roster, random: StackedGenerator, number: int = 0
+    ) -> PretextTask:
+        """The pretext on f and a new g."""
         head = self.networks.pretrain_head(self.trials, pretext)
         give_streams(head, self._random(Purpose.PRETRAIN_DROPOUT, roster, number))
-        return head
-
-    def _balanced(self, examples: Examples) -> Examples:
-        """Examples with the weights that balance their targets."""
-        assert examples.targets is not None
-        of_rows = self.table.target.balanced(self.data.labels, examples.targets)
-        if examples.weights is not None:
-            of_rows = of_rows * examples.weights
-        return replace(examples, weights=of_rows.to(self.hardware.dtype))
-
-    def _check_metric(self, metric: Metric) -> None:
-        """Refuse to watch a metric that is not defined on the validation rows of a trial."""
-        for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
-            if np.isnan(metric.function(self.table.target.guess(labels), labels)):
-                raise UsageError(
-                    f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: all "
-                    f"{len(labels)} of them have the same label. Use another metric, or split=stratified."
-                )
+        return PretextTask(pretext, encoder, head, self._source(encoder, roster), random)
 
     def _fit(
         self,
@@ -296,24 +284,13 @@ class Stack:
         validation: Examples,
         order: StackedGenerator,
         validation_batch_size: int,
-        metric: Metric | None = None,
     ) -> Fit:
-        settings: FitSettings = module.settings
         self.datamodule.serve(
             train,
             validation,
-            batch_size=settings.batch_size,
+            batch_size=module.settings.batch_size,
             validation_batch_size=validation_batch_size,
             order=order,
             roster=module.roster,
         )
-        return fit(
-            phase,
-            module,
-            self.datamodule,
-            settings,
-            trials=self.trials,
-            hardware=self.hardware,
-            watch=self.watch,
-            metric=metric,
-        )
+        return fit(phase, module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)

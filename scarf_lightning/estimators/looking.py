@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from ..data.device_table import TrainingRows
 from ..data.sources import open_source
 from ..data.splits import PARTS, Splitting
 from ..data.table import Column
@@ -109,8 +108,8 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
             "has them."
         )
     roster, columns = Roster(1), model.description.columns
-    known = TrainingRows(model.on_device(model.values(training)), torch.arange(len(training))[None], roster)
-    source, random = CorruptionSource(model.encoder, known, roster), StackedGenerator([seed])
+    known, positions = model.on_device(model.values(training)), torch.arange(len(training))[None]
+    source, random = CorruptionSource(model.encoder, known, positions, roster), StackedGenerator([seed])
     raw = model.on_device(model.values(rows)).rows(torch.arange(len(rows))[None], roster)
     if corruption.space == "encoded":
         view, mask = corruption(source.encode(raw), source, random, selection)

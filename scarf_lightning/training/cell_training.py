@@ -18,8 +18,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from ..data.splits import Splitting
 from ..data.table import Table
 from ..data.trials import prepare_trials
-from ..engine.early_stopping import TrialStopping
-from ..engine.fitting import Fit
+from ..engine.fitting import Fit, TrialStopping
 from ..engine.hardware import Hardware, Promise
 from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack

@@ -55,7 +55,7 @@ def test_the_configuration_of_several_cells_is_refused_in_a_sentence(tmp_path: P
 INTERRUPTED = """
 import signal, sys
 from scarf_lightning.cli import commands
-from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.engine.fitting import TrialStopping
 
 TrialStopping.on_train_epoch_start = lambda *_: signal.raise_signal(signal.SIGINT)
 sys.exit(commands.train())

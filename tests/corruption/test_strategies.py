@@ -27,7 +27,7 @@ from scarf_lightning.corruption.strategies import (
     largest,
     n_selected,
 )
-from scarf_lightning.data.device_table import DeviceTable, TrainingRows
+from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import Preprocessing, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.encoder import Encoder
@@ -77,7 +77,7 @@ def one_hot(encoder: Encoder) -> OneHot:
 def make_source(table: Table, train_rows: Tensor, encoder: Encoder, roster: Roster) -> CorruptionSource:
     preprocessing = Preprocessing.fit(table, [None, None], ZScore())
     device_table = DeviceTable(table, preprocessing, device="cpu", dtype=torch.float64)
-    return CorruptionSource(encoder, TrainingRows(device_table, train_rows, roster), roster)
+    return CorruptionSource(encoder, device_table, train_rows, roster)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from scarf_lightning.data.device_table import DeviceTable, TrainingRows
+from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, TrialData, prepare_trials
@@ -193,8 +193,8 @@ class TestTrainingRows:
         table: Table, data: TrialData, dtype: torch.dtype = torch.float64, roster: Roster | None = None
     ) -> CorruptionSource:
         roster = roster or Roster(len(data.trials))
-        rows = TrainingRows(on_device(table, data, dtype), torch.from_numpy(data.train), roster)
-        return CorruptionSource(encoder_of(table), rows, roster)
+        rows = torch.from_numpy(data.train)
+        return CorruptionSource(encoder_of(table), on_device(table, data, dtype), rows, roster)
 
     @every_fit
     def test_cells_are_values_of_that_trials_training_rows_in_that_column(

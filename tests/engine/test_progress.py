@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scarf_lightning.data.datamodule import StackDataModule
-from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.engine.fitting import TrialStopping
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
 from scarf_lightning.metrics import metric_named

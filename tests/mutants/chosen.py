@@ -45,7 +45,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "pretexts/others.py": ("pretexts/test_others", *PRETEXTS),
     "pretexts/": PRETEXTS,
     "engine/stack.py": ("networks/test_mlp", *STACKS),
-    "engine/modules.py": ("engine/test_modules", "engine/test_early_stopping", *STACKS),
+    "engine/modules.py": ("engine/test_modules", "engine/test_fitting", *STACKS),
     "engine/pretext_task.py": ("data/test_device_table", "corruption/test_strategies", *PRETEXTS),
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_fine_tuning", "networks/test_mlp"),
     "engine/": STACKS,
@@ -90,7 +90,7 @@ NAMED = (
     ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
-    ("engine/early_stopping.py", ") / len(self.active)", ")"),
+    ("engine/fitting.py", ") / len(self.active)", ")"),
     ("report/statistics/wins.py", 'significant & (compared["difference"] > 0)',
      'significant & (compared["difference"] > 1)'),
     ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
@@ -119,9 +119,9 @@ EQUIVALENT = (
     # The divisor is 1, or -1 for a number in parentheses.
     ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
     # Where nothing is chosen, nothing is copied either.
-    ("engine/early_stopping.py", "if not chosen.any():\n            return", "if not chosen.any():\n            pass"),
+    ("engine/fitting.py", "if not chosen.any():\n            return", "if not chosen.any():\n            pass"),
     # Written in a trial's first epoch, whatever it was.
-    ("engine/early_stopping.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
+    ("engine/fitting.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
     # Another shape that the kernels are tried with.
     ("engine/hardware.py", "(2, 16), (16, 9), (16, 16), (256, 256)]", "(2, 15), (16, 9), (16, 16), (256, 256)]"),
     # The networks are built alike, and all their parameters are replaced.

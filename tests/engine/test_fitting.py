@@ -15,8 +15,8 @@ from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import NoScaling, Preprocessing
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine import early_stopping
-from scarf_lightning.engine.early_stopping import TrialStopping
+from scarf_lightning.engine import fitting
+from scarf_lightning.engine.fitting import TrialStopping
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.options.settings import FinetuneSettings
 from scarf_lightning.randomness import Roster, StackedGenerator
@@ -134,7 +134,7 @@ def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
 ) -> None:
     """By a clock on which every epoch takes a second."""
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)
-    monkeypatch.setattr(early_stopping, "time", clock)
+    monkeypatch.setattr(fitting, "time", clock)
     _, stopping = run(patients, [falling(12), [0.1] * 12])
     assert stopping.seconds.tolist() == [5 / 2 + 7, 5 / 2]
 
