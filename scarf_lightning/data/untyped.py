@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
-from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about
+from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about, declared_order
 from .reading import Reader, ReadingOptions
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, read_column
 from .reading.rules import Feature
@@ -55,7 +55,11 @@ def read_table(
     if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:
         why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
         raise UsageError(f"{source} has no column with a value in it to learn from: {why}.")
-    columns = (_column(feature) for read in reads.values() for feature in read.features)
+    columns = (
+        _column(feature, column)
+        for read, (_, column) in zip(reads.values(), frame.items(), strict=True)
+        for feature in read.features
+    )
     table = Table.of(columns, target, name=name, source=source, split_by=split_by)
     readings, notes = [], list(table.notes)
     for (column, read), (_, values) in zip(reads.items(), frame.items(), strict=True):
@@ -72,11 +76,11 @@ def read_table(
     return replace(table, reading=tuple(readings), notes=tuple(notes), reader=Reader(rules, table.columns))
 
 
-def _column(feature: Feature) -> tuple[Column, Floats]:
+def _column(feature: Feature, column: "pd.Series[Any]") -> tuple[Column, Floats]:
     if not isinstance(feature.values, Coded):
         return Column(feature.name), feature.values
     codes, categories = feature.values.in_order()
-    return Column(feature.name, categories, feature.declared), codes
+    return Column(feature.name, categories, declared_order(column, categories, is_stripped=True)), codes
 
 
 def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:

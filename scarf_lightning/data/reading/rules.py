@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
-from ..columns import Coded, Floats, declared_order, is_numeric, spell
+from ..columns import Coded, Floats, is_numeric, spell
 from .dates import CATEGORICAL_PARTS, as_dates, date_parts, hours_of, times_of
 from .numbers import Notation, as_numbers, is_missing
 
@@ -20,6 +20,9 @@ N_TEXT_HASHES, TEXT_NGRAMS = 32, (3, 4)
 
 NUMBERS = (int, float, np.number, np.bool_)
 
+Made = Mapping[str, Coded | Floats]
+"""The features of a column by the endings of their names."""
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -27,7 +30,6 @@ class Feature:
 
     name: str
     values: Coded | Floats
-    declared: tuple[str, ...] | None = None
 
     @property
     def is_missing(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
@@ -61,7 +63,8 @@ class Rule:
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
         """The features of a column, always equally many. A value that no such column can hold raises `UsageError`."""
-        return KINDS[self.kind].features(self, column)
+        made = KINDS[self.kind].make(self, column)
+        return [Feature(f"{column.name}{ending}", values) for ending, values in made.items()]
 
     def plain(self) -> dict[str, Any]:
         """The kind and its options, for JSON."""
@@ -76,37 +79,35 @@ class Rule:
         return cls(plain["rule"], **options)
 
 
-def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Numbers, and nothing else."""
     if not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype):
         for value in column.dropna():
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, NUMBERS):
                 raise UsageError(f"Column {column.name!r} is numeric, but the rows hold {value!r} in it.")
-    return [Feature(str(column.name), floats(column))]
+    return {"": floats(column)}
 
 
-def _numbers(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Numbers, or text in which they are written in one notation."""
     if is_numeric(column):
-        return [Feature(str(column.name), floats(column))]
-    coded = Coded.of(column)
-    texts = stripped(coded.distinct, column.name)
+        return {"": floats(column)}
+    coded, texts = _texts(column)
     values = Notation(rule.decimal, rule.group).read(list(dict.fromkeys(texts)))
     # Booleans, and numbers among text, are not parsed.
     read = [
         float(value) if isinstance(value, NUMBERS) else values.get(text, np.nan)
         for value, text in zip(coded.distinct, texts, strict=True)
     ]
-    return [Feature(str(column.name), coded.spread(read))]
+    return {"": coded.spread(read)}
 
 
-def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Dates and times as parts, see `date_parts`."""
     if pd.api.types.is_datetime64_any_dtype(column):
         made = date_parts(column)
     else:
-        coded = Coded.of(column)
-        texts = stripped(coded.distinct, column.name)
+        coded, texts = _texts(column)
         if rule.format is None:
             known = list(dict.fromkeys(filter(None, texts)))
             found = as_dates(known)
@@ -115,36 +116,31 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
         else:
             times = times_of(texts, rule.format)
         made = {name: coded.spread(part) for name, part in date_parts(times).items()}
-    features: dict[str, Coded | Floats] = {
-        part: Coded.of(pd.Series(made[part])) if part in CATEGORICAL_PARTS else made[part] for part in rule.parts
+    return {
+        f" ({part})": Coded.of(pd.Series(made[part])) if part in CATEGORICAL_PARTS else made[part]
+        for part in rule.parts
     }
-    return [Feature(f"{column.name} ({part})", values) for part, values in features.items()]
 
 
-def _hours(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _hours(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Times of day, as hours."""
-    coded = Coded.of(column)
-    texts = stripped(coded.distinct, column.name)
-    return [Feature(str(column.name), coded.spread([hours_of(text) for text in texts]))]
+    coded, texts = _texts(column)
+    return {"": coded.spread([hours_of(text) for text in texts])}
 
 
-def _categories(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _categories(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Categories: numbers as they are spelled, text without blanks around it."""
     coded = Coded.of(column)
-    if is_numeric(column):
-        return [Feature(str(column.name), coded)]
-    text, _ = text_of(coded, column.name)
-    return [Feature(str(column.name), text, declared_order(column, text.distinct, is_stripped=True))]
+    return {"": coded if is_numeric(column) else text_of(coded, column.name)[0]}
 
 
-def _booleans(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _booleans(rule: Rule, column: "pd.Series[Any]") -> Made:
     """True and false, in upper or lower case."""
-    coded = Coded.of(column)
-    texts = stripped(coded.distinct, column.name)
-    return [Feature(str(column.name), coded.mapped([text.lower() or None for text in texts]))]
+    coded, texts = _texts(column)
+    return {"": coded.mapped([text.lower() or None for text in texts])}
 
 
-def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Strings as min-hashes of their n-grams in [-1, 1]: strings that share letters share numbers, and a string has the
     same numbers in every table. Cerda and Varoquaux (2022), DOI 10.1109/TKDE.2020.2992529."""
 
@@ -157,7 +153,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
     return _encoded(column, N_HASHES, encode)
 
 
-def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
+def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Texts as counts of the pieces of their words, each piece added to or taken from a number by its hash, and scaled
     to length one. Weinberger et al. (2009), DOI 10.1145/1553374.1553516."""
 
@@ -170,11 +166,16 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> list[Feature]:
     return _encoded(column, N_TEXT_HASHES, encode)
 
 
-def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> list[Feature]:
+def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> Made:
     """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
     text, _ = text_of(Coded.of(column), column.name)
     numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
-    return [Feature(f"{column.name} ({i + 1})", text.spread(values)) for i, values in enumerate(numbers.T)]
+    return {f" ({i + 1})": text.spread(values) for i, values in enumerate(numbers.T)}
+
+
+def _texts(column: "pd.Series[Any]") -> tuple[Coded, list[str]]:
+    coded = Coded.of(column)
+    return coded, stripped(coded.distinct, column.name)
 
 
 @dataclass(frozen=True)
@@ -182,13 +183,13 @@ class Kind:
     """A kind of column: what its values are, how they are read, and the options of `Rule` that matter for it."""
 
     of: str
-    features: Callable[[Rule, "pd.Series[Any]"], list[Feature]]
+    make: Callable[[Rule, "pd.Series[Any]"], Made]
     options: tuple[str, ...] = ()
 
 
 KINDS = {
     "plain numbers": Kind("numbers", _plain_numbers),
-    "plain categories": Kind("categories", lambda _, column: [Feature(str(column.name), Coded.of(column))]),
+    "plain categories": Kind("categories", lambda _, column: {"": Coded.of(column)}),
     "numbers": Kind("numbers", _numbers, ("decimal", "group")),
     "dates": Kind("dates", _dates, ("format", "parts")),
     "times of day": Kind("times", _hours),

@@ -85,20 +85,12 @@ class DataFile:
     whole: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def open(
-        cls,
-        path: Path,
-        option: str = "dataset.path",
-        *,
-        separator: str | None = None,
-        decimal: str | None = None,
-        encoding: str | None = None,
-    ) -> "DataFile":
+    def open(cls, path: Path, option: str = "dataset.path", **asked: str | None) -> "DataFile":
         """Find the format of a file and read its header. Only of Excel and JSON lines are the rows read too.
 
         Args:
             option: names the file, for messages.
-            separator, decimal, encoding: of a text file; None takes what the file shows.
+            asked: ``separator``, ``decimal`` and ``encoding`` of a text file, if they are known, see `text_format`.
 
         Raises:
             UsageError: there is no such file, it cannot be read, or a column's type is neither numbers nor categories
@@ -118,7 +110,7 @@ class DataFile:
             whole = _read_xlsx(path) if endings[-1] == ".xlsx" else _read_jsonl(path)
             return cls(path, None, list(whole.columns), whole)
         with _refusing(path):
-            text = text_format(path, separator=separator, decimal=decimal, encoding=encoding)
+            text = text_format(path, **asked)
             return cls(path, text, _header(path, text))
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
@@ -210,7 +202,9 @@ class DataFile:
         return {position for position, size in largest.items() if size >= EXACT}
 
 
-def text_format(path: Path, *, separator: str | None, decimal: str | None, encoding: str | None) -> TextFormat:
+def text_format(
+    path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
+) -> TextFormat:
     """The format of a text file: what is given, and for the rest what the file shows.
 
     Text is UTF-8, or UTF-16 by its mark or its zero bytes, or else cp1252. The separator is a tab in ``.tsv``, and
