@@ -111,7 +111,7 @@ EQUIVALENT = (
     # A name is looked for in them.
     ("data/sources/file.py", "known = set(names)", "known = names"),
     # These are the columns that are read.
-    ("data/sources/formats.py", "file.read(columns=names).select(names)", "file.read(columns=names)"),
+    ("data/sources/formats.py", "file.read(columns=some).select(some)", "file.read(columns=some)"),
     # Times are times, whether they are told apart as objects or not.
     ("data/reading/rules.py", 'for text in texts], dtype="object")', "for text in texts])"),
     # Of an archive of several files none is read.

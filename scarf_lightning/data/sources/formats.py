@@ -104,7 +104,7 @@ class DataFile:
         if not ENDING.search(path.name):
             raise UsageError(f"{path} is of no known format; {option} takes {KNOWN}; write it again as one of these.")
         if path.suffix.lower() in ARROW:
-            return cls(path, None, [str(name) for name in _schema(path).names])
+            return cls(path, None, _columns(path)[0])
         endings = [suffix.lower() for suffix in path.suffixes[-2:]]
         if endings[-1] == ".xlsx" or ".jsonl" in endings:
             whole = _read_xlsx(path) if endings[-1] == ".xlsx" else _read_jsonl(path)
@@ -336,25 +336,29 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 
 
 def _read_arrow(path: Path) -> pd.DataFrame:
-    schema = _schema(path)
-    if path.suffix.lower() == ".feather":
-        with _refusing(path):
-            table = _exact(feather.read_table(path, columns=schema.names))
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, date_as_object=False)
-        return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
+    names, categories = _columns(path)
+    read = _feather if path.suffix.lower() == ".feather" else _parquet
+    with _refusing(path):
+        frames = [_exact(table).to_pandas(ignore_metadata=True, date_as_object=False) for table in read(path, names)]
+    frame: pd.DataFrame = pd.concat(frames, axis=1)
+    return frame.astype(dict.fromkeys(categories, "category"))
+
+
+def _feather(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    yield feather.read_table(path, columns=names)
+
+
+def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    """A few columns of a Parquet file at a time."""
     # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
-    with _refusing(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
         extremes = _extremes(file.metadata)
         width = max(1, CELLS // max(1, file.metadata.num_rows))
-        frames = []
-        for start in range(0, len(schema.names), width):
-            names = schema.names[start : start + width]
-            table = file.read(columns=names).select(names)
+        for start in range(0, max(1, len(names)), width):
+            some = names[start : start + width]
+            table = file.read(columns=some).select(some)
             _check_extremes(table, extremes, path)
-            table = _exact(table)
-            frames.append(table.to_pandas(ignore_metadata=True, date_as_object=False))
-    frame = pd.concat(frames, axis=1) if frames else pd.DataFrame(index=range(file.metadata.num_rows))
-    return frame.astype(dict.fromkeys(_categories(schema, path), "category"))
+            yield table
 
 
 def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
@@ -400,15 +404,24 @@ def _exact(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _schema(path: Path) -> pa.Schema:
-    """Names and types of the columns of a Parquet or Feather file, without the index of pandas."""
+def _columns(path: Path) -> tuple[list[str], list[str]]:
+    """The columns of a Parquet or Feather file without the index of pandas, and those that were categories in pandas:
+    Parquet itself keeps only those whose categories are strings."""
     with _refusing(path):
         if path.suffix.lower() == ".feather":
             with pa.memory_map(str(path)) as file:
                 schema = pa.ipc.open_file(file).schema
         else:
             schema = pq.read_schema(path)
-    index = _pandas_metadata(schema, path).get("index_columns", [])
+    try:
+        metadata = schema.pandas_metadata or {}
+        kinds = {column["field_name"]: column["pandas_type"] for column in metadata.get("columns", [])}
+        index = [name for name in metadata.get("index_columns", []) if name in schema.names]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(
+            f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
+            "pandas, or without its metadata."
+        ) from error
     columns = [column for column in schema if column.name not in index]
     for column in columns:
         if not _is_usable(column.type):
@@ -416,29 +429,8 @@ def _schema(path: Path) -> pa.Schema:
                 f"column {column.name!r} of {path} is of type {column.type}, which is neither numbers nor categories "
                 "nor dates; convert it, or drop it."
             )
-    return pa.schema(columns, metadata=schema.metadata)
-
-
-def _categories(schema: pa.Schema, path: Path) -> list[str]:
-    """The columns that were categories in pandas. Parquet itself keeps only those whose categories are strings."""
-    columns = _pandas_metadata(schema, path).get("columns", [])
-    known = {column["field_name"] for column in columns if column["pandas_type"] == "categorical"}
-    return [name for name in schema.names if name in known]
-
-
-def _pandas_metadata(schema: pa.Schema, path: Path) -> dict[str, Any]:
-    """What pandas has written into a Parquet file about its index and categories."""
-    try:
-        metadata = schema.pandas_metadata or {}
-        for column in metadata.get("columns", []):
-            _ = column["field_name"], column["pandas_type"]
-        _ = [name for name in metadata.get("index_columns", []) if name in schema.names]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise UsageError(
-            f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
-            "pandas, or without its metadata."
-        ) from error
-    return metadata
+    names = [str(column.name) for column in columns]
+    return names, [name for name in names if kinds.get(name) == "categorical"]
 
 
 def _is_usable(kind: pa.DataType) -> bool:
