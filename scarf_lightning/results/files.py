@@ -6,7 +6,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -92,7 +91,12 @@ def temporary(target: Path) -> Iterator[Path]:
             error.filename = str(target)
         raise
     finally:
-        surely(partial(_remove_if_there, path))
+
+        def tidy() -> None:
+            with suppress(FileNotFoundError):
+                remove(path)
+
+        surely(tidy)
 
 
 def surely(tidy: Callable[[], None]) -> None:
@@ -125,15 +129,10 @@ def check_folder(results: Path, *, writable: bool) -> None:
 
 
 def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:
-    """Move records to where nothing looks for them. No result is ever deleted.
+    """Move records to where nothing looks for them: no result is ever deleted.
 
-    Args:
-        results: the folder of all results.
-        paths: files and folders in it; they keep their places under ``results/set_aside/<time>/``.
-        reason: why; it is kept beside them.
-
-    Returns:
-        A sentence that names them, their place, and the reason.
+    They keep their places under ``results/set_aside/<time>/``, and the reason is kept beside them. The sentence names
+    all three.
     """
     place = results / SET_ASIDE / f"{time.strftime('%Y%m%d-%H%M%S')}-{uuid4().hex[:4]}"
     named = ", ".join(str(path.relative_to(results)) for path in paths)
@@ -165,11 +164,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
-
-
-def _remove_if_there(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        remove(path)
 
 
 def _sync(path: Path) -> None:

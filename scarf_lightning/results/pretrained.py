@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,9 @@ class PretrainingStore:
 
     Args:
         results: the folder of all results.
-        identity: the pre-training's canonical fields, see `pretraining_identity`.
-        max_gb: weights that the cache keeps in all.
-        expected: gives the shape and the type of each array of weights; trials with others are damaged. None takes all.
+        identity: the pre-training's fields, see `pretraining_identity`.
+        max_gb: of weights that the cache keeps in all.
+        expected: gives the shape and type of each array of weights; trials with others are damaged. None takes all.
     """
 
     def __init__(
@@ -178,14 +177,13 @@ class PretrainingStore:
 
     def _damaged(self) -> Iterator[tuple[Path, str]]:
         """The damaged files and folders, and why they cannot be used."""
-        checks: dict[Path, Callable[[], object]] = {
-            place: partial(self._load, int(place.name)) for place in (self.folder / "trials").glob("[0-9]*")
-        }
         description = self.folder / DESCRIPTION
-        checks[description] = lambda: check_contents(read_sealed(description), self.fingerprint)
-        for path, check in checks.items():
+        for path in (*(self.folder / "trials").glob("[0-9]*"), description):
             try:
-                check()
+                if path == description:
+                    check_contents(read_sealed(path), self.fingerprint)
+                else:
+                    self._load(int(path.name))
             except FileNotFoundError:
                 continue  # not there yet, or just evicted
             except DamagedRecordError as error:

@@ -77,10 +77,9 @@ def read_sealed(path: Path) -> dict[str, Any]:
 def new_record(
     folder: Path, contents: str, fingerprint: str, values: dict[str, Any], claim: Claim | None = None
 ) -> Iterator[Path]:
-    """A folder to write a record's files into; at the end it gets a table of contents and its name.
+    """A folder to write a record's files into. At the end it takes the name ``folder``, with a table of contents.
 
     Args:
-        folder: the record's place.
         contents: name of the table of contents.
         fingerprint: of what the record belongs to.
         values: kept in the table of contents; NaN is not allowed.
@@ -107,13 +106,7 @@ def table_of(files: Iterable[Path], fingerprint: str) -> dict[str, Any]:
 
 
 def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> dict[str, Any]:
-    """The table of contents of a whole record.
-
-    Args:
-        folder: the record's place.
-        contents: name of the table of contents.
-        fingerprint: of what the record must belong to.
-        weights: check the hashes of weights and predictions too.
+    """The table of contents of a whole record. ``weights`` checks the hashes of weights and predictions too.
 
     Raises:
         DamagedRecordError: it is torn or damaged, of another schema, or belongs to something else.
@@ -137,13 +130,7 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
 
 
 def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable[[bytes], T]) -> T:
-    """What a file of a record holds.
-
-    Args:
-        folder: the record's place.
-        table: its table of contents, see `read_record`.
-        name: of the file.
-        parse: reads the bytes, and may raise anything.
+    """What ``parse`` makes of a file of a record, whose table of contents is ``table``; it may raise anything.
 
     Raises:
         DamagedRecordError: the record has no such file, its bytes are not those that were written, or cannot be read.
@@ -156,11 +143,7 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
 
 
 def check_contents(table: dict[str, Any], fingerprint: str) -> None:
-    """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files.
-
-    Raises:
-        DamagedRecordError: one is wrong.
-    """
+    """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
     if "schema" not in table:
         raise DamagedRecordError("it has no schema")
     if table["schema"] != SCHEMA_VERSION:
@@ -176,11 +159,7 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
 
 
 def check_fields(content: Any, kinds: Fields) -> None:
-    """Check that these fields are there, and the types of their values. True and False are not whole numbers here.
-
-    Raises:
-        DamagedRecordError: one is missing, of another type, too large a number, or nested too deep.
-    """
+    """Check that these fields are there, of these types, and usable. Truth values are no whole numbers here."""
     if not isinstance(content, dict):
         raise DamagedRecordError(f"it has no {next(iter(kinds))}")
     for name, kind in kinds.items():

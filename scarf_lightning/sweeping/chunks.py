@@ -47,15 +47,10 @@ Launch = Callable[[Sequence[Chunk]], None]
 
 
 def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str) -> list[Chunk]:
-    """Deal groups of cells out to jobs, the longest first.
+    """Deal groups of cells out to jobs, the longest first. The launcher of this name decides about settings of None.
 
-    Groups are never divided, since their cells share a pre-training. Small ones are joined, those of one dataset side
-    by side, so that it is loaded once.
-
-    Args:
-        groups: of a plan.
-        settings: the least minutes and the largest number of jobs; where they are None, the launcher decides.
-        launcher: its name.
+    Groups are never divided, since their cells share a pre-training. Small groups are joined; groups of one dataset are
+    put side by side, so that it is loaded once.
     """
     least = MINUTES.get(launcher, 0.0) * 60 if settings.minutes is None else settings.minutes * 60
     if launcher == "joblib" and settings.minutes is None:

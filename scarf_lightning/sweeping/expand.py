@@ -242,12 +242,8 @@ def _product(block: Sequence[Override], composer: Composer) -> Iterator[tuple[st
 
 
 def check_choices(arguments: Sequence[str]) -> None:
-    """Refuse numbers, lists and null where an override chooses by name, and an override without a name, which Hydra
-    answers by a traceback.
-
-    Raises:
-        UsageError: which override, and where the names stand.
-    """
+    """Refuse what Hydra answers by a traceback: an override without a name, and a number, a list or null where one
+    chooses by name. Raises `UsageError`."""
     axes = {axis.name for axis in AXES}
     for argument in arguments:
         group = argument.partition("=")[0].lstrip("+").partition("@")[0]

@@ -209,14 +209,7 @@ def master_of(hydra: Hydra) -> DictConfig:
 
 
 def check_hydra(hydra: Any) -> None:
-    """Refuse options of Hydra's own that would be ignored here, or would lose results.
-
-    Args:
-        hydra: the section of that name.
-
-    Raises:
-        UsageError: which option, and what to do.
-    """
+    """Refuse options in Hydra's own section that would be ignored here, or would lose results, by a `UsageError`."""
     if hydra.job.chdir:
         raise UsageError(
             "hydra.job.chdir=true: results and tables are found from the folder that the command runs in; "

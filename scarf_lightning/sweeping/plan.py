@@ -95,12 +95,8 @@ class Plan:
 
 
 def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None = None) -> Plan:
-    """Find out what is left to train, and how long it takes. Nothing is trained or loaded.
-
-    Args:
-        surveyed: the cells.
-        sizes: of tables that have been loaded, by the key of their source; the store knows those of earlier runs.
-    """
+    """Find out what is left to train, and how long it takes. ``sizes`` has tables that are loaded, by the key of their
+    source; the store knows the sizes of those that earlier runs loaded."""
     known = dict(sizes or {})
     for each in surveyed:
         source = each.cell.source

@@ -38,13 +38,8 @@ class Show(Protocol):
 
 
 def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "basic") -> list[SurveyedCell]:
-    """Train the cells that are not finished, show what came out, and return how far each cell is.
-
-    Args:
-        request: the cells.
-        launch: starts jobs.
-        show: tells the user.
-        launcher: the name of what starts jobs.
+    """Train the cells that are not finished, show the results, and return how far each cell is. ``launch`` starts jobs
+    by the ``launcher`` of this name.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
