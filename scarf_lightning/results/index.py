@@ -138,7 +138,7 @@ def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSumma
         weights: check the hashes of weights and predictions too, without the index.
     """
     state = None if weights else _state(cell)
-    if state is not None and (known := _known(cell, state, trials)) is not None:
+    if (known := _known(cell, state, trials)) is not None:
         return known
     stored = read_cell(cell, weights=weights)
     target = None if stored.description is None else stored.target
@@ -174,7 +174,7 @@ def _files(cell: str) -> Iterator[tuple[str, str]]:
             yield from sorted((each.name, each.path) for each in entries)
 
 
-def _known(cell: Path, state: str, trials: int) -> CellSummary | None:
+def _known(cell: Path, state: str | None, trials: int) -> CellSummary | None:
     """A cell in this state, if the index has it with this many trials."""
     try:
         content = read_bytes(_place(cell), MOST_JSON)

@@ -224,7 +224,7 @@ def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
     """Versions and hardware that each stack of a cell was trained with; damage is noted as in `read_curves`."""
 
     def parse(content: bytes) -> Row:
-        found = dict(json.loads(content))
+        found: Row = json.loads(content)
         check_fields(found, {"packages": dict} if "packages" in found else {})
         return found
 

@@ -161,7 +161,7 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
 def check_fields(content: Any, kinds: Fields) -> None:
     """Check that these fields are there, of these types, and usable. Truth values are no whole numbers here."""
     if not isinstance(content, dict):
-        raise DamagedRecordError(f"it has no {next(iter(kinds))}")
+        raise DamagedRecordError(f"it has no {next(iter(kinds), 'fields')}")
     for name, kind in kinds.items():
         value = content.get(name, ...)  # of no kind
         is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind)))

@@ -326,6 +326,7 @@ def test_a_number_is_its_value_and_not_its_type() -> None:
 
     assert with_temperature(2) == with_temperature(2.0)
     assert with_temperature(2**53 - 1) == with_temperature(2.0**53 - 1), "the largest that both types hold"
+    assert with_temperature(2**53) != with_temperature(2.0**53), "which stands for the next whole number too"
     different = (2, 1.5, None, "1", "", [2], [], {})
     assert len({with_temperature(value) for value in different}) == len(different)
 

@@ -174,6 +174,13 @@ def test_an_entry_that_is_not_possible_is_not_believed(cell: Path, field: str, v
     assert is_read_again(cell)
 
 
+def test_an_entry_that_is_nested_without_end_is_not_believed(cell: Path) -> None:
+    is_read_again(cell)
+    content = b"[" * 100_000 + b"\n"
+    entry_of(cell).write_bytes(sha256(content).hexdigest().encode() + content)
+    assert is_read_again(cell)
+
+
 def test_numbers_that_no_record_has_are_not_believed(cell: Path) -> None:
     is_read_again(cell)
     whole = entry_of(cell).read_bytes()
@@ -241,6 +248,12 @@ def test_a_value_that_all_rows_have_is_kept_once() -> None:
         "late": "each", "is": "each",
     }  # fmt: skip
     assert [rows.others[place] for kept, place in rows.layout.values() if kept == "same"] == ["cpu", 1]
+
+
+def test_rows_without_a_number_have_their_size() -> None:
+    rows = Rows.of([{"device": "cpu"}, {"device": "cpu"}, {"device": "cpu"}])
+
+    assert list(rows.first(2)) == [{"device": "cpu"}, {"device": "cpu"}]
 
 
 class TestFewSteps:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, columns, identity, load
+from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from scarf_lightning.results.records import SCHEMA_VERSION
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 
@@ -194,3 +194,15 @@ def test_the_task_of_co_training_has_columns_of_its_own(tmp_path: Path) -> None:
         assert frame.loc["cotrain", column].eq(value).all(), column
         assert frame.loc["control", column].isna().all(), column
     assert frame[["corruption", "loss"]].isna().all(axis=None)
+
+
+def test_described_cells_are_read_whole_or_damaged(results: Path) -> None:
+    whole, damaged = sorted(path.parent for path in results.glob("*/cell.json"))
+    (damaged / "cell.json").write_text("torn")
+    (results / "no cell").mkdir()
+
+    found = dict(described_cells(results))
+
+    assert list(found) == [whole, damaged]
+    assert (found[whole].description or {})["fingerprint"] == whole.name
+    assert (found[damaged].description, found[damaged].damaged) == (None, {damaged / "cell.json": "cell.json is torn"})

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, StackRecord, load_cell, load_trials
+from scarf_lightning.results import CellStore, StackRecord, load_cell, load_trials, read_cell, read_environments
 from tests.cells import OF_WDBC, finish, results_in, some_cell, some_record
+from tests.results.sealing import replace_file
 
 
 @pytest.fixture
@@ -115,6 +117,50 @@ class TestTrial:
 
         with pytest.warns(UserWarning, match=r"weights\.safetensors is torn"):
             assert load_trials(store.fingerprint, results) == []
+
+    def test_weights_with_a_flipped_bit_are_left_out_and_named(self, store: CellStore, results: Path) -> None:
+        store.add(with_weights(some_record([0])))
+        store.add(some_record([1]))
+        (weights,) = store.folder.rglob("weights.safetensors")
+        content = bytearray(weights.read_bytes())
+        content[-1] ^= 1
+        weights.write_bytes(content)
+
+        with pytest.warns(UserWarning, match=r"is left out: weights\.safetensors is damaged"):
+            assert [each.row["trial"] for each in load_trials(store.fingerprint, results)] == [1]
+
+
+@pytest.mark.parametrize(
+    "curves",
+    [
+        pd.DataFrame({"phase": ["finetune"], "trial": [1], "train_loss": [0.5]}),
+        pd.DataFrame({"phase": ["finetune"], "trial": [1], "epoch": [[1, 2]]}),
+    ],
+    ids=["lacking a column", "of lists"],
+)
+def test_curves_that_cannot_be_told_apart_are_left_out(curves: pd.DataFrame, store: CellStore, results: Path) -> None:
+    store.add(some_record([1]))
+    (stack,) = (store.folder / "stacks").iterdir()
+    store.add(some_record([0]))
+    content = BytesIO()
+    curves.to_parquet(content)
+    replace_file(stack, "trials.json", "curves.parquet", content.getvalue())
+
+    with pytest.warns(UserWarning, match=rf"{stack.name} has no curves or tries: curves\.parquet cannot be read"):
+        cell = load_cell(store.fingerprint, results)
+
+    assert (cell.trials["trial"].tolist(), cell.curves["trial"].unique().tolist()) == ([0, 1], [0])
+
+
+@pytest.mark.parametrize("environment", [[], 3, "packages", {"packages": 3}])
+def test_an_environment_that_is_none_is_noted(environment: object, store: CellStore) -> None:
+    store.add(some_record([0]))
+    (stack,) = (store.folder / "stacks").iterdir()
+    replace_file(stack, "trials.json", "environment.json", json.dumps(environment).encode())
+
+    damaged: dict[Path, str] = {}
+    assert read_environments(read_cell(store.folder), damaged) == []
+    assert damaged[stack].startswith("environment.json cannot be read: ")
 
 
 def test_the_tries_of_a_search_are_numbered_through_and_each_occurs_once(store: CellStore, results: Path) -> None:

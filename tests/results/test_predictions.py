@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import Metric, register
 from scarf_lightning.results import (
@@ -69,6 +69,15 @@ def test_they_are_read_as_they_were_but_for_rounding(store: CellStore, results: 
         np.testing.assert_allclose(part.iloc[:, 3:], expected.values, atol=1e-3)
         np.testing.assert_allclose(part.iloc[:, 3:].sum(axis=1), 1, atol=1e-12)
     assert found["trial"].unique().tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("target", [of(2), of(7), Number("price")], ids=["2 classes", "7 classes", "number"])
+def test_their_size_is_that_of_the_columns_that_are_kept(target: Target) -> None:
+    values = np.full((5, target.n_outputs), 1 / target.n_outputs)
+    labels = np.arange(5) % target.n_outputs
+    given = Predictions(0, np.arange(5), labels, values if target.n_outputs > 1 else values[:, 0], target)
+
+    assert given.size == given.frame().memory_usage(index=False).sum()
 
 
 def test_predicted_numbers_stand_beside_the_true_ones(results: Path) -> None:

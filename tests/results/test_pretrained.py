@@ -13,7 +13,7 @@ from scarf_lightning.results.claims import claim
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.pretrained import GIGABYTE, WEIGHTS, evict
 from tests.cells import DATA_HASH, some_config, some_pretrained
-from tests.results.sealing import replace_file
+from tests.results.sealing import replace_file, rewritten
 
 
 def make(results: Path, max_gb: float = 1.0, **chosen: Any) -> PretrainingStore:
@@ -152,6 +152,43 @@ class TestDamage:
             store.add([some_pretrained(1)], claim)
 
         assert path.read_text() == whole
+
+    @pytest.mark.parametrize(
+        "wrong", [{"trial": 1}, {"epoch": "1"}, {"train_loss": "0.5"}, {"train_loss": True}, {"train_loss": [0.5]}]
+    )
+    def test_a_curve_of_another_trial_or_of_other_values_is_damage(
+        self, store: PretrainingStore, wrong: dict[str, Any]
+    ) -> None:
+        store.add([some_pretrained(0)])
+        assert store.missing([0]) == []
+
+        rewritten(place(store, 0) / "curve.json", lambda content: content["curve"][0].update(wrong))
+
+        assert store.missing([0]) == [0]
+
+    @pytest.mark.parametrize(
+        ("name", "array", "reason"),
+        [
+            ("w", np.zeros(3), None),
+            ("w", np.zeros(4), "is of another network: 'w' does not fit"),
+            ("w", np.zeros(3, dtype=np.float32), "is of another network: 'w' does not fit"),
+            ("v", np.zeros(3), "is of another network: 'v' does not fit"),
+            ("w", np.array([0, np.nan, 0]), "holds a number that is not finite"),
+        ],
+    )
+    def test_weights_of_another_network_are_damage_where_the_network_is_known(
+        self, store: PretrainingStore, name: str, array: Any, reason: str | None
+    ) -> None:
+        given = PretrainedTrial(0, {name: array}, 1, 1, 0.1, [])
+        store.add([given])
+        known = store.expecting(lambda: {"w": ((3,), "float64")})
+
+        assert list(store.load([0])) == [0], "any weights are taken"
+        if reason is None:
+            same(known.load([0])[0], given)
+        else:
+            with pytest.warns(UserWarning, match=reason):
+                assert known.load([0]) == {}
 
     def test_weights_that_are_no_safetensors_are_set_aside(self, store: PretrainingStore) -> None:
         store.add([some_pretrained(0)])

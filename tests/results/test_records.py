@@ -1,9 +1,10 @@
 import json
 import os
 import shutil
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -17,6 +18,7 @@ from scarf_lightning.results.records import (
     are_usable,
     check_fields,
     new_record,
+    parsed,
     read_file,
     read_record,
     record_folders,
@@ -271,3 +273,60 @@ def nested(depth: int, innermost: Any) -> Any:
 )
 def test_a_value_is_usable_where_files_and_people_can_hold_it(value: Any, is_one: bool) -> None:
     assert are_usable([0, value], DEEPEST + 1) is is_one
+
+
+@dataclass
+class Inner:
+    share: float
+
+    def __post_init__(self) -> None:
+        if self.share > 1:
+            raise ValueError("share must be at most 1")
+
+
+@dataclass
+class Outer:
+    name: str
+    count: int | None = None
+    mode: Literal["a", "b", 1] = "a"
+    names: tuple[str, ...] = ()
+    sizes: dict[str, int] = field(default_factory=dict)
+    inner: Inner | None = None
+    any: Any = None
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"name": "x"}, Outer("x")),
+        ({"name": "x", "count": 3, "mode": "b"}, Outer("x", 3, "b")),
+        ({"name": "x", "count": LARGEST - 1, "mode": 1}, Outer("x", LARGEST - 1, 1)),
+        ({"name": "x", "names": ["p", "q"], "sizes": {"p": 1}}, Outer("x", names=("p", "q"), sizes={"p": 1})),
+        ({"name": "x", "inner": {"share": 1}, "any": [None]}, Outer("x", inner=Inner(1), any=[None])),
+        ({}, "it has no name"),
+        ({"name": "x", "more": 1}, 'it has an unknown field "more"'),
+        ({"name": 1}, "it.name cannot be 1"),
+        ({"name": {}}, "it.name cannot be {}"),
+        ({"name": None}, "it.name cannot be null"),
+        ({"name": "x", "count": True}, "it.count cannot be true"),
+        ({"name": "x", "count": 0.5}, "it.count cannot be 0.5"),
+        ({"name": "x", "count": LARGEST}, f"it.count cannot be {LARGEST}"),
+        ({"name": "x", "mode": "c"}, 'it.mode cannot be "c"'),
+        ({"name": "x", "mode": True}, "it.mode cannot be true"),
+        ({"name": "x", "names": "pq"}, 'it.names cannot be "pq"'),
+        ({"name": "x", "names": ["p", 1]}, "it.names cannot be 1"),
+        ({"name": "x", "sizes": {"p": "1"}}, 'it.sizes.p cannot be "1"'),
+        ({"name": "x", "sizes": [1]}, "it.sizes cannot be [1]"),
+        ({"name": "x", "inner": {"share": True}}, "it.inner.share cannot be true"),
+        ({"name": "x", "inner": {"share": 2.0}}, "it.inner.share must be at most 1"),
+        ([], "it cannot be []"),
+    ],
+)
+def test_fields_of_a_class_are_of_its_types(content: Any, expected: Outer | str) -> None:
+    if isinstance(expected, Outer):
+        found = parsed(Outer, content, "it")
+        assert (found, type(found.names)) == (expected, tuple)
+    else:
+        with pytest.raises(DamagedRecordError) as refused:
+            parsed(Outer, content, "it")
+        assert str(refused.value) == expected

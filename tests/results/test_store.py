@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 from scarf_lightning.results import CellStore, LostClaimError, StackRecord, fingerprint, identity, store
 from scarf_lightning.results.files import UNFINISHED
 from scarf_lightning.results.records import SCHEMA_VERSION, WEIGHTS
-from scarf_lightning.results.store import DESCRIBED, source_commit
+from scarf_lightning.results.store import DESCRIBED, read_cell, source_commit
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
 from tests.results.sealing import reseal
 
@@ -318,6 +318,27 @@ class TestMending:
         (sentence,) = trained.mend()
 
         assert sentence.endswith(f": it has no {field}.")
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("classes", [1, 2]),
+            ("overrides", [3]),
+            ("labels", {"method": 1}),
+            ("options", {"method": {"name": "control"}}),
+            ("columns", [{"name": "a", "categories": [1]}]),
+            ("columns", ["a"]),
+            ("dataset_id", "1510"),
+            ("target", {"kind": "classes", "rarest": "often"}),
+            ("target", {"kind": "weather"}),
+        ],
+    )
+    def test_a_description_of_other_values_is_damage(self, trained: CellStore, field: str, value: Any) -> None:
+        reseal(trained.folder / "cell.json", {field: value})
+
+        stored = read_cell(trained.folder)
+
+        assert (stored.description, list(stored.damaged)) == (None, [trained.folder / "cell.json"])
 
     def test_a_stack_of_another_cell_is_set_aside(self, trained: CellStore) -> None:
         (stack,) = stacks(foreign(trained))
