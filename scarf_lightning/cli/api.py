@@ -116,7 +116,7 @@ def answer(
 
 
 def _kept(frame: "pd.DataFrame", overrides: Sequence[str]) -> Path:
-    """A file of this content, by its hash, so that the same frame is the same table."""
+    """A file that is named by the hash of its content, so that the same frame is the same table."""
     results = [each.partition("=")[2] for each in overrides if each.startswith("paths.results=")]
     text = frame.to_csv(index=False)
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -80,7 +80,9 @@ def _train(arguments: list[str]) -> None:
     plugins = named_plugins(arguments)
     asked = spelled_out([argument for argument in arguments if argument not in ("-m", "--multirun")])
     check_choices(asked)
-    with _without_record_of_hydras():
+    record = Path("multirun.yaml").absolute()  # other sweepers than ours leave it in the working folder
+    was_there = record.exists()
+    try:
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
                 started.multirun("train", task_function=train_job, overrides=asked)
@@ -90,16 +92,18 @@ def _train(arguments: list[str]) -> None:
                 sys.stdout.write(f"{write(asked).place}\n")
             return
         if not shows_one and "hydra.mode=RUN" not in asked:
-            asked.insert(0, "--multirun")  # else Hydra takes a comma for a mistake where anything else is wrong
+            asked.insert(0, "--multirun")  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
         sys.argv[1:] = asked
         offer(plugins)
-        try:
-            with option_files():
-                hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
-        except ConfigCompositionException as error:
-            if shows_one and "Ambiguous value" in str(error):
-                raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
-            raise
+        with option_files():
+            hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
+    except ConfigCompositionException as error:
+        if shows_one and "Ambiguous value" in str(error):
+            raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
+        raise
+    finally:
+        if not was_there:
+            record.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -148,18 +152,6 @@ def _refuse_dashes(arguments: Sequence[str]) -> None:
             following = arguments[arguments.index(flag) + 1 :]
             value = value or next((each for each in following[:1] if "=" not in each and each[0] != "-"), "VALUE")
             raise UsageError(f"{flag} is not known; options have no dashes: {name}={value}.")
-
-
-@contextmanager
-def _without_record_of_hydras() -> Iterator[None]:
-    """Remove ``multirun.yaml``, which other sweepers than ours leave in the working folder."""
-    record = Path("multirun.yaml").absolute()
-    was_there = record.exists()
-    try:
-        yield
-    finally:
-        if not was_there:
-            record.unlink(missing_ok=True)
 
 
 def answer() -> int:

@@ -127,11 +127,11 @@ def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
             too_many.setdefault((str(cell.axes()["dataset"]), most), []).append(wanted)
         else:
             fitting.append(cell)
-    said = [
+    reasons = [
         f"Left out: {', '.join(f'{n:g}' for n in dict.fromkeys(numbers))} labels; {name} has {most} to train with."
         for (name, most), numbers in too_many.items()
     ]
-    return fitting, said
+    return fitting, reasons
 
 
 def _with_trials(cell: Cell, trials: int) -> Cell:

@@ -147,8 +147,9 @@ class SoFar(Terminal):
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
         from ..report.ending import compared  # imports pandas
 
-        if (said := compared(request, surveyed).in_words) and n_skipped < len(surveyed):
-            self.say(f"So far: {' '.join(said)}")
+        answer = compared(request, surveyed).in_words
+        if answer and n_skipped < len(surveyed):
+            self.say(f"So far: {' '.join(answer)}")
 
 
 class SweepProgress:
@@ -213,9 +214,9 @@ class SweepProgress:
         below = Table.grid(padding=(0, 1))
         below.add_column()
         below.add_column(overflow="fold")
-        for heading, said in (("training", self._training), ("last", self._last)):
-            if said:
-                below.add_row(Text(heading), Text(said))
+        for heading, text in (("training", self._training), ("last", self._last)):
+            if text:
+                below.add_row(Text(heading), Text(text))
         return Group(Text(", ".join(filter(None, [self._counts, self._times()]))), below)
 
     def _times(self) -> str:

@@ -86,7 +86,7 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     `shared_axes` and `shared_trials` give what all cells have in common. On a screen of few characters ``width`` the
     last columns are dropped, but never the metric or an option that varies.
     """
-    varying = {column: [_said(axes, column) for axes, _ in cells] for column in _shown([axes for axes, _ in cells])}
+    varying = {column: [_choice(axes, column) for axes, _ in cells] for column in _shown([axes for axes, _ in cells])}
     outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
     columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
     kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
@@ -131,11 +131,11 @@ def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, l
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in left_out]
     found: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
-        found.setdefault(tuple(_said(axes, column) for column in shown), []).append((axes, rows))
+        found.setdefault(tuple(_choice(axes, column) for column in shown), []).append((axes, rows))
     return {column: [setting[place] for setting in found] for place, column in enumerate(shown)}, [*found.values()]
 
 
-def _said(axes: Row, column: str) -> str:
+def _choice(axes: Row, column: str) -> str:
     """An option of a cell, as its line shows it."""
     return "" if axes.get(column) is None else str(axes[column])
 

@@ -277,7 +277,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
 
     Args:
         recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
-        pretrain: ``auto`` pre-trains with SCARF where that does no harm; an option of ``train.py --help pretrain``
+        pretrain: ``auto`` pre-trains with SCARF unless that does harm; an option of ``train.py --help pretrain``
             is trained as it is, and ``none`` trains from scratch.
         method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
@@ -301,7 +301,7 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
         trials_: a row for each trial: epochs and seconds, and metrics on the rows that stopped it, which are a little
             better than on new rows.
-        choice_: whether pre-training is used, in a sentence; None where there was no choice.
+        choice_: whether pre-training is used, in a sentence; None if there was no choice.
         n_unlabelled_: the number of rows without a label.
         reading_: how each column of a DataFrame was read.
     """
