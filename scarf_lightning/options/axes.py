@@ -150,16 +150,13 @@ def label(axis: str, name: str) -> str:
 
 def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:
     """A name for each of some cells, from their overrides: those that not all cells have, or ``defaults``."""
-    own = [[each for each in overrides if re.split("[./]", _key(each))[0] not in OF_THE_RUN] for overrides in asked]
+    own = [[each for each in overrides if re.split("[./=]", each)[0] not in OF_THE_RUN] for overrides in asked]
     shared = set.intersection(*map(set, own)) if len(own) > 1 else set()
     return [" ".join(each for each in overrides if each not in shared) or "defaults" for overrides in own]
 
 
 def group_of(asked: Sequence[Sequence[str]], day: date) -> str:
     """A name for the cells of a run without a sweep file: the options that vary among them, and the day."""
-    keys = dict.fromkeys(_key(part) for name in told_apart(asked) for part in name.split() if "=" in part)
+    varied = (part.partition("=") for name in told_apart(asked) for part in name.split())
+    keys = dict.fromkeys(key for key, sign, _ in varied if sign)
     return f"{', '.join(keys) if len(asked) > 1 and keys else 'cells'} {day.isoformat()}"
-
-
-def _key(override: str) -> str:
-    return override.partition("=")[0]
