@@ -10,7 +10,7 @@ import pytest
 
 from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options import Config, build_parts, check_combination, options_of, parts, unused_options
+from scarf_lightning.options import Config, build_parts, check_combination, labels, options_of, parts, unused_options
 from scarf_lightning.options.combinations import check_labels, check_method, check_target, on_data, on_empty_selections
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
@@ -341,6 +341,16 @@ class TestUnused:
         config = replace(config_of(), corruption=default_choice("corruption", name))
 
         assert ("selection" in unused_options(config)) == (name in ("none", "gaussian"))
+
+
+def test_people_read_the_label_of_each_part_that_a_cell_uses() -> None:
+    named = {"pretrain": "no pre-training", "method": "co-training", "cotrain.task": "VIME", "network": "MLP"}
+    common = {"split", "regime", "scaling", "encoding", "selection"}
+
+    found = labels(config_of("method=cotrain", "cotrain=vime"))
+
+    assert {axis: found[axis] for axis in named} == named
+    assert set(found) == {*named, *common}, "those of unused axes are missing"
 
 
 class TestWhatGoesTogether:
