@@ -62,6 +62,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "results/files.py": ("results/test_files", "results/test_store"),
     "options/search_space.py": ("options/test_search_space", "training/test_tuning"),
     "options/building.py": ("options/test_building", "options/test_combinations"),
+    "options/settings.py": ("options/test_checking", "options/test_combinations"),
     "options/combinations.py": ("options/test_combinations", "results/test_identity"),
     "options/": OPTIONS,
     "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from scarf_lightning.corruption.strategies import Bernoulli, Exact, Marginal, NoCorruption, Zero
 from scarf_lightning.data.table import Table
-from scarf_lightning.engine.lifting import acts_on_last_axis
 from scarf_lightning.engine.pretext_task import PretextTask
 from scarf_lightning.networks import Columns
 from scarf_lightning.options.settings import LayerSettings, PretrainSettings
@@ -176,7 +175,6 @@ class TestSubTab:
 
     def test_its_head_projects_and_decodes(self) -> None:
         head = SubTab(NoCorruption(), Exact()).head(8, Columns((0, 3)), LayerSettings(width=16))
-        assert acts_on_last_axis(head), "and is called with the trial axis"
         projection, decoded = head(torch.zeros(2, 8))
         assert (projection.shape, decoded.shape) == ((2, 16), (2, 4))
 

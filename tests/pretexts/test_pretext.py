@@ -1,5 +1,10 @@
+import torch
+from torch import nn
+
 from scarf_lightning.corruption.strategies import Exact, Marginal, Missing
+from scarf_lightning.engine.lifting import acts_on_last_axis
 from scarf_lightning.losses.loss import InfoNCE
+from scarf_lightning.pretexts.pretext import SideBySide
 from scarf_lightning.pretexts.scarf import Scarf
 
 
@@ -9,3 +14,15 @@ def test_values_for_missing_cells_are_learned_where_the_corruption_needs_them() 
     assert not Scarf(Marginal(), Exact(), InfoNCE(), "one").learns_missing_values
     del task.corruption  # as a task of a plugin that corrupts nothing
     assert not task.learns_missing_values
+
+
+def test_heads_side_by_side_keep_their_names_and_take_the_same_embeddings() -> None:
+    heads = {"mask": nn.Linear(3, 2), "features": nn.Linear(3, 4)}
+    x = torch.randn(5, 3)
+
+    both = SideBySide(**heads)
+
+    for output, head in zip(both(x), heads.values(), strict=True):
+        assert torch.equal(output, head(x))
+    assert list(both.state_dict()) == ["mask.weight", "mask.bias", "features.weight", "features.bias"]
+    assert acts_on_last_axis(both), "so it is called with the trial axis"
