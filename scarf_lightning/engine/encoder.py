@@ -66,13 +66,8 @@ class Classifier(nn.Module):
 class Networks:
     """Makes the networks of trials on a table.
 
-    Args:
-        columns: of the table.
-        n_outputs: the number of outputs of h.
-        streams: draw the initial weights.
-        network: f.
-        settings: of g and h, and of the initialisation of linear layers.
-        look: gives the encoded training rows ``(n, D)`` of the trial at a position, for networks that look at them.
+    ``network`` is f, and ``settings`` are of g, h and the initial weights, which ``streams`` draw. ``look`` gives the
+    encoded training rows ``(n, D)`` of the trial at a position, for networks that look at them.
     """
 
     columns: Columns

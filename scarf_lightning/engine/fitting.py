@@ -37,21 +37,17 @@ class TrialStopping(pl.Callback):
 
     Args:
         trials: the trials' numbers, in the order of the stack.
-        settings: of the phase; see `FitSettings`.
         metric: watched in place of the settings' monitor.
         min_epochs: the first epoch after which a trial may stop.
 
     Attributes:
         longest_wait: validations without improvement after which a trial stops.
-        sign: -1 if higher is better, else 1.
         active: positions in the stack of the trials still training.
-        best: best ``sign`` times metric so far, ``(T,)``; infinity before the first validation.
+        best: best ``sign`` times metric so far, ``(T,)``; ``sign`` is -1 if higher is better.
         best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
-        epochs: epochs trained, ``(T,)``.
         waited: validations since the best one, ``(T,)``.
-        diverged: whether a loss was not finite, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
-        latest: the records of the latest epoch, one for each trial in it, with validation metrics if there was one.
+        latest: a record for each trial of the latest epoch, with validation metrics if there was a validation.
         curves: the records of all epochs.
         weights: the kept parameters and buffers by name, each ``(T, ...)``.
     """

@@ -54,15 +54,14 @@ attention takes a good half on tables of 60 columns."""
 
 @dataclass(frozen=True)
 class Demand:
-    """What the memory of training depends on, but for the number of trials at once.
+    """What the memory of training depends on, except for the number of trials at once.
 
     Attributes:
         table: as it is encoded.
-        network, settings: f, and the layers of g and h; None if no network is trained.
+        network: f; None if no network is trained.
         pretexts: with the rows of a step, and how many views of these a validation takes at once.
         batch_size: rows of a supervised step.
         embeds: whether another model learns from the embeddings of all rows.
-        dtype: of weights and data.
     """
 
     table: Table
@@ -141,7 +140,7 @@ class Demand:
 
 
 def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
-    """How many trials of ``wanted`` can be trained at once in so many bytes; 0 if not even one."""
+    """How many trials of ``wanted`` can be trained at once in ``free`` bytes; 0 if not even one."""
     if demand.at_most(wanted) <= free:
         return wanted  # counting takes a tenth of a second
     try:
@@ -152,8 +151,8 @@ def trials_that_fit(demand: Demand, wanted: int, free: int) -> int:
 
 
 def free_memory(device: torch.device, enough: int) -> int | None:
-    """Bytes that this process may still take on a device; None where this cannot be known. If they are not ``enough``,
-    it first gives back what the C library kept of earlier cells."""
+    """Bytes that this process may still take on a device; None if this is unknown. If they are not ``enough``, it first
+    gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     left = min(_free(PROC, CGROUP), default=None)
@@ -183,13 +182,12 @@ def _free(proc: Path, cgroup: Path) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """The number that a file of the kernel says; None if it says another thing or is not there."""
-    said = "".join(_lines(file))
-    return int(said) if said.isdecimal() else None
+    """The number in a file of the kernel; None if there is none."""
+    text = "".join(_lines(file))
+    return int(text) if text.isdecimal() else None
 
 
 def _lines(file: Path) -> list[str]:
-    """The lines of a file of the kernel; none if it is not there."""
     try:
         return file.read_text(encoding="utf-8").splitlines()
     except OSError:

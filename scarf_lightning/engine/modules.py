@@ -33,10 +33,7 @@ class StackModule(pl.LightningModule, ABC):
     Lightning hands over a whole epoch as one batch, and the optimiser steps of an epoch are taken here: Lightning's
     loop, closures and hooks around each step would cost more than half a millisecond.
 
-    Args:
-        roster: the trials still here.
-        settings: of the fit.
-        metric: watched by early stopping in place of the settings' monitor.
+    Early stopping watches the ``metric``, if there is one, in place of the settings' monitor.
     """
 
     def __init__(self, roster: Roster, *, settings: FitSettings, metric: Metric | None = None) -> None:
@@ -150,14 +147,7 @@ def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
 
 
 class PretrainModule(StackModule):
-    """Trains f and g on a pretext task (paper, Algorithm 1).
-
-    Args:
-        task: the pretext, on f and g of T trials.
-        validation_random: stream of the validation views.
-        roster: the trials still here.
-        settings: of the phase.
-    """
+    """Trains f and g on a pretext task (paper, Algorithm 1); ``validation_random`` draws the validation views."""
 
     def __init__(
         self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
@@ -185,12 +175,10 @@ class FinetuneModule(StackModule):
     """Trains f and h on hard or soft targets (paper, section 3), as a method says. Co-training adds a pretext loss.
 
     Args:
-        classifier: f and h of T trials.
         supervision: the method.
         source: the training rows that a corruption draws from.
         random: the stream of the method's draws.
         auxiliary: a pretext whose loss is added, on f and a g of its own, and its weight.
-        target: the kind of target.
         fitted: what the target has fitted to the labels of each trial, float64 ``(T, K)``.
         truth: the labels of the validation rows, ``(T, n)``, for a metric.
         training: the roster, the settings and a metric, as `StackModule` takes them.

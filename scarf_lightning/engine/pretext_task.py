@@ -27,9 +27,7 @@ temporaries are several times as large."""
 class CorruptionSource(TrainingRows):
     """The training rows of each trial as a corruption sees them: a `TrainingSource` with the trial axis in front.
 
-    Args:
-        encoder: f, whose input layer encodes and whose missing values a view may take.
-        table, rows, roster: the training rows, as `TrainingRows` takes them.
+    The input layer of ``encoder``, f, encodes them, and a view may take its missing values.
     """
 
     def __init__(self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
@@ -78,13 +76,9 @@ class BatchRows:
 
 
 class PretextTask:
-    """Computes the loss of a pretext for the trials of a stack (Algorithm 1, lines 5 to 8).
+    """Computes the loss of a pretext for f and g of T trials (Algorithm 1, lines 5 to 8).
 
-    Args:
-        pretext: the task.
-        encoder, head: f and g of T trials.
-        source: the rows that a corruption draws from.
-        random: stream of the training views.
+    A corruption draws values from ``source``, and the training views draw from ``random``.
     """
 
     def __init__(

@@ -19,8 +19,8 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class StackProgress(pl.Callback):
-    """Shows one phase, within long epochs too: a line that changes on a terminal or in a notebook, or else a line a
-    minute."""
+    """Shows one phase, within long epochs too: on a terminal or in a notebook by a line that changes, elsewhere by a
+    line a minute."""
 
     def __init__(self, phase: str, stopping: TrialStopping, max_epochs: int, console: Console) -> None:
         self._phase, self._stopping, self._max_epochs, self._console = phase, stopping, max_epochs, console
@@ -72,22 +72,19 @@ class StackProgress(pl.Callback):
         best = stopping.sign * stopping.best.mean()
         if np.isfinite(best):
             state += f", best {stopping.monitor.removeprefix('validation_')} {best:.4f}"
-        left = self._time_left(epoch)
+        remaining = expected_epochs_left(stopping, self._max_epochs) - epoch % 1
+        seconds = int(remaining * (self._shown - self._started) / epoch)
+        left = f"~{seconds // 60}:{seconds % 60:02d} left"
         self._progress.update(self._task, state=state, left=left)
         if self._line is not None:
             self._line.write(f"{self._phase}: {state}, {left}")
         elif not self._changes:
             self._console.print(f"{self._phase}: {state}, {left}", soft_wrap=True)
 
-    def _time_left(self, epoch: float) -> str:
-        remaining = expected_epochs_left(self._stopping, self._max_epochs) - epoch % 1
-        seconds = remaining * (self._shown - self._started) / epoch
-        return f"~{int(seconds) // 60}:{int(seconds) % 60:02d} left"
-
 
 def expected_epochs_left(stopping: TrialStopping, max_epochs: int) -> float:
-    """Epochs until the last trial stops: what the patience alone still allows, or, where trials have stopped already,
-    until their median is reached if that is later. A trial that goes on improving makes it longer."""
+    """Epochs until the last trial stops, if none improves: as many as its patience allows, or until the median of the
+    trials that have stopped, if that is later."""
     if len(stopping.active) == 0:
         return 0.0
     now = stopping.epochs[stopping.active]

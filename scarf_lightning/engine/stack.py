@@ -34,11 +34,8 @@ PLAIN = Supervision()
 class Stack:
     """T trials of one cell and all that their fits share.
 
-    Attributes:
-        network: f.
-        settings: of g and h, and of the initialisation of linear layers.
-        datamodule: the table on the device, one copy for all fits, and the batches of the current fit.
-        watch: shows the progress of the fits; see `Watch`.
+    ``network`` is f; ``settings`` are of g, h and the initial weights; ``datamodule`` holds the one copy of the table
+    on the device, and the batches of the current fit; ``watch`` shows progress.
     """
 
     table: Table
@@ -117,17 +114,13 @@ class Stack:
         supervision: Supervision = PLAIN,
         number: int = 0,
     ) -> tuple[Fit, Classifier]:
-        """Supervised training of f and h on ``examples``, watched on the validation rows.
+        """Train f and h on ``examples``, watched on the validation rows; returns the classifier with the kept weights.
 
         Args:
-            settings: how to train.
             examples: rows, hard or soft targets and weights, on the stack's device.
             pretrained: weights of f; None starts from initial ones.
             supervision: what the method changes of a training step.
             number: distinguishes the fits of a method that trains several models in a trial.
-
-        Returns:
-            The fit, and the classifier with the kept weights.
         """
         module = self.finetune_module(settings, pretrained, supervision, number)
         if module.metric is not None:
@@ -198,15 +191,10 @@ class Stack:
             weights = torch.from_numpy(self.table.weights[rows]).to(self.hardware.device, self.hardware.dtype)
         return Examples(self.on_device(rows), on_device, weights)
 
-    @property
-    def given_weights(self) -> NDArray[np.float64] | None:
-        """The data's weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
-        return None if self.table.weights is None else self.table.weights[self.data.labelled]
-
-    def row_weights(self, settings: FinetuneSettings) -> NDArray[np.float64] | None:
+    def row_weights(self, class_weight: str = "none") -> NDArray[np.float64] | None:
         """Weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
-        own = self.given_weights
-        if settings.class_weight == "none":
+        own = None if self.table.weights is None else self.table.weights[self.data.labelled]
+        if class_weight == "none":
             return own
         labels = self.data.labels
         balanced = self.table.target.balanced(labels, torch.from_numpy(labels)).numpy()
@@ -255,7 +243,7 @@ class Stack:
 
     @cached_property
     def _fitted(self) -> Tensor:
-        """What the target has fitted to the labels of each trial, float64 ``(T, K)``, on the device."""
+        """What the target has fitted to the labels of each trial, float64 ``(T, K)``."""
         return torch.from_numpy(self.data.preprocessing.target).to(self.hardware.device)
 
     def _roster(self) -> Roster:

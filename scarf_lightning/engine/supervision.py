@@ -12,13 +12,10 @@ class Supervision:
     """Plain fine-tuning: the target's own loss on the rows as they are. A method overrides what it changes.
 
     Leading axes of all tensors are ``...``, the trial axis in training.
-
-    Class variables:
-
-    - ``stream``: the name of the random numbers that `make_batch` and an `auxiliary` task draw.
     """
 
     stream: ClassVar[str] = Purpose.FINETUNE_CORRUPTION
+    """The name of the random stream that `make_batch` and an `auxiliary` task draw from."""
 
     def make_batch(self, rows: Rows, targets: Tensor, weights: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Inputs, targets and row weights of a training step; by default those of the rows.

@@ -90,7 +90,7 @@ class Method(Options, Supervision, ABC):
     - ``has_encoder``: whether it ends with one encoder;
     - ``embeds``: whether another model learns from the embeddings of all rows;
     - ``targets``: the kinds of target that it serves, all of them if none is named, and ``why_not``: why no others;
-    - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.config.search_space`;
+    - ``search_space``: ranges of its options for ``tune``, see `scarf_lightning.options.search_space`;
     - ``typical_fits``: its usual number of supervised fits, for estimates of time.
 
     A field ``corruption`` or ``selection`` holds the choice of that axis of the configuration.

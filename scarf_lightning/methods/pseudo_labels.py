@@ -1,7 +1,4 @@
-"""Methods whose training set is chosen by models: pseudo-labels for unlabelled rows, and a filter of noisy labels.
-
-Their training sets differ in size by trial, so each trial is trained alone.
-"""
+"""Methods whose training set is chosen by models: pseudo-labels for unlabelled rows, and a filter of noisy labels."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -54,7 +51,17 @@ class PseudoLabels:
 
 
 @dataclass
-class SelfTrain(RaggedMethod):
+class PseudoLabelling(RaggedMethod):
+    """A method that gives labels to the unlabelled training rows."""
+
+    targets: ClassVar[tuple[str, ...]] = ("classes",)
+    needs_unlabelled_rows: ClassVar[bool] = True
+    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
+    iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
+
+
+@dataclass
+class SelfTrain(PseudoLabelling):
     """Self-training (paper, section 4). Each iteration trains a model from the same pre-trained f and
     labels the rows that it predicts with a probability above ``threshold``. A final model is trained on the final set.
     Iterations end early when all rows have a label."""
@@ -62,12 +69,8 @@ class SelfTrain(RaggedMethod):
     name: ClassVar[str] = "self_train"
     label: ClassVar[str] = "self-training"
     paper: ClassVar[str] = "Yarowsky, 1995 (ACL)"
-    targets: ClassVar[tuple[str, ...]] = ("classes",)
     why_not: ClassVar[str] = "it trusts the probability of a class"
-    needs_unlabelled_rows: ClassVar[bool] = True
     typical_fits: ClassVar[int] = 8
-    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
-    iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         training = PseudoLabels.start(stack)
@@ -84,7 +87,7 @@ class SelfTrain(RaggedMethod):
 
 
 @dataclass
-class TriTrain(RaggedMethod):
+class TriTrain(PseudoLabelling):
     """Tri-training (paper, section 4). Three models start on bootstrap samples of the labelled rows.
     Each iteration trains all three from the same pre-trained f, and gives each the rows that the other two label alike,
     both above ``threshold``. Three final models vote. Iterations end early when no model lacks a label."""
@@ -92,13 +95,9 @@ class TriTrain(RaggedMethod):
     name: ClassVar[str] = "tri_train"
     label: ClassVar[str] = "tri-training"
     paper: ClassVar[str] = "Zhou and Li, 2005 (TKDE)"
-    targets: ClassVar[tuple[str, ...]] = ("classes",)
     why_not: ClassVar[str] = "its models vote for a class"
-    needs_unlabelled_rows: ClassVar[bool] = True
     has_encoder: ClassVar[bool] = False
     typical_fits: ClassVar[int] = 24
-    threshold: float = option(0.75, "probability above which a prediction becomes a label", "(0, 1)")
-    iterations: int = option(10, "rounds of labelling and training", "[1, 10000]")
 
     def run_one(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         start = PseudoLabels.start(stack)

@@ -1,4 +1,4 @@
-"""Models of other libraries: on the same splits, regimes and preprocessing as the networks.
+"""Models of other libraries: on the same splits, regimes and preprocessing as the networks, or on their embeddings.
 
 A class without a labelled row gets no probability. If there is only one class, it gets all of it. Numbers are learnt in
 their own unit; if all are equal, that number is predicted.
@@ -9,6 +9,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -33,14 +34,10 @@ MAX_FEATURES: dict[str, Any] = {"sqrt": "sqrt", "log2": "log2", "half": 0.5, "al
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a model learns from in one trial.
+    """What a model learns from in one trial, which is a stack of its own.
 
-    Attributes:
-        stack: of the trial alone.
-        labels: of its labelled training rows, ``(n_labelled,)``: numbers, or classes numbered from 0 among those that
-            occur.
-        weights: of these rows, ``(n_labelled,)``; None if all weigh the same.
-        seed: for all that is random, below 2^31.
+    **Shape.** ``labels`` and ``weights`` of the labelled training rows, ``(n_labelled,)``: numbers, or classes numbered
+    from 0 among those that occur; None if all rows weigh the same. The ``seed`` is below 2^31.
     """
 
     stack: "Stack"
@@ -50,7 +47,6 @@ class Lesson:
 
     @property
     def target(self) -> Target:
-        """What is predicted."""
         return self.stack.table.target
 
     def predicted_by(self, model: Any, train: Any, predicted: Any) -> Floats:
@@ -74,48 +70,92 @@ class Rival(Method):
     trains_each_alone: ClassVar[bool] = True
     stream: ClassVar[str] = "another library's classifier"
     """Its seed comes from this stream."""
+    package: ClassVar[str | None] = None
+    """An optional package that it needs; the extra of the same name installs it."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (package := self.package) is None:
+            return
+        try:
+            importlib.import_module(package)
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"method={self.name} needs the package {package}: install it with `pip install -e .[{package}]`."
+            ) from error
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
-        weights = stack.row_weights(phase.settings)
+        weights = stack.row_weights(phase.settings.class_weight)
 
-        def predictions(position: int) -> Floats:
+        def learn(position: int, labels: Labels) -> Floats:
             of_rows = None if weights is None else weights[position]
             seed = stack.streams.seed_of(stack.trials[position], self.stream) % 2**31
-            alone, labels, n_rows = stack.of(position), stack.data.labels[position], stack.data.predicted.shape[1]
-            return stack.table.target.taught(
-                labels, n_rows, lambda labels: self.predict(Lesson(alone, labels, of_rows, seed))
-            )
+            return self.predict(Lesson(stack.of(position), labels, of_rows, seed))
 
-        return trial_by_trial(len(stack.trials), predictions)
+        return trial_by_trial(stack, learn)
 
     @abstractmethod
     def predict(self, lesson: Lesson) -> Floats:
         """Fit, and return numbers for the predicted rows, ``(n,)``, or probabilities of the classes that occur."""
 
 
-def trial_by_trial(n_trials: int, predictions: Callable[[int], Floats]) -> MethodResult:
-    """The result of models that are not our networks, each timed by itself; ``predictions`` fits the trial at a
-    position and gives its predictions ``(n, ...)``."""
-    started, found = [time.perf_counter()], []
-    for position in range(n_trials):
-        found.append(predictions(position))
+def trial_by_trial(stack: "Stack", learn: Callable[[int, Labels], Floats]) -> MethodResult:
+    """The result of models that are not our networks, each timed by itself.
+
+    ``learn`` takes the position of a trial and its labels as `Target.taught` numbers them, and gives predictions.
+    """
+    data, started, found = stack.data, [time.perf_counter()], []
+    for position, labels in enumerate(data.labels):
+        found.append(stack.table.target.taught(labels, data.predicted.shape[1], partial(learn, position)))
         started.append(time.perf_counter())
-    once, never = np.ones(n_trials, dtype=np.int64), np.zeros(n_trials, dtype=bool)
+    once, never = np.ones(len(found), dtype=np.int64), np.zeros(len(found), dtype=bool)
     return MethodResult(np.stack(found), None, once, np.diff(started), never)
 
 
-def need(package: str, method: str) -> None:
-    """Make sure that an optional package is installed; the extra of the same name installs it.
+@dataclass
+class Probe(Method):
+    """Logistic regression, ridge regression of numbers, or nearest neighbours on the standardised embeddings of the
+    labelled training rows.
 
-    Raises:
-        UsageError: it is not.
+    Validation rows are not used. Without pre-training f has its initial weights.
     """
-    try:
-        importlib.import_module(package)
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"method={method} needs the package {package}: install it with `pip install -e .[{package}]`."
-        ) from error
+
+    name: ClassVar[str] = "probe"
+    paper: ClassVar[str] = "Alain and Bengio, 2017, arXiv:1610.01644"
+    uses: ClassVar[tuple[str, ...]] = ("network", "finetune.metric")
+    has_encoder: ClassVar[bool] = False
+    embeds: ClassVar[bool] = True
+    search_space: ClassVar[dict[str, Any]] = {"C": ("log", 1e-4, 1e4), "k": ("int", 1, 25)}
+    classifier: Literal["logistic", "knn"] = option(
+        "logistic", "model on the embeddings: logistic (of numbers ridge) or nearest neighbours"
+    )
+    C: float = option(1.0, "inverse strength of the logistic or ridge regression's penalty", "(0, inf)")
+    k: int = option(5, "number of neighbours", "[1, inf)")
+
+    def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
+        embedded = tuple(stack.embed(rows, phase.pretrained) for rows in (stack.data.labelled, stack.data.predicted))
+        target, weights = stack.table.target, stack.row_weights()
+        if weights is not None and self.classifier == "knn":
+            raise UsageError("nearest neighbours know no weights of rows; use method.classifier=logistic.")
+
+        def learn(position: int, labels: Labels) -> Floats:
+            train, predicted = (rows[position].astype(np.float64) for rows in embedded)
+            model = self._model(target, len(labels))
+            own = {} if weights is None else {f"{model.steps[-1][0]}__sample_weight": weights[position]}
+            return target.predicted_by(model.fit(train, labels, **own), predicted)
+
+        return trial_by_trial(stack, learn)
+
+    def _model(self, target: Target, n_rows: int) -> Any:
+        from sklearn.linear_model import LogisticRegression, Ridge
+        from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        linear = target.choose(classifier=LogisticRegression(C=self.C, max_iter=10_000), regressor=Ridge(1 / self.C))
+        neighbours = target.choose(classifier=KNeighborsClassifier, regressor=KNeighborsRegressor)
+        chosen = linear if self.classifier == "logistic" else neighbours(min(self.k, n_rows))
+        return make_pipeline(StandardScaler(), chosen)
 
 
 @dataclass
@@ -191,6 +231,7 @@ class XGBoost(Rival):
     """
 
     name: ClassVar[str] = "xgboost"
+    package: ClassVar[str] = "xgboost"
     label: ClassVar[str] = "XGBoost"
     paper: ClassVar[str] = "Chen and Guestrin, 2016, arXiv:1603.02754"
     search_space: ClassVar[dict[str, Any]] = {
@@ -208,10 +249,6 @@ class XGBoost(Rival):
     order: Literal["declared", "sorted"] = option(
         "declared", "order of ordinal codes; declared as in the header of an ARFF file"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        need("xgboost", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:
         from xgboost import XGBClassifier, XGBRegressor
@@ -247,6 +284,7 @@ class CatBoost(Rival):
     """
 
     name: ClassVar[str] = "catboost"
+    package: ClassVar[str] = "catboost"
     label: ClassVar[str] = "CatBoost"
     paper: ClassVar[str] = "Prokhorenkova et al., 2018, arXiv:1706.09516"
     search_space: ClassVar[dict[str, Any]] = {
@@ -262,15 +300,11 @@ class CatBoost(Rival):
     )
     l2_leaf_reg: float | None = option(None, "L2 penalty of leaf values; null is 3", "[0, inf)")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        need("catboost", self.name)
-
     def predict(self, lesson: Lesson) -> Floats:
         from catboost import CatBoostClassifier, CatBoostRegressor
 
         stack = lesson.stack
-        train, predicted = (typed_columns(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
+        train, predicted = (self._features(stack, rows) for rows in (stack.data.labelled, stack.data.predicted))
         if (train.nunique() < 2).all():  # CatBoost refuses to learn from constants, so a mean is predicted
             from sklearn.dummy import DummyClassifier, DummyRegressor
 
@@ -288,10 +322,9 @@ class CatBoost(Rival):
         )
         return lesson.predicted_by(model, train, predicted)
 
+    def _features(self, stack: "Stack", rows: Ints) -> "pd.DataFrame":
+        """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; codes of categories are integers."""
+        import pandas as pd
 
-def typed_columns(stack: "Stack", rows: Ints) -> "pd.DataFrame":
-    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; codes of categories are integers."""
-    import pandas as pd
-
-    frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
-    return frame.astype({int(column): "int64" for column in np.flatnonzero(stack.table.is_categorical)})
+        frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
+        return frame.astype({int(column): "int64" for column in np.flatnonzero(stack.table.is_categorical)})

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .rivals import Floats, Lesson, Rival, need
+from .rivals import Floats, Lesson, Rival
 
 
 @dataclass
@@ -26,6 +26,7 @@ class TabM(Rival):
     """
 
     name: ClassVar[str] = "tabm"
+    package: ClassVar[str] = "tabm"
     label: ClassVar[str] = "plain TabM"
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
     search_space: ClassVar[dict[str, Any]] = {
@@ -43,10 +44,6 @@ class TabM(Rival):
     batch_size: int = option(256, "rows of a step", "[2, 1000000000]")
     max_epochs: int = option(1000, "largest number of epochs", "[1, 1000000]")
     patience: int = option(16, "epochs without a better validation score that training may have", "[0, 1000000]")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        need("tabm", self.name)
 
     def predict(self, lesson: Lesson) -> Floats:
         stack = lesson.stack

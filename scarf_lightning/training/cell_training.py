@@ -3,6 +3,16 @@
 For each stack of trials that the cell lacks: split the rows and apply the regime (`CellTraining.stack`), pre-train or
 load the pre-training (`pretrain`), run the method (`run`), measure on the test rows and record (`train`). A cell with
 `tune` does this once for each try of each trial.
+
+`CellTraining.pretrain` is Algorithm 1 of the paper. Its lines are
+
+- 1 to 3, the inputs, the marginals and q: `Stack.pretrain`, `CorruptionSource` and `corruption.strategies.n_selected`;
+- 4, mini-batches: `StackDataModule.training_examples`;
+- 5, corrupted views: `Pretext.make_views`, which asks `BatchRows.corrupted`;
+- 6, embeddings of the views: `PretextTask.losses`;
+- 7 and 8, similarities and the loss: `losses.contrastive.infonce`;
+- 9, the update: `StackModule.training_step`;
+- 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
 
 import math
@@ -13,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning import Callback
+from pytorch_lightning.callbacks import LambdaCallback
 
 from ..data.splits import Splitting
 from ..data.table import Table
@@ -24,13 +35,11 @@ from ..engine.memory import Demand, free_memory, trials_that_fit
 from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
-from ..metrics import metric_named
 from ..options import CellParts, Config, build_parts
 from ..options.combinations import check_labels, check_target, labels, on_data, on_empty_selections
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
-from .pretraining import pretrain
-from .start import Start
+from .pretraining import Start, pretrain
 from .trained_stack import TrainedStack
 from .tuning import tune, tuning_metric
 
@@ -48,15 +57,14 @@ class CellTraining:
     Attributes:
         config: the configuration that the cell amounts to on its data.
         parts: the objects that the configuration names.
-        table: the data.
-        hardware: what to train on.
-        store: where the cell's records are kept; None keeps none.
-        pretrained: where its pre-trainings are kept; None keeps none.
+        store: keeps the cell's records; None keeps none.
+        pretrained: keeps its pre-trainings; None keeps none.
         notes: sentences on options that have no effect on these data.
-        console: where progress is shown, if it is a terminal; None shows none.
+        console: shows progress; None shows none.
         tell: called after each epoch, except those of tries.
-        start: what networks start from in place of a pre-training, with the preprocessing in front of it.
+        start: what networks start from in place of a pre-training.
         most_at_once: how many trials fit into the memory at once; None if all that are wanted do.
+        warning: a sentence if these are fewer than planned.
     """
 
     config: Config
@@ -70,6 +78,7 @@ class CellTraining:
     tell: Tell | None = None
     start: Start | None = None
     most_at_once: int | None = None
+    warning: str | None = None
 
     @classmethod
     def prepare(
@@ -85,12 +94,8 @@ class CellTraining:
         """Check a cell against its data, and make its parts.
 
         Args:
-            config: the cell's configuration.
-            table: its data.
-            hardware: what to train on.
             results: the folder of all results; None keeps neither records nor pre-trainings.
-            splitting: makes the rule that rows are split by, of the one that the configuration names.
-            console: where progress is shown.
+            splitting: replaces the rule that the configuration names.
 
         Raises:
             UsageError: the data cannot be split so, or lack unlabelled rows that the method needs; or training needs
@@ -112,11 +117,7 @@ class CellTraining:
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 
     def _within_memory(self) -> "CellTraining":
-        """The same in the memory that is left: fewer trials at once where that leaves their numbers as they are.
-
-        Raises:
-            UsageError: it cannot be done in it.
-        """
+        """The same with as many trials at once as fit into the memory, if that changes no number; else a UsageError."""
         is_exact = self.hardware.promise is Promise.EXACT
         size = self.hardware.stack_size(self._together)
         wanted = min(size, self.config.trials) if is_exact else size
@@ -125,22 +126,16 @@ class CellTraining:
         if free is None or (fitting := trials_that_fit(demand, wanted, free)) == wanted:
             return self
         if is_exact and fitting:
-            return replace(self, most_at_once=fitting)
+            warning = (
+                f"{self.table.name}: {fitting} of the trials are trained at once, for which the memory that is left "
+                "suffices; their numbers are the same."
+            )
+            return replace(self, most_at_once=fitting, warning=warning)
         at_once = f"{wanted} trials at once need" if fitting else "one trial needs"
         instead = f"trainer.trials_per_stack={fitting}" if fitting else "a smaller batch_size, network or table"
         raise UsageError(
             f"Training {self.table.name}: {at_once} about {demand.counted(wanted if fitting else 1) / 1e9:.1f} "
             f"GB, and {free / 1e9:.1f} GB are left; use {instead}. trainer.memory_gb=... overrules what is left."
-        )
-
-    @property
-    def warning(self) -> str | None:
-        """A sentence where fewer trials are trained at once than was meant; their numbers are the same."""
-        if self.most_at_once is None:
-            return None
-        return (
-            f"{self.table.name}: {self.most_at_once} of the trials are trained at once, for which the memory that is "
-            "left suffices; their numbers are the same."
         )
 
     @property
@@ -164,7 +159,7 @@ class CellTraining:
 
     @property
     def _together(self) -> int | Literal["auto"]:
-        """Trials to train at once, where the memory allows it."""
+        """Trials to train at once if the memory allows it."""
         return 1 if self.parts.splitting.is_ragged or self.config.tune else self.config.trainer.trials_per_stack
 
     def from_scratch(self) -> "CellTraining":
@@ -174,11 +169,10 @@ class CellTraining:
 
     @property
     def streams(self) -> Streams:
-        """The random streams of all trials."""
         return Streams(self.config.seed, self.table.hash)
 
     def describe(self, overrides: Sequence[str]) -> None:
-        """Write into the store what the cell is, before its first record; overrides ask for it on the command line."""
+        """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
         assert self.store is not None
         table = self.table
         self.store.describe(
@@ -204,8 +198,7 @@ class CellTraining:
 
         Args:
             trials: the trials to keep.
-            company: the trials to train at once, with those to keep among them; None trains these alone. A tuned trial
-                is always trained alone.
+            company: all trials to train at once; None adds no others. A tuned trial is always trained alone.
         """
         if self.config.tune:
             return StackRecord.join([self._tune(trial) for trial in trials])
@@ -214,8 +207,8 @@ class CellTraining:
     def run(
         self, trials: Sequence[int], company: Sequence[int] | None = None, *, predicts_validation: bool = False
     ) -> TrainedStack:
-        """Pre-train where the cell says so, and run the method; the trials are as in `train`. For a search the
-        validation rows that stop training are predicted too, before the test rows."""
+        """Pre-train if the cell does, and run the method; the trials are as in `train`. For a search the validation
+        rows are predicted too, before the test rows."""
         together = list(trials if company is None else company)
         stack = self.stack(together, predicts_validation=predicts_validation)
         pretraining = self.pretrain(stack)
@@ -236,7 +229,6 @@ class CellTraining:
         return TrainedStack(self.config, stack, pretraining, outcome, len(together))
 
     def stack(self, trials: Sequence[int], *, predicts_validation: bool = False) -> Stack:
-        """Trials with their data, ready to train."""
         encoded = self.parts.encoding.encode(self.table)
         data = prepare_trials(
             encoded,
@@ -269,7 +261,7 @@ class CellTraining:
 
     def _tune(self, trial: int) -> StackRecord:
         """The record of the best try of one trial, with the effort of all tries."""
-        metric = metric_named(tuning_metric(self.config))
+        metric = tuning_metric(self.config)
 
         def train(config: Config) -> tuple[StackRecord, float]:
             tried = replace(self, tell=None)
@@ -304,18 +296,6 @@ class CellTraining:
 
             callbacks.append(StackProgress(phase, stopping, max_epochs, self.console))
         if self.tell is not None:
-            callbacks.append(EpochTeller(phase, stopping, self.tell))
+            tell = self.tell  # called after the early stopping, which makes the records
+            callbacks.append(LambdaCallback(on_train_epoch_end=lambda *_: tell(phase, stopping.latest)))
         return callbacks
-
-
-class EpochTeller(Callback):
-    """Passes on the curves of one phase after each epoch. It must stand after the early stopping, which writes them."""
-
-    def __init__(self, phase: str, stopping: TrialStopping, tell: Tell) -> None:
-        self._phase, self._stopping, self._tell, self._told = phase, stopping, tell, 0
-
-    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        records = self._stopping.curves[self._told :]
-        self._told += len(records)
-        if records:
-            self._tell(self._phase, records)

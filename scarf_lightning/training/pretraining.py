@@ -1,10 +1,15 @@
-"""The pre-training of a stack: trials in the cache are loaded, all others are trained."""
+"""What the networks of a stack start from: a pre-training, loaded or trained, or the encoders of another training."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
+from ..data.preprocessing import Preprocessing
 from ..engine.fitting import Fit
 from ..results import PretrainedTrial, PretrainingStore
 
@@ -19,17 +24,15 @@ def pretrain(
 
     Args:
         trials: numbers of trials; the fit holds them in this order.
-        store: the cache, or None. A process that finds another one training these trials waits for it. Trials that
-            diverged are not kept.
+        store: the cache, if any. A process waits for another one that trains these trials. Diverged ones are not kept.
         train: trains missing trials.
         steps_per_epoch: optimiser steps in an epoch.
-        together: if a trial is missing, train all of them, because numbers depend on the stack; trials in the cache
-            are still taken from it.
+        together: train all trials if one is missing, because numbers depend on the stack.
     """
     if store is None:
         return train(trials)
     kept = store.load(trials)
-    diverged: set[int] = set()
+    diverged = set[int]()
     if len(kept) < len(trials):
         with store.claim() as claim:
             kept = store.load(trials)
@@ -37,12 +40,10 @@ def pretrain(
             if missing:
                 chosen = list(trials) if together else missing
                 fit = train(chosen)
-                diverged = {
-                    trial for trial, gone in zip(chosen, fit.diverged, strict=True) if gone and trial in missing
-                }
-                trained = [each for each in _by_trial(fit, chosen) if each.trial in missing]
-                store.add([each for each in trained if each.trial not in diverged], claim)
-                kept |= {each.trial: each for each in trained}
+                trained = {each.trial: each for each in _by_trial(fit, chosen) if each.trial in missing}
+                diverged = trained.keys() & {chosen[position] for position in np.flatnonzero(fit.diverged)}
+                store.add([each for each in trained.values() if each.trial not in diverged], claim)
+                kept |= trained
     return Fit.join([_as_fit(kept[trial], steps_per_epoch, trial in diverged) for trial in trials])
 
 
@@ -71,3 +72,27 @@ def _as_fit(kept: PretrainedTrial, steps_per_epoch: int, diverged: bool) -> Fit:
         list(kept.curve),
         np.array([diverged]),
     )
+
+
+@dataclass(frozen=True)
+class Start:
+    """What networks start from in place of a pre-training: trial t from encoder t modulo E.
+
+    ``encoders`` holds the weights of the E encoders by name, ``(E, ...)``, and ``preprocessing`` stands before them.
+    """
+
+    encoders: Mapping[str, NDArray[Any]]
+    preprocessing: Preprocessing
+
+    def weights(self, trials: Sequence[int]) -> dict[str, Tensor]:
+        """The weights of f for T trials by name, ``(T, ...)``."""
+        chosen = self._chosen(trials)
+        return {name: torch.from_numpy(np.array(weight[chosen])) for name, weight in self.encoders.items()}
+
+    def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
+        """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""
+        chosen, own = self._chosen(trials), self.preprocessing
+        return Preprocessing(own.fill[chosen], own.shift[chosen], own.scale[chosen], own.is_shared, fitted.target)
+
+    def _chosen(self, trials: Sequence[int]) -> NDArray[np.int64]:
+        return np.array(trials, dtype=np.int64) % len(self.preprocessing.fill)

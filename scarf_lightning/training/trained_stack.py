@@ -23,15 +23,7 @@ OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "catboost", "tabm", "optuna")
 
 @dataclass(frozen=True)
 class TrainedStack:
-    """A stack of T trials after its phases.
-
-    Attributes:
-        config: the cell's configuration.
-        stack: the trials and their data.
-        pretraining: the fit of the first phase, if there is one.
-        outcome: what the method returned.
-        together: how many trials were pre-trained at once.
-    """
+    """A stack of T trials after its phases; ``together`` trials were pre-trained at once."""
 
     config: Config
     stack: Stack
@@ -70,27 +62,19 @@ class TrainedStack:
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
             measured |= target.measured(predictions, self.stack.table.labels[test])
-        sizes = {
+        effort = _effort("pretrain", self.pretraining, position) | _effort("finetune", outcome.fit, position)
+        return {"trial": data.trials[position], "diverged": diverged, **measured, **effort} | {
+            "fits": outcome.fits[position],
+            "finetune_seconds": outcome.seconds[position],
             "n_train": data.train.shape[1],
             "n_labelled": data.labelled.shape[1],
             "n_unlabelled": data.train.shape[1] - data.labelled.shape[1],
             "n_validation": data.validation.shape[1],
             "n_test": data.test.shape[1],
-        }
-        place = {
             "device": hardware.device.type,
             "precision": hardware.precision,
             "threads": self.config.trainer.threads,
         }
-        return (
-            {"trial": data.trials[position], "diverged": diverged}
-            | measured
-            | _effort("pretrain", self.pretraining, position)
-            | _effort("finetune", outcome.fit, position)
-            | {"fits": outcome.fits[position], "finetune_seconds": outcome.seconds[position]}
-            | sizes
-            | place
-        )
 
     def _diverged(self, position: int) -> str | None:
         """The phase in which a trial diverged. Its method runs on from the weights before, and is not measured."""

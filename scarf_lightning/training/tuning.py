@@ -30,15 +30,18 @@ class Try(Generic[T]):
     result: T
 
 
-def tuning_metric(config: Config) -> str:
+def tuning_metric(config: Config) -> Metric:
     """The metric that ranks the tries."""
-    return config.finetune.metric or DEFAULT_METRIC
+    return metric_named(config.finetune.metric or DEFAULT_METRIC)
 
 
 def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) -> tuple[list[Try[T]], int]:
     """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
-    suggests. The tries in their order, and the position of the best one; ``train`` returns a result and its score by
-    `tuning_metric`."""
+    suggests. ``train`` returns a result and its score by `tuning_metric`.
+
+    Returns:
+        The tries in order, and the position of the first best one; 0 if all diverged.
+    """
     import optuna
     from optuna.trial import TrialState
 
@@ -46,7 +49,7 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
     # Optuna 2.10 warns of features that later versions have made stable.
     warnings.filterwarnings("ignore", module="optuna")
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    metric, space = metric_named(tuning_metric(config)), search_space(config)
+    metric, space = tuning_metric(config), search_space(config)
     study = optuna.create_study(
         direction="maximize" if metric.higher_is_better else "minimize", sampler=optuna.samplers.TPESampler(seed=seed)
     )
@@ -72,13 +75,8 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
         result, score = train(with_options(config, options))
         tell(asked, score)
         tries.append(Try(options, score, result))
-    return tries, _best([each.score for each in tries], metric)
-
-
-def _best(scores: list[float], metric: Metric) -> int:
-    """The position of the first best score; 0 if all tries diverged."""
-    signed = [-math.inf if math.isnan(score) else metric.sign * score for score in scores]
-    return signed.index(max(signed))
+    signed = [-math.inf if math.isnan(each.score) else metric.sign * each.score for each in tries]
+    return tries, signed.index(max(signed))
 
 
 def _suggest(trial: "Trial", name: str, of_option: Range) -> Any:

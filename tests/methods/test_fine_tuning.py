@@ -1,5 +1,6 @@
 """Methods that change a training step: targets, losses, mixtures, views and dropout."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ from scarf_lightning.methods.fine_tuning import (
     Mixup,
 )
 from scarf_lightning.networks import Dropout as DropoutLayer
-from scarf_lightning.options.settings import FinetuneSettings
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
-from tests.stacks import MakeStack
+from tests.stacks import MakeStack, task
 
 
 def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
@@ -226,3 +227,32 @@ def test_distillation_trains_on_soft_labels_of_all_training_rows(
     assert outcome.fits.tolist() == [2, 2]
     assert outcome.fit is not None
     assert (outcome.seconds > outcome.fit.seconds).all()
+
+
+@pytest.mark.parametrize("method", [Control(), Dropout(0.3)])
+def test_a_frozen_encoder_stays_and_h_learns(patients: Table, make_stack: MakeStack, method: Control | Dropout) -> None:
+    stack = make_stack(patients, [0, 1])
+    weights = stack.pretrain(PretrainSettings(max_epochs=2), task()).part("encoder")
+    frozen = replace(SETTINGS, freeze="encoder", restore_best=False)
+    outcome = method.run(stack, SupervisedPhase(frozen, weights))
+    assert outcome.fit is not None
+    for name, weight in weights.items():
+        assert torch.equal(outcome.fit.weights[f"classifier.encoder.{name}"], weight)
+    fresh = stack.networks.head([0, 1])
+    for name, parameter in fresh.named_parameters():
+        assert not torch.equal(outcome.fit.weights[f"classifier.head.{name}"], parameter)
+
+
+def test_h_on_a_frozen_encoder_is_h_on_fixed_features(patients: Table, make_stack: MakeStack) -> None:
+    """The same head trained by hand on embeddings that are computed once."""
+    stack = make_stack(patients, [3], precision="64-true")
+    settings = FinetuneSettings(max_epochs=1, batch_size=200, freeze="encoder", restore_best=False)
+    fit, _ = stack.finetune(settings, stack.labelled())
+    with torch.no_grad():
+        embedded = stack.networks.encoder([3]).double()(stack.raw(stack.data.labelled))
+    head = stack.networks.head([3]).double()
+    optimizer = torch.optim.Adam(head.parameters(), lr=1e-3, eps=1e-7)
+    torch.nn.functional.cross_entropy(head(embedded)[0], torch.from_numpy(stack.data.labels[0])).backward()
+    optimizer.step()
+    for name, parameter in head.named_parameters():
+        torch.testing.assert_close(fit.weights[f"classifier.head.{name}"], parameter.detach(), rtol=0, atol=1e-9)

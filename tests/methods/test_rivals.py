@@ -14,6 +14,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model import Ridge as LinearRidge
 from sklearn.metrics import root_mean_squared_error
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_sample_weight
 from xgboost import XGBClassifier, XGBRegressor
 
@@ -23,11 +25,11 @@ from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
-from scarf_lightning.methods.rivals import CatBoost, Logistic, RandomForest, Ridge, Rival, XGBoost
+from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.methods.tabm import TabM
 from scarf_lightning.metrics import rmse
-from scarf_lightning.options.settings import FinetuneSettings
-from tests.stacks import MakeStack
+from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
+from tests.stacks import MakeStack, task
 
 PLAIN = SupervisedPhase(FinetuneSettings())
 BALANCED = SupervisedPhase(FinetuneSettings(class_weight="balanced"))
@@ -414,3 +416,35 @@ def test_rivals_of_numbers_have_the_errors_of_their_own_libraries(
         truth = table.labels[stack.data.test[t]]
         expected = root_mean_squared_error(truth, own.predict(test[t]))
         assert rmse(outcome.predictions[t], truth) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "knn"])
+@pytest.mark.parametrize("is_pretrained", [True, False])
+def test_probing_is_scikit_learns_classifier_on_the_embeddings(
+    patients: Table, make_stack: MakeStack, classifier: str, is_pretrained: bool
+) -> None:
+    stack = make_stack(patients, [0, 1])
+    weights = stack.pretrain(PretrainSettings(max_epochs=3), task()).part("encoder") if is_pretrained else None
+    outcome = Probe(classifier, C=0.5, k=4).run(stack, SupervisedPhase(FinetuneSettings(), weights))
+    encoder = stack.networks.encoder([0, 1], weights)
+    for t in range(2):
+        with torch.no_grad():
+            train, test = (encoder(stack.raw(rows))[t].double() for rows in (stack.data.train, stack.data.test))
+        scaler = StandardScaler().fit(train)
+        own = LogisticRegression(C=0.5, max_iter=10_000) if classifier == "logistic" else KNeighborsClassifier(4)
+        own.fit(scaler.transform(train), patients.labels[stack.data.train[t]])
+        np.testing.assert_allclose(outcome.predictions[t], own.predict_proba(scaler.transform(test)), atol=1e-5)
+
+
+def test_more_neighbours_than_rows_are_all_of_them(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    few = replace(stack, data=replace(stack.data, labelled=stack.data.labelled[:, :3], labels=np.array([[0, 1, 1]])))
+    outcome = Probe("knn", k=50).run(few, PLAIN)
+    np.testing.assert_allclose(outcome.predictions[0, :, 1], 2 / 3)
+
+
+def test_a_single_class_is_certain_to_the_probe(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
+    outcome = Probe().run(alike, PLAIN)
+    assert (outcome.predictions == [0, 0, 1]).all()

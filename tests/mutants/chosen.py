@@ -51,7 +51,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "engine/": STACKS,
     "methods/rivals.py": ("methods/test_rivals", *DEFAULTS),
     "methods/tabm.py": ("methods/test_rivals", *DEFAULTS),
-    "methods/probe.py": ("methods/test_probe", *DEFAULTS),
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
     "sweeping/chunks.py": ("sweeping/test_chunks", "sweeping/test_run"),
     "sweeping/": ("sweeping/test_expand", "sweeping/test_run"),
