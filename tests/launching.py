@@ -7,7 +7,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf
 
-from scarf_lightning.cli import job
+from scarf_lightning.cli import running
 from scarf_lightning.sweeping.cell import Cell
 from scarf_lightning.sweeping.chunks import read_chunk
 from scarf_lightning.training.loop import CellLoop
@@ -38,5 +38,5 @@ class FakeLauncher:
         self.launched.append([cell.overrides for cell in read_chunk(str(file))])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(CellLoop, "train_cell", lambda _, cell: self._train_cell(cell))
-            job.train_job(OmegaConf.create({"chunk": {"file": file}}))
+            running.train_job(OmegaConf.create({"chunk": {"file": file}}))
         return JobReturn(overrides=overrides, status=JobStatus.COMPLETED)

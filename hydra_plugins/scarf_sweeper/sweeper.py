@@ -67,7 +67,7 @@ class ScarfSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        from scarf_lightning.cli.rounds import run_all
+        from scarf_lightning.cli.running import run_all
         from scarf_lightning.cli.show import Terminal
         from scarf_lightning.cli.signals import Interrupted, Terminated
         from scarf_lightning.sweeping.chunks import by

@@ -17,7 +17,7 @@ from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.plan import HOUR, make_plan
 from ..sweeping.run import read_files, sizes_of
-from .job import train_job
+from .running import train_job
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -70,8 +70,7 @@ def _train(arguments: list[str]) -> None:
         from ..options.axes import BASES, parts
         from ..sweeping.expand import check_choices, spelled_out
         from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
-        from .job import train_job
-        from .rounds import goes_in_rounds
+        from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
         for axis in BASES:

@@ -27,7 +27,7 @@ from ..sweeping.composer import Composer
 from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
-from .rounds import as_far_as_trained, goes_in_rounds
+from .running import as_far_as_trained, goes_in_rounds
 
 UPLOADS = ("wandb", "tensorboard", "both")
 

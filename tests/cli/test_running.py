@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import scarf_lightning
-from scarf_lightning.cli import rounds
+from scarf_lightning.cli import running
 from scarf_lightning.cli.signals import OutOfTime, alarm
 from scarf_lightning.errors import UnfinishedError, UsageError
 from scarf_lightning.sweeping.expand import ExpandedSweep
@@ -70,13 +70,13 @@ def test_when_the_time_is_over_what_is_finished_is_shown_and_the_same_command_go
     def over(*_: object) -> None:
         raise OutOfTime
 
-    real, calls = rounds.run, []
+    real, calls = running.run, []
 
     def once(*arguments: object, **others: object) -> object:
         calls.append(arguments)
         return real(*arguments, **others) if len(calls) == 1 else over()  # type: ignore[arg-type]
 
-    monkeypatch.setattr(rounds, "run", once)
+    monkeypatch.setattr(running, "run", once)
     first = scarf_lightning.run([*asked, "time_limit=1h"])
     monkeypatch.undo()
 
@@ -89,13 +89,13 @@ def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Plan, "seconds", 2 * 3600.0)
-    real, calls = rounds.run, []
+    real, calls = running.run, []
 
     def recorded(request: ExpandedSweep, *others: Any) -> Any:
         calls.append([(cell.config.regime.get("labels"), cell.config.pretrain.name) for cell in request.cells])
         return real(request, *others)
 
-    monkeypatch.setattr(rounds, "run", recorded)
+    monkeypatch.setattr(running, "run", recorded)
     scarf_lightning.run([*asked, "time_limit=1h"])
 
     assert calls[:2] == [[(20, "none"), (30, "none")], [(None, "none"), (None, "scarf")]]
@@ -105,7 +105,7 @@ def test_few_labels_come_first_where_all_labels_take_longer_than_there_is_time(
     def unread(_: object) -> Any:
         raise AssertionError("a file was read although all of its cells are finished")
 
-    monkeypatch.setattr(rounds, "read_files", unread)
+    monkeypatch.setattr(running, "read_files", unread)
     scarf_lightning.run([*asked, "time_limit=1h"])
 
 
@@ -150,7 +150,7 @@ def test_a_run_without_rounds_that_is_out_of_time_says_so(asked: list[str], monk
     def over(*_: object, **__: object) -> None:
         raise OutOfTime
 
-    monkeypatch.setattr(rounds, "run", over)
+    monkeypatch.setattr(running, "run", over)
 
     with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
         scarf_lightning.run([*asked[1:], "time_limit=2min"])
