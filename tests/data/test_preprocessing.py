@@ -416,6 +416,11 @@ def test_the_last_category_is_dropped(table: Table) -> None:
     np.testing.assert_array_equal(indicators[:, 4], values[:, 2] == 0)
 
 
+@pytest.mark.parametrize("encoding", [OneHotEncoding(), OneHotDropLast(), Ordinal()], ids=lambda e: e.name)
+def test_an_encoding_says_whether_it_makes_more_columns(encoding: Encoding, table: Table) -> None:
+    assert (encoding.encode(table).n_encoded > len(table.columns)) == encoding.widens
+
+
 @pytest.mark.parametrize(("encoding", "indicators"), [(OneHotEncoding(), 1), (OneHotDropLast(), 1), (Ordinal(), 0)])
 def test_a_column_of_one_category_has_an_indicator_or_a_number(encoding: Encoding, indicators: int) -> None:
     frame = pd.DataFrame({"same": ["x"] * 12})

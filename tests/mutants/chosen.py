@@ -26,7 +26,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
-    "data/targets/": ("data/targets/test_number", "data/sources/test_file"),
+    "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
     "data/columns.py": ("data/test_columns", "data/test_table", "data/reading/test_inference"),
     "data/reading/reader.py": ("data/reading/test_reader",),
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
@@ -109,6 +109,8 @@ EQUIVALENT = (
     ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
     # Numbers are looked at one by one, and none is refused.
     ("data/reading/rules.py", "not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype)", "True"),
+    # A single label is a whole number of them.
+    ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
     # A name is looked for in them.
     ("data/sources/file.py", "known = set(names)", "known = names"),
     # These are the columns that are read.

@@ -252,6 +252,13 @@ def test_times_of_pandas() -> None:
     assert values_of(found.features[0])[0] == 18261 + 23 / 24, "an hour before midnight in UTC"
 
 
+def test_times_of_another_zone_are_noted_and_others_are_not() -> None:
+    days = pd.date_range("2020-01-01", periods=N)
+    (note,) = read(days.tz_localize("Europe/Berlin")).notes
+    assert "time zones other than UTC" in str(note)
+    assert read(days).notes == read(days.tz_localize("UTC")).notes == []
+
+
 def test_times_of_day_are_hours() -> None:
     found = read(cycle("07:30", "18:00:36", "?"))
     assert found.kind == "times of day"

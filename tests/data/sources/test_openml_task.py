@@ -91,6 +91,14 @@ def test_a_trial_is_tested_on_the_rows_of_its_fold(cache: Path, trial: int) -> N
     assert sorted([*split.train, *split.validation]) == sorted(set(range(ROWS)) - theirs)
 
 
+def test_without_a_trial_the_split_is_the_first_ones(cache: Path) -> None:
+    table = loaded(cache)
+
+    split = Task().split(table, np.random.default_rng(0))
+
+    assert set(split.test.tolist()) <= set(rows_of(0, 0))
+
+
 def test_trials_of_a_fold_validate_on_rows_of_their_own(cache: Path) -> None:
     table = loaded(cache)
 

@@ -1,10 +1,11 @@
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils.class_weight import compute_class_weight
 
-from scarf_lightning.data.targets import Classes
+from scarf_lightning.data.targets import Classes, Number, Target
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40))
@@ -32,3 +33,17 @@ def test_soft_targets_weigh_the_mean_of_their_classes_weights() -> None:
     np.testing.assert_allclose(weights, [soft[trial].numpy() @ of_classes[trial] for trial in range(2)])
     of_rows = [[of_trial[label] for label in row] for of_trial, row in zip(of_classes, labels, strict=True)]
     np.testing.assert_array_equal(classes.balanced(labels, torch.from_numpy(labels)), of_rows)
+
+
+@pytest.mark.parametrize(("target", "labels"), [(Classes(("a", "b")), [0, 1, 1]), (Number("y"), [0.5, 1.0, 2.0])])
+def test_a_kind_says_how_many_numbers_it_fits_and_whether_it_can_be_balanced(
+    target: Target, labels: list[float]
+) -> None:
+    known = np.array(labels)
+
+    assert target.fit(known).shape == (target.n_fitted,)
+    if target.can_balance:
+        assert target.balanced(known[None], torch.from_numpy(known[None])).shape == (1, 3)
+    else:
+        with pytest.raises(NotImplementedError):
+            target.balanced(known[None], torch.from_numpy(known[None]))
