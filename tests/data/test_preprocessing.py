@@ -416,6 +416,16 @@ def test_the_last_category_is_dropped(table: Table) -> None:
     np.testing.assert_array_equal(indicators[:, 4], values[:, 2] == 0)
 
 
+@every_scaling
+def test_the_layout_of_the_values_in_memory_changes_no_bit(scaling: Scaling) -> None:
+    random = np.random.default_rng(0)
+    table = table_of({f"x{i}": random.normal(size=1000) for i in range(5)})
+    turned = replace(table, values=np.asfortranarray(table.values))
+    for rows in (None, np.arange(700)):
+        one, other = (Preprocessing.fit(each, [rows], scaling) for each in (table, turned))
+        assert [v.tobytes() for v in one.arrays().values()] == [v.tobytes() for v in other.arrays().values()]
+
+
 @pytest.mark.parametrize("encoding", [OneHotEncoding(), OneHotDropLast(), Ordinal()], ids=lambda e: e.name)
 def test_an_encoding_says_whether_it_makes_more_columns(encoding: Encoding, table: Table) -> None:
     assert (encoding.encode(table).n_encoded > len(table.columns)) == encoding.widens

@@ -27,7 +27,13 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
     "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
-    "data/columns.py": ("data/test_columns", "data/test_table", "data/reading/test_inference"),
+    "data/columns.py": (
+        "data/test_columns",
+        "data/test_table",
+        "data/test_preprocessing",
+        "data/reading/test_inference",
+    ),
+    "data/table.py": ("data/test_table", "data/sources/test_weights"),
     "data/reading/reader.py": ("data/reading/test_reader",),
     "data/reading/rules.py": ("data/reading/test_reader", "data/reading/test_inference"),
     "data/reading/": READING,
@@ -109,6 +115,10 @@ EQUIVALENT = (
     ("data/datamodule.py", "EVALUATION_ROWS = 1024", "EVALUATION_ROWS = 512"),
     # Numbers are looked at one by one, and none is refused.
     ("data/reading/rules.py", "not is_numeric(column) or pd.api.types.is_complex_dtype(column.dtype)", "True"),
+    # Values are hashed one after the other, however many at once.
+    ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
+    # More columns get a tree, which decides.
+    ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
     # A single label is a whole number of them.
     ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
     # A name is looked for in them.

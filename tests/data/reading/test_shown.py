@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from scarf_lightning.data.reading.shown import LONGEST, reading_report
+from scarf_lightning.data.reading.shown import reading_report
 from scarf_lightning.data.table import Column, ColumnReading, Table
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.screen import screen
@@ -39,11 +39,12 @@ def test_columns_labels_and_notes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_of_many_columns_those_with_which_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are") for i in range(LONGEST)]
+    plain = [ColumnReading(f"x{i}", "numbers", 0, 9, "as they are") for i in range(40)]
     lines = shown(table_of([*plain, ColumnReading("c", "constant", 0, 1, "left out")], [0, 1]), monkeypatch)
     assert not any(line.startswith("x") for line in lines)
     assert any(line.startswith("c ") for line in lines)
-    assert any(line.startswith(f"{LONGEST} more") for line in lines)
+    assert any(line.startswith("40 more") for line in lines)
+    assert sum(line.startswith("x") for line in shown(table_of(plain, [0, 1]), monkeypatch)) == 40
 
 
 def test_many_columns_that_are_all_plain_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,3 +1,4 @@
+import hashlib
 import io
 import re
 import shutil
@@ -802,6 +803,14 @@ class TestIdentity:
         assert re.fullmatch(r"csv-t-[0-9a-f]{12}", key)
         assert FileSource(tmp_path / "folder" / ".." / "t.csv", "level", dataset_name="another").key == key
         assert FileSource(Path("t.csv"), "level", ("age", "count")).key == FileSource(**given | others[-1]).key  # type: ignore[arg-type]
+
+    def test_the_key_is_a_hash_of_the_options_in_the_order_of_the_alphabet(self, tmp_path: Path) -> None:
+        path = tmp_path.resolve() / "t.csv"
+        options = f'{{"numeric": ["a", "b"], "path": "{path}", "reading": 3, "target": "y", "target_kind": "classes"}}'
+
+        key = FileSource(path, "y", numeric=("b", "a"), target_kind="classes").key
+
+        assert key == f"csv-t-{hashlib.sha256(options.encode()).hexdigest()[:12]}"
 
     def test_the_key_is_a_file_name_whatever_the_path_is(self) -> None:
         key = FileSource(Path("a/Meßwerte (1): x/../über*uns " + "n" * 300 + ".v2.csv.gz"), "level").key

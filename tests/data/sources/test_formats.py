@@ -41,6 +41,12 @@ def test_a_line_that_the_look_cuts_in_two_is_not_looked_at(tmp_path: Path) -> No
     assert found(tmp_path, content).separator == ";"
 
 
+def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
+    beginning = "a;b\nx;" + "y" * (LOOKED_AT - 10) + "\nz"
+    assert len(beginning) < LOOKED_AT
+    assert found(tmp_path, beginning.ljust(LOOKED_AT, "z") + ";2;3\n").separator == ";"
+
+
 def test_tabs_by_name(tmp_path: Path) -> None:
     assert found(tmp_path, "a,b\n1,2\n", "t.tsv").separator == "\t"
 
