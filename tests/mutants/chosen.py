@@ -25,7 +25,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
-    "data/targets/number.py": ("data/targets/test_number", "data/sources/test_file"),
     "data/targets/": ("data/targets/test_number", "data/targets/test_classes", "data/sources/test_file"),
     "data/columns.py": (
         "data/test_columns",
@@ -119,6 +118,8 @@ EQUIVALENT = (
     ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
     # More columns get a tree, which decides.
     ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
+    # Columns of whole numbers are read again as text, which decides.
+    ("data/sources/formats.py", "    return False\n\n\ndef _header", "    return True\n\n\ndef _header"),
     # A single label is a whole number of them.
     ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
     # A name is looked for in them.

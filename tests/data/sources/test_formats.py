@@ -47,6 +47,12 @@ def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
     assert found(tmp_path, beginning.ljust(LOOKED_AT, "z") + ";2;3\n").separator == ";"
 
 
+def test_lines_below_a_header_without_names_are_as_long_as_any(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",\n1,\n2\n")
+    file = DataFile.open(tmp_path / "t.csv")
+    assert file.odd_lines(file.read()) == []
+
+
 def test_tabs_by_name(tmp_path: Path) -> None:
     assert found(tmp_path, "a,b\n1,2\n", "t.tsv").separator == "\t"
 

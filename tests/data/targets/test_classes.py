@@ -47,3 +47,11 @@ def test_a_kind_says_how_many_numbers_it_fits_and_whether_it_can_be_balanced(
     else:
         with pytest.raises(NotImplementedError):
             target.balanced(known[None], torch.from_numpy(known[None]))
+
+
+@pytest.mark.parametrize(("target", "label"), [(Classes(("a", "b", "c")), 1), (Number("y"), 2.5)])
+def test_a_library_is_not_asked_to_learn_labels_that_are_all_equal(target: Target, label: float) -> None:
+    predicted = target.taught(np.array([label] * 4), 3, lambda _: pytest.fail("there is nothing to learn"))
+
+    expected = [[0, 1, 0]] * 3 if isinstance(target, Classes) else [2.5] * 3
+    assert predicted.tolist() == expected
