@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results.files import check_folder, remove_older, set_aside, whole_folder, write_whole
+from scarf_lightning.results.files import check_folder, remove_older, set_aside, surely, whole_folder, write_whole
 
 
 class Crash(BaseException):
@@ -261,3 +261,18 @@ def test_what_another_process_set_aside_meanwhile_is_passed_over(tmp_path: Path)
     set_aside(tmp_path, [tmp_path / "gone", record], "why")
 
     assert [path.read_text() for path in (tmp_path / "set_aside").glob("*/cell")] == ["here"]
+
+
+def test_what_is_interrupted_while_it_tidies_up_tidies_up_once_more() -> None:
+    tries = list[int]()
+
+    def tidy() -> None:
+        tries.append(len(tries))
+        if tries == [0]:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        surely(tidy)
+    assert tries == [0, 1]
+    surely(tidy)
+    assert tries == [0, 1, 2]

@@ -162,6 +162,7 @@ def test_every_flipped_bit_in_an_entry_makes_it_anew(cell: Path) -> None:
         ("layout", {"trial": ["int", 0], "diverged": ["float", 1]}),
         ("layout", {"trial": ["int", 0], "accuracy": ["each", 0]}),
         ("layout", {"trial": 3}),
+        ("layout", {"trial": ["int", 0], "\ud800": ["same", 0]}),
         ("others", [["cpu"], {}, 2**60]),
         ("others", "cpu"),
     ],

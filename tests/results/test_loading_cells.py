@@ -158,8 +158,12 @@ def test_an_environment_that_is_none_is_noted(environment: object, store: CellSt
     (stack,) = (store.folder / "stacks").iterdir()
     replace_file(stack, "trials.json", "environment.json", json.dumps(environment).encode())
 
+    store.add(some_record([1]))
+    (whole,) = set((store.folder / "stacks").iterdir()) - {stack}
+
     damaged: dict[Path, str] = {}
-    assert read_environments(read_cell(store.folder), damaged) == []
+    expected = json.loads((whole / "environment.json").read_text())
+    assert read_environments(read_cell(store.folder), damaged) == [expected] == [some_record([1]).environment]
     assert damaged[stack].startswith("environment.json cannot be read: ")
 
 

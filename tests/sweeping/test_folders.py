@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.sweeping.folders import read_sweep
+from scarf_lightning.sweeping.folders import CONF, SWEEPS, read_sweep, recipe_options
+from tests.composing import ROOT, yaml
 
 MINIMAL = "title: T\ncells: [{seed: 1}]\n"
 
@@ -20,6 +21,21 @@ def refusal(name: str, folder: Path) -> str:
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(".")
     return str(caught.value)
+
+
+def test_in_a_checkout_the_folders_stand_beside_the_package() -> None:
+    assert (CONF, SWEEPS) == (ROOT / "conf", ROOT / "sweeps")
+
+
+def test_the_options_of_a_recipe_have_their_full_names() -> None:
+    found = recipe_options("practical")
+
+    written = yaml(ROOT / "conf" / "recipe" / "practical.yaml")
+    assert found["recipe"] == "practical"
+    assert {name: value for name, value in found.items() if name.startswith("finetune.")} == {
+        f"finetune.{name}": value for name, value in written["finetune"].items()
+    }
+    assert recipe_options("of a user") == {}
 
 
 def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
