@@ -119,12 +119,13 @@ def make_plan(surveyed: Sequence[SurveyedCell], sizes: Mapping[str, Size] | None
 def _group(together: Sequence[tuple[SurveyedCell, Phases]]) -> Group:
     cells = [each for each, _ in together]
     supervised = [each.n_missing * phases["finetune"] for each, phases in together]
-    if cells[0].cell.pretraining_key is None:
+    first, *_ = cells
+    if first.cell.pretraining_key is None:
         return Group(cells, supervised)
     needed = set[int]()
     for each in cells:
         needed |= set(range(each.cell.config.trials)) - set(each.rows.column("trial"))
-    store = None if cells[0].data is None else cells[0].cell.pretraining(cells[0].data)
+    store = None if first.data is None else first.cell.pretraining(first.data)
     missing = len(needed) if store is None else len(store.missing(sorted(needed)))
     seconds = missing * max(phases["pretrain"] for _, phases in together)
     return Group(cells, supervised, seconds, len(needed) - missing, missing)
