@@ -139,7 +139,7 @@ class Composer:
             HydraException: they cannot be composed.
         """
         decided = [self._decided(choice) for choice in choices]
-        together = frozenset().union(*decided)
+        together = set[str]().union(*decided)
         if len(choices) < 2 or not all(decided) or sum(map(len, decided)) > len(together):
             return self._composed(choices).sections
         usual, *alone = [self._composed(each).sections for each in ((), *((choice,) for choice in choices))]
@@ -164,7 +164,7 @@ class Composer:
             values = None
         return Composed(node, dict(composed.hydra.runtime.choices), Sections(values, mentioned))
 
-    def _decide(self, choice: str) -> frozenset[str]:
+    def _decide(self, choice: str) -> set[str]:
         """The groups and sections that a choice decides about, be it for the default; empty if only Hydra can tell."""
         waiting, found = [choice], set[str]()
         while waiting:
@@ -173,11 +173,11 @@ class Composer:
                 loaded = None if each is None else self._repository.load_config(f"{group}/{each}")
                 choices = None if loaded is None else _choices(loaded)
                 if loaded is None or choices is None:
-                    return frozenset()
+                    return set()
                 waiting += [each for each in choices if each.partition("=")[0] not in found]
                 package = loaded.header["package"] or group
                 found |= {group, *(map(str, loaded.config) if package == GLOBAL else [package.partition(".")[0]])}
-        return frozenset(found)
+        return found
 
     def _read_dataset_file(self, override: str) -> tuple[DatasetSettings, list[str]] | None:
         """The dataset, and the files of other axes that its file chooses; None if the file sets anything else."""
