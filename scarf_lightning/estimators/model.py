@@ -81,7 +81,8 @@ class Model(TrainedNetworks):
 
     def transform(self, rows: "pd.DataFrame") -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
-        return self.embeddings(self.values(rows))
+        embedded = self.in_chunks(self.encoder, self.values(rows))
+        return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
     def save(self, folder: str | Path) -> None:
         """Write the model into a folder of its own: arrays as safetensors, all else as JSON.

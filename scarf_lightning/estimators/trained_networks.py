@@ -218,13 +218,8 @@ class TrainedNetworks:
 
     def predictions(self, values: Floats) -> Floats:
         """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
-        outputs = self._in_chunks(self.classifier, values).double()
+        outputs = self.in_chunks(self.classifier, values).double()
         return self.target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
-
-    def embeddings(self, values: Floats) -> NDArray[np.float32]:
-        """The embeddings of the T encoders side by side ``(n, T * E)`` for values ``(n, M)``."""
-        embedded = self._in_chunks(self.encoder, values)
-        return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
 
     def on_device(self, values: Floats) -> DeviceTable:
         """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
@@ -241,7 +236,7 @@ class TrainedNetworks:
         return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in own.items()}
 
     @torch.no_grad()
-    def _in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
+    def in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
         n_trials, table = len(self.description.trials), self.on_device(values)
         index = torch.arange(len(values)).expand(n_trials, len(values))
