@@ -156,7 +156,7 @@ def _value(option: Option, value: Any, full: str) -> Any:
     """A value as the option's type has it."""
     if value is None and option.optional:
         return None
-    if option.kind is list and value is not None:
+    if option.kind is list:
         return _list(value, full)
     wanted = IN_WORDS.get(option.kind, "a value")
     if not isinstance(value, (Mapping, list, NoneType)):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, Options, checked, option, read
+from scarf_lightning.options.option import part_name
 from tests.composing import config_of
 
 
@@ -34,6 +35,12 @@ class Outer(Options):
     either: int | Literal["auto"] = option("auto", "a number or by itself")
     word: str = option("a", "any")
     words: list[str] = option([], "several")
+
+
+@dataclass
+class Naming(Options):
+    own: dict[str, Any] = field(default_factory=dict)
+    compared_by: str = part_name("infonce", "loss", options="own")
 
 
 @dataclass
@@ -73,6 +80,14 @@ def test_given_values_take_the_options_types_and_all_others_their_defaults() -> 
     assert type(value.ratio) is float
 
 
+def test_settings_that_name_a_part_hold_all_of_its_options() -> None:
+    assert checked(Naming, {}) == Naming({"temperature": 1.0, "symmetric": False}, "infonce")
+    assert checked(Naming, {"own": {"temperature": 2}}).own == {"temperature": 2.0, "symmetric": False}
+    assert checked(Naming, {"compared_by": "reconstruction"}).own == {}
+    sentence = "a.own.rate is not an option; the options of a.own are: temperature, symmetric."
+    assert refusal(lambda: checked(Naming, {"own": {"rate": 1}}, "a")) == sentence
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -96,6 +111,7 @@ def test_given_values_take_the_options_types_and_all_others_their_defaults() -> 
         ({"flag": 1}, "flag must be true or false, not 1."),
         ({"either": "many"}, "either must be one of auto, not many."),
         ({"words": "a"}, "words must be a list, as in words=[a,b]."),
+        ({"words": None}, "words must be a list, as in words=[a,b]."),
         (
             {"loss": {"name": "infonce", "temperature": float("nan")}},
             "loss.temperature must be a finite number, not nan.",
