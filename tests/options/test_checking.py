@@ -174,6 +174,27 @@ def test_a_configuration_is_refused_in_a_sentence(name: str, value: Any, sentenc
 
 
 @pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("finetune.bs", "batch_size"),
+        ("finetune.lr", "learning_rate"),
+        ("finetune.eps", "epsilon"),
+        ("finetune.epochs", "max_epochs"),
+        ("pretrain.n_epochs", "max_epochs"),
+        ("network.head.hidden", "width"),
+        ("network.head.hidden_size", "width"),
+        ("network.head.units", "width"),
+        ("network.head.layers", "depth"),
+        ("network.head.n_layers", "depth"),
+        ("random_state", "seed"),
+        ("n_trials", "trials"),
+    ],
+)
+def test_an_option_by_its_name_in_other_tools_suggests_ours(name: str, ours: str) -> None:
+    assert refusal(lambda: read(values_with(name, 1))).endswith(f" Did you mean {ours}?")
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("finetune.patience", None),
