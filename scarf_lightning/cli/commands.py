@@ -236,12 +236,12 @@ def _problem(error: Exception) -> UsageError | UnfinishedError | None:
     """What is wrong, in words for the user; None if the code is wrong."""
     from hydra.errors import HydraException
 
-    from ..sweeping.hydra import explain
+    from ..sweeping.hydra import usage_error
 
     if isinstance(error, (UsageError, UnfinishedError)):
         return error
     if isinstance(error, HydraException):
-        return UsageError(explain(error))
+        return usage_error(error)
     reason = explained(error)  # a full disk, a folder without rights
     return UnfinishedError(reason) if reason else None
 

@@ -26,7 +26,7 @@ from ..errors import UsageError
 from ..options import Config, checked, read
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import explain, our_sections, read_config
+from .hydra import our_sections, read_config, usage_error
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
@@ -118,7 +118,7 @@ class Composer:
         except UsageError as error:
             return error
         except HydraException as error:
-            return UsageError(explain(error))
+            return usage_error(error)
         except ValueError as error:  # a group set to null, which Hydra does not name
             return UsageError(f"one of {' '.join(overrides)} cannot be composed: {error}.")
 

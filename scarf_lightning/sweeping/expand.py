@@ -15,12 +15,13 @@ from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options
-from ..options.axes import AXES
+from ..options.axes import AXES, BASES
 from ..options.combinations import check_method, method_of
 from ..results import columns
 from .cell import Cell
 from .composer import Composer
 from .folders import SweepFile, read_sweep
+from .hydra import UnknownOptionError
 
 OF_THE_WHOLE_RUN = ("sweeps", "plan", "time_limit", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
 OF_OUR_SWEEPER = ("sweeps", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
@@ -78,14 +79,10 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         blocks = [[*(o for o in block if _axis(o) not in replaced), *given] for block in parsed]
 
     combinations = list(dict.fromkeys(each for block in blocks for each in _product(block, composer)))
-    cells, problems, illegal = list[Cell](), list[str](), list[tuple[str, str]]()
-    for overrides in combinations:
+    composed, problems = _composed(combinations, composer)
+    cells, illegal = list[Cell](), list[tuple[str, str]]()
+    for overrides, config in composed.items():
         prefix = f"{' '.join(overrides)}: " if len(combinations) > 1 else ""
-        try:
-            config = composer(overrides)
-        except UsageError as error:
-            problems.append(f"{prefix}{error}")
-            continue
         try:
             check_combination(config)
         except UsageError as error:
@@ -114,7 +111,37 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         reasons += unserved
     left_out = tuple(dict.fromkeys(reasons))
     usual = columns(composer(())) if len(cells) > 1 else {}
-    return ExpandedSweep(cells, sweep, left_out, tuple(arguments), usual)
+    return ExpandedSweep(cells, sweep, left_out, tuple(_as_given(override) for override in given), usual)
+
+
+def _composed(
+    combinations: Sequence[tuple[str, ...]], composer: Composer
+) -> tuple[dict[tuple[str, ...], Config], list[str]]:
+    """The configurations by their overrides, and a sentence on all that cannot be composed.
+
+    A part's option may be set although some combinations choose a part without it, as in ``regime=full,few
+    regime.labels=20``. It is left out of their overrides, and refused if no combination has it.
+    """
+    composed, problems = dict[tuple[str, ...], Config](), list[str]()
+    unknown, known = dict[str, str](), set[str]()
+    for asked in combinations:
+        prefix = f"{' '.join(asked)}: " if len(combinations) > 1 else ""
+        overrides = asked
+        while overrides not in composed:
+            try:
+                composed[overrides] = composer(overrides)
+            except UnknownOptionError as error:
+                unknown.setdefault(error.option, f"{prefix}{error}")
+                kept = tuple(each for each in overrides if each.partition("=")[0] != error.option)
+                if kept == overrides:  # the option is one of a file
+                    break
+                overrides = kept
+            except UsageError as error:
+                problems.append(f"{prefix}{error}")
+                break
+        else:
+            known.update(each.partition("=")[0] for each in overrides)
+    return composed, problems + [sentence for option, sentence in unknown.items() if option not in known]
 
 
 def _served(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
@@ -190,7 +217,36 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     elif ENDING.search(file):
         others = [argument for argument in arguments if argument not in names]
         spelled = [*others, "dataset=csv", f"dataset.path={file}"]
-    return [_readable(argument) for argument in spelled]
+    return _deferred([_readable(argument) for argument in spelled])
+
+
+def _deferred(arguments: list[str]) -> list[str]:
+    """In a run of several cells, options of parts as sweeps of one value, ``regime.labels=choice(20)``.
+
+    Hydra composes the command line's single values with the default part of each axis first, and would refuse an
+    option that only other parts have.
+    """
+    parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
+
+    def is_sweep(argument: str) -> bool:
+        return argument.startswith("sweeps=") or parser.parse_override(argument).is_sweep_override()
+
+    def of_a_part(argument: str) -> bool:
+        axis, dot, _ = argument.partition("=")[0].partition(".")
+        return axis in axes and bool(dot) and not is_sweep(argument)
+
+    options = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
+    has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
+    if has_other_sweeper or not any(map(is_sweep, options)):
+        return arguments
+    deferred = {each: "{}=choice({})".format(*each.partition("=")[::2]) for each in options if of_a_part(each)}
+    return [deferred.get(argument, argument) for argument in arguments]
+
+
+def _as_given(override: Override) -> str:
+    """An override as the user wrote it, before `_deferred`."""
+    values = list(override.sweep_string_iterator()) if override.is_choice_sweep() else []
+    return f"{override.get_key_element()}={values[0]}" if len(values) == 1 else str(override.input_line)
 
 
 def _readable(argument: str) -> str:

@@ -117,10 +117,22 @@ def our_sections(composed: DictConfig) -> DictConfig:
     return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
 
 
-def explain(error: BaseException) -> str:
-    """One sentence on an error of Hydra's or OmegaConf's, naming the options that exist where one is unknown."""
+class UnknownOptionError(UsageError):
+    """An option is set that the chosen parts do not have.
+
+    Attributes:
+        option: its dotted name.
+    """
+
+    def __init__(self, sentence: str, option: str) -> None:
+        super().__init__(sentence)
+        self.option = option
+
+
+def usage_error(error: BaseException) -> UsageError:
+    """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
-        return _unknown_choice(error.missing_cfg_file, error.options)
+        return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
     cause = error.__cause__
     if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
         known = [str(key) for key in cause.parent_node if key != "hydra"]
@@ -128,9 +140,9 @@ def explain(error: BaseException) -> str:
         parent, _, name = full.rpartition(".")
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
-        return f"{full} is not an option; {where} are: {', '.join(known)}.{hint}"
+        return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
     message = str(error) if cause is None else f"{error} {cause}"
-    return " ".join(message.split())
+    return UsageError(" ".join(message.split()))
 
 
 def _within(group: DictConfig, place: str, name: str) -> str:
@@ -198,7 +210,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
             assert hydra is not None
             yield hydra
     except HydraException as error:
-        raise UsageError(explain(error)) from error
+        raise usage_error(error) from error
     finally:
         GlobalHydra.instance().hydra = theirs
 

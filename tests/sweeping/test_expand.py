@@ -261,16 +261,45 @@ def test_an_option_that_the_chosen_corruption_lacks_is_refused_with_those_it_has
 
     assert refusal(f"corruption={name}", "corruption.rate=0.3") == [sentence]
     assert refusal("corruption.rate=0.3", f"corruption={name}") == [sentence]
-    assert refusal(f"corruption={name},marginal", "corruption.rate=0.3") == [
-        f"corruption={name} corruption.rate=0.3: {sentence}"
+
+
+@pytest.mark.parametrize("axis", ["corruption=gaussian,marginal", "pretrain=add_noise_ae,scarf_ae"])
+def test_an_option_is_set_where_the_chosen_part_has_it(axis: str) -> None:
+    without, with_it = request_of(*spelled_out([axis, "corruption.rate=0.3"])).cells
+
+    assert [each.config.corruption for each in (without, with_it)] == [
+        {"name": "gaussian", "sigma": 0.5},
+        {"name": "marginal", "rate": 0.3},
+    ]
+    assert not any(override.startswith("corruption.rate") for override in without.overrides)
+    assert "corruption.rate=0.3" in with_it.overrides
+
+
+def test_parts_of_an_axis_are_compared_with_an_option_of_each() -> None:
+    asked = spelled_out(["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"])
+
+    configs = [cell.config.pretrain for cell in request_of(*asked).cells]
+
+    assert [(each.name, each.options.get("alpha"), each.options.get("n_subsets")) for each in configs] == [
+        ("vime", 1.5, None),
+        ("vime", 3.0, None),
+        ("subtab", None, 5),
     ]
 
 
-def test_an_option_that_the_corruption_of_a_pretraining_lacks_is_refused() -> None:
-    assert refusal("pretrain=scarf_ae,add_noise_ae", "corruption.rate=0.3") == [
-        "pretrain=add_noise_ae corruption.rate=0.3: "
-        "corruption.rate is not an option; the options of corruption are: name, sigma."
-    ]
+def test_an_option_that_no_chosen_part_has_is_refused_once() -> None:
+    (sentence,) = refusal("pretrain=vime,scarf", "pretrain.alphx=1")
+
+    assert sentence.startswith("pretrain=vime pretrain.alphx=1: pretrain.alphx is not an option; ")
+    assert sentence.endswith("Did you mean alpha?")
+
+
+def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
+    given = ["regime=full,few", "regime.labels=40", "trials=2"]
+
+    assert spelled_out(given) == ["regime=full,few", "regime.labels=choice(40)", "trials=2"]
+    assert list(request_of(*spelled_out(given)).arguments) == given
+    assert spelled_out(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
 
 
 def test_augmentation_after_a_pretraining_is_refused() -> None:

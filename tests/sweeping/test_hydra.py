@@ -14,7 +14,7 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.folders import CONF
-from scarf_lightning.sweeping.hydra import explain, hydra_started, master_of, named_plugins, read_config
+from scarf_lightning.sweeping.hydra import hydra_started, master_of, named_plugins, read_config, usage_error
 from tests.composing import SWEEPS, cells_of, composed, config_of, names
 
 PLUGIN = """
@@ -142,7 +142,7 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
     ],
 )  # fmt: skip
 def test_what_hydra_refuses_is_explained_by_the_options_there_are(override: str, start: str, end: str) -> None:
-    sentence = explain(refusal(HydraException, lambda: composed(override)))
+    sentence = str(usage_error(refusal(HydraException, lambda: composed(override))))
 
     assert sentence.startswith(start)
     assert sentence.endswith(end)
@@ -162,9 +162,9 @@ def test_the_openml_cache_is_the_one_that_the_environment_names(monkeypatch: pyt
 
 def test_any_other_error_keeps_its_words_and_its_cause() -> None:
     error = ValueError("Could not read it.")
-    assert explain(error) == "Could not read it."
+    assert str(usage_error(error)) == "Could not read it."
     error.__cause__ = OSError("The disk is full.")
-    assert explain(error) == "Could not read it. The disk is full."
+    assert str(usage_error(error)) == "Could not read it. The disk is full."
 
 
 @pytest.mark.parametrize(
