@@ -114,14 +114,8 @@ class Rows(Sequence[Row]):
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """What a run needs of a cell.
-
-    Attributes:
-        rows: of its trials, by trial.
-        target: what it predicts; None if it is not described.
-        is_whole: whether it is described, and nothing in its folder is damaged.
-        lacks_weights: whether a finished trial has kept none, where the weights are looked at.
-    """
+    """What a run needs of a cell. It is whole if it is described, which tells its target, and nothing is damaged. It
+    lacks weights if a finished trial has kept none; this is known only where weights are looked at."""
 
     rows: Rows
     target: Target | None
@@ -130,13 +124,8 @@ class CellSummary:
 
 
 def read_summary(cell: Path, trials: int, *, weights: bool = False) -> CellSummary:
-    """What a cell's folder holds of so many trials. A cell that has all of them is entered into the index.
-
-    Args:
-        cell: the folder.
-        trials: how many are wanted.
-        weights: check the hashes of weights and predictions too, without the index.
-    """
+    """What a cell's folder holds of its first ``trials``. A cell that has all of them is entered into the index.
+    ``weights`` checks the hashes of weights and predictions too, without the index."""
     state = None if weights else _state(cell)
     if (known := _known(cell, state, trials)) is not None:
         return known

@@ -48,7 +48,6 @@ class StoredCell:
     """What the store has of one cell.
 
     Attributes:
-        fingerprint: its name.
         description: its identity, dataset, options, labels of its parts, the table's columns and classes, and the
             overrides that ask for it.
         trials: a row for each trial: metrics, epochs, seconds and split sizes, as in `load`.

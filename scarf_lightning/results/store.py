@@ -163,14 +163,8 @@ class StackRecord:
 
 @dataclass
 class Stored:
-    """What a cell's folder holds.
-
-    Attributes:
-        description: what the cell is, if it is described.
-        rows: of its trials, by trial.
-        stacks: the tables of contents of whole stacks.
-        damaged: what cannot be used, and why.
-    """
+    """What a cell's folder holds: its description, rows by trial, tables of contents of whole stacks; and damaged
+    files, with what is wrong."""
 
     description: Row | None = None
     rows: dict[int, Row] = field(default_factory=dict)
@@ -246,17 +240,9 @@ class CellStore:
     ) -> None:
         """Write what the cell is, before its first stack.
 
-        Args:
-            dataset: its name.
-            dataset_id: OpenML's, if it has one.
-            source: where the data came from.
-            columns: its features in their order, each with its categories; None for a numeric one.
-            target: what is predicted.
-            overrides: what asks for the cell on the command line.
-            config: the resolved configuration.
-            options: every option that the cell uses, see `columns`.
-            labels: what people call its parts, by axis.
-            reading: how a user's file was read, and what the user should know of it.
+        ``columns`` has each feature with its categories, None for a numeric one; ``overrides`` ask for the cell on the
+        command line; ``config`` is its resolved configuration, and ``options`` the part that it uses, see `columns`;
+        ``labels`` are names of its parts for people, by axis; ``reading`` tells how a user's file was read.
         """
         if self.is_described:
             return
@@ -309,12 +295,8 @@ class CellStore:
 
 
 def read_cell(cell: Path, *, weights: bool = False) -> Stored:
-    """What a cell's folder holds. If a trial was trained twice, its rows are equal, and the first is taken.
-
-    Args:
-        cell: the folder.
-        weights: check the hashes of weights and predictions too, see `records`.
-    """
+    """What a cell's folder holds. If a trial was trained twice, its rows are equal, and the first is taken. ``weights``
+    checks the hashes of weights and predictions too, see `records`."""
     stored = Stored()
     try:
         stored.description = _description(cell)

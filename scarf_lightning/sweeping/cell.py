@@ -42,15 +42,8 @@ NOT_IN_A_LABEL = ("sweeps", "plan", "force")
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a run.
-
-    Attributes:
-        overrides: the command-line arguments that make it.
-        config: its checked configuration.
-        is_alone: whether it is the only cell of the run.
-        name: tells it from the other cells of the run.
-        group: the name of all cells of the run together.
-    """
+    """One cell of a run: the arguments that make it, its checked configuration, whether it is the only one, the name
+    that tells it from the others, and the name of all of them together."""
 
     overrides: tuple[str, ...]
     config: Config

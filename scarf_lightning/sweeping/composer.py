@@ -51,12 +51,7 @@ class Composed:
 
 
 class Composer:
-    """Composes cells.
-
-    Args:
-        loader: Hydra's.
-        master: the configuration that Hydra composed of the command line, and gives to a sweeper.
-    """
+    """Composes cells by Hydra's loader, from the configuration ``master`` that it made of the command line."""
 
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
@@ -134,9 +129,6 @@ class Composer:
 
         Hydra composes them as a whole if two choices decide about one section, or if a choice decides about something
         that an interpolation refers to.
-
-        Raises:
-            HydraException: they cannot be composed.
         """
         decided = [self._decided(choice) for choice in choices]
         together = set[str]().union(*decided)

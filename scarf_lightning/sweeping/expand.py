@@ -32,15 +32,8 @@ MOST_PROBLEMS = 10
 
 @dataclass(frozen=True)
 class ExpandedSweep:
-    """The cells that a command line stands for.
-
-    Attributes:
-        cells: all of them.
-        sweep: the sweep file that names them, if one does.
-        left_out: why some combinations are no cells.
-        arguments: the command line.
-        usual: the axis columns of the cell without overrides, if there are several cells.
-    """
+    """The cells that a command line, ``arguments``, stands for; the sweep file that names them; why some combinations
+    are left out; and the axis columns of the usual cell, without overrides, if there are several cells."""
 
     cells: list[Cell]
     sweep: SweepFile | None = None
@@ -58,11 +51,6 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     Combinations that do not go together, such as ``pretrain=scarf method=xgboost``, are left out with a sentence. They
     are refused if there is no other, or if a file alone names them. A file may name methods for different kinds of
     target, such as ``logistic`` and ``ridge``: those that do not serve the target of a cell's data are left out.
-
-    Args:
-        arguments: overrides.
-        composer: of the configuration that Hydra made of the command line.
-        sweeps: the folder of sweep files.
 
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.

@@ -46,15 +46,15 @@ class SweepFile:
     """One file in ``sweeps/``.
 
     Args:
-        name: the name of the file, without its ending.
+        name: of the file, without its ending.
         title: what the figure or table shows.
         cells: blocks; each is a product of axes, with one value or a list of values for each.
         paper: the figure or table of the paper.
         trials: of each cell, unless the command line sets them.
         report: the drawings of its report, see `scarf_lightning.report`.
-        rounds: numbers of trials that cells get one after the other, as long as it is open what they tell.
+        rounds: numbers of trials that cells get one after the other, until they answer the question.
         time_limit: of training, unless the command line sets it.
-        instead: methods that take the place of others whose package is not installed, by the name of these.
+        instead: methods by the name of those that they replace if its package is not installed.
     """
 
     name: str

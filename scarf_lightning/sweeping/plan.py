@@ -32,8 +32,6 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 class Size(NamedTuple):
-    """Of a table."""
-
     n_rows: int
     n_columns: int
 
