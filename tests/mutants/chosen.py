@@ -77,7 +77,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
-    "report/statistics/pairs.py": ("report/statistics/test_pairs", "report/statistics/test_wins"),
     "report/statistics/intervals.py": ("report/statistics/test_errors_of_means",),
     "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
     "randomness.py": ("test_randomness",),
@@ -92,12 +91,12 @@ NAMED = (
     ("methods/rivals.py", "lesson.stack, rows) for rows in (data.labelled,",
      "lesson.stack, rows) for rows in (data.train[:, : data.labelled.shape[1]],"),
     ("methods/pseudo_labels.py", "VOTE_SHARE = 0.8", "VOTE_SHARE = 0.9"),
-    ("report/statistics/wins.py", "alpha: float = 0.20", "alpha: float = 0.05"),
+    ("report/statistics/pairs.py", "alpha: float = 0.20", "alpha: float = 0.05"),
     ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
     ("engine/fitting.py", ") / len(self.active)", ")"),
-    ("report/statistics/wins.py", 'significant & (compared["difference"] > 0)',
+    ("report/statistics/pairs.py", 'significant & (compared["difference"] > 0)',
      'significant & (compared["difference"] > 1)'),
     ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
      "]\n    if not known or not all(map(TIME_OF_DAY"),
@@ -159,7 +158,7 @@ EQUIVALENT = (
     # The file of a chunk may be in the results folder of any of its cells.
     ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[0].cells[-1].results"),
     # Means that do not differ have p = 1, which no level exceeds.
-    ("report/statistics/wins.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
+    ("report/statistics/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # The default of NumPy from 2.3 on.
     ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # The end of the function.

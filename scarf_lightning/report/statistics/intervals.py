@@ -21,7 +21,7 @@ DRAWS = 2000
 
 
 def share_of_test(row_values: Floats) -> float:
-    """The part of the variance of a trial's value that comes from its test rows.
+    """The share of the variance of a trial's value that comes from its test rows.
 
     Args:
         row_values: a value per trial and test row, ``(T, n)``, each trial on test rows of its own.
@@ -34,8 +34,8 @@ def share_of_test(row_values: Floats) -> float:
 def fixed_error(row_values: Floats, *, in_time: bool = False) -> tuple[float, float]:
     """Standard error of a mean over trials that share their test rows, and its degrees of freedom.
 
-    Two parts add up: other test rows would give other numbers, and other seeds would. Where rows are in the order of
-    time, neighbours may depend on each other, and the first part is taken over blocks of them.
+    The error of the test rows and that of the seeds add up. Neighbours in time may depend on each other, so the first
+    is taken over blocks of them.
 
     Args:
         row_values: a value per trial and test row, ``(T, n)``, such as the difference of two correct predictions.
@@ -43,8 +43,7 @@ def fixed_error(row_values: Floats, *, in_time: bool = False) -> tuple[float, fl
     """
     trials, n = row_values.shape
     by_row = row_values.mean(axis=0)
-    parts = np.array_split(by_row, min(BLOCKS, n)) if in_time else None
-    units = by_row if parts is None else np.array([part.mean() for part in parts])
+    units = np.array([part.mean() for part in np.array_split(by_row, min(BLOCKS, n))]) if in_time else by_row
     of_rows = float(units.var(ddof=1)) / len(units)
     of_seeds = float(row_values.mean(axis=1).var(ddof=1)) / trials
     return _of_both(of_rows, len(units), of_seeds, trials)
@@ -53,8 +52,8 @@ def fixed_error(row_values: Floats, *, in_time: bool = False) -> tuple[float, fl
 def bootstrapped_error(
     value: Callable[[NDArray[np.int64]], Floats], n: int, *, in_time: bool = False
 ) -> tuple[float, float]:
-    """As `fixed_error`, for a metric that is no mean over rows: of n rows, or blocks of them, some are drawn again, and
-    ``value`` gives the trials' values ``(T,)`` on these."""
+    """As `fixed_error`, for a metric that is not a mean over rows: a bootstrap over the n rows, or over blocks of them.
+    ``value`` gives the trials' values ``(T,)`` on the drawn rows."""
     random = np.random.default_rng(0)
     blocks = np.array_split(np.arange(n), min(BLOCKS, n) if in_time else n)
     drawn = [

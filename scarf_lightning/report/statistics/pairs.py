@@ -1,11 +1,12 @@
-"""Pairs of competitors, tested on every dataset: Student's t in three forms, and Holm's correction."""
+"""Pairs of competitors on every dataset: Student's t in three forms, Holm's correction, win matrices and gains."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from ...errors import UsageError
@@ -14,6 +15,7 @@ from .scores import Floats, Pair, ScoreArray, mean_of, score_array, variance_of
 
 ROUNDING = 1e-12
 """A difference or standard error below this part of the means is rounding, and counts as zero."""
+OUTCOMES = ["wins", "losses", "ties", "undecided"]
 
 
 class TTest(NamedTuple):
@@ -98,14 +100,12 @@ def holm(p: ArrayLike, axis: int = 0) -> Floats:
 
 Test = Literal["welch", "paired", "corrected"]
 
-Indices = NDArray[np.int64]
-
 Grid = Mapping[tuple[str, str], Pair]
-"""What stands in a table's (row, column): a competitor against a reference."""
+"""For each (row, column) of a table, a competitor and its reference."""
 
 
 def against(reference: str, competitors: Iterable[str]) -> dict[tuple[str, str], Pair]:
-    """A grid of one row: each competitor, in its own column, against the reference."""
+    """A grid of one row, with a column for each competitor against the reference."""
     return {(reference, name): (name, reference) for name in competitors if name != reference}
 
 
@@ -127,8 +127,8 @@ def compare(
 
     Returns:
         A row a pair and dataset, no dataset left out: ``dataset, competitor, reference``; ``mean, reference_mean,
-        difference`` over the trials that the test uses, NaN without any; ``trials, reference_trials``, how many;
-        ``p``, NaN where no test is possible: fewer than two trials.
+        difference`` over the trials that the test uses, NaN without any; ``trials, reference_trials``, their numbers;
+        ``p``, NaN for fewer than two trials.
 
     Raises:
         UsageError: unusable scores, an unknown competitor or test, or no pairs.
@@ -136,11 +136,20 @@ def compare(
     pairs = list(dict.fromkeys(pairs))
     if not pairs:
         raise UsageError("There are no pairs to compare; name two competitors or more.")
-    array = score_array(scores, list(dict.fromkeys(name for pair in pairs for name in pair)))
-    first, second = (np.array([array.competitors.index(pair[side]) for pair in pairs]) for side in (0, 1))
-    mean, mean2, n, n2, p = _tested(array, first, second, test)
+    if test not in get_args(Test):
+        raise UsageError(f"test={test} is unknown; the options are: {', '.join(get_args(Test))}.")
+    array = _array_of(scores, pairs)
+    a, b = (array.values[:, [array.competitors.index(pair[side]) for pair in pairs]] for side in (0, 1))
+    if test != "welch":
+        common = np.isfinite(a) & np.isfinite(b)
+        a, b = np.where(common, a, np.nan), np.where(common, b, np.nan)
+    mean, mean2, n, n2 = mean_of(a), mean_of(b), np.isfinite(a).sum(axis=-1), np.isfinite(b).sum(axis=-1)
+    if test == "welch":
+        p = welch_test(mean, variance_of(a), n, mean2, variance_of(b), n2).p
+    else:
+        p = paired_test(a, b, test_to_train=TEST_TO_TRAIN if test == "corrected" else 0.0).p
     if adjust:
-        p = holm(p, axis=0)
+        p = holm(p)
     count = len(array.datasets)
     return pd.DataFrame(
         {
@@ -157,26 +166,219 @@ def compare(
     )
 
 
-def _tested(
-    array: ScoreArray, first: Indices, second: Indices, test: Test
-) -> tuple[Floats, Floats, Indices, Indices, Floats]:
-    """Both means, both numbers of trials and the p-values, each ``(D, pairs)``."""
-    if test == "welch":
-        m, v, n = array.means, array.variances, array.counts
-        p = welch_test(m[:, first], v[:, first], n[:, first], m[:, second], v[:, second], n[:, second]).p
-        return m[:, first], m[:, second], n[:, first], n[:, second], p
-    if test not in get_args(Test):
-        raise UsageError(f"test={test} is unknown; the options are: {', '.join(get_args(Test))}.")
-    a, b = array.values[:, first], array.values[:, second]
-    common = np.isfinite(a) & np.isfinite(b)
-    a, b = np.where(common, a, np.nan), np.where(common, b, np.nan)
-    p = paired_test(a, b, test_to_train=TEST_TO_TRAIN if test == "corrected" else 0.0).p
-    return mean_of(a), mean_of(b), common.sum(axis=-1), common.sum(axis=-1), p
+def _array_of(scores: pd.DataFrame, pairs: Iterable[Pair]) -> ScoreArray:
+    """The scores of the competitors in these pairs."""
+    return score_array(scores, list(dict.fromkeys(name for pair in pairs for name in pair)))
 
 
-def placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
+@dataclass(frozen=True)
+class WinMatrix:
+    """Datasets by outcome, each a frame of the same rows and columns; the four add up to all datasets.
+
+    A cell that compares nothing (the diagonal of a square matrix, what a grid lacks) is zero in all four.
+
+    Attributes:
+        wins: the row is better at p < alpha.
+        losses: the row is worse at p < alpha.
+        ties: tested, and not significant.
+        undecided: no test possible, for want of two trials of each side.
+        incomplete: cells that lack trials: ``dataset, competitor, trials, expected``.
+    """
+
+    wins: pd.DataFrame
+    losses: pd.DataFrame
+    ties: pd.DataFrame
+    undecided: pd.DataFrame
+    incomplete: pd.DataFrame
+
+    @property
+    def decided(self) -> pd.DataFrame:
+        """The denominator: wins and losses."""
+        return self.wins + self.losses
+
+    @property
+    def ratio(self) -> pd.DataFrame:
+        """W = wins / (wins + losses); NaN where the fraction is 0/0."""
+        return self.wins / self.decided.where(self.decided > 0)
+
+    @property
+    def minimum(self) -> pd.DataFrame:
+        """The paper's additional column, the least ratio of each row: ``column, wins, decided, ratio``.
+
+        0/0 is no evidence and does not count. Among equal ratios the one with most decided datasets is taken (0/69
+        before 0/1). A row of nothing but 0/0 has no minimum: column None, zeros and NaN.
+        """
+        ratio, decided = self.ratio, self.decided
+        rows = []
+        for name in ratio.index:
+            defined = ratio.loc[name].dropna()
+            if defined.empty:
+                rows.append((None, 0, 0, np.nan))
+                continue
+            column = decided.loc[name, defined[defined == defined.min()].index].idxmax()
+            rows.append((column, self.wins.loc[name, column], decided.loc[name, column], ratio.loc[name, column]))
+        return pd.DataFrame(rows, index=ratio.index, columns=["column", "wins", "decided", "ratio"])
+
+
+def win_matrix(
+    scores: pd.DataFrame,
+    competitors: Sequence[str] | None = None,
+    *,
+    test: Test = "welch",
+    alpha: float = 0.05,
+    adjust: bool = False,
+) -> WinMatrix:
+    """All competitors against each other; the paper's matrix by default.
+
+    Args:
+        scores: ``dataset, competitor, trial, value``.
+        competitors: which, in this order; all of them by name if not given.
+        test, adjust: as in `compare`.
+        alpha: a dataset is decided where p < alpha.
+
+    Raises:
+        UsageError: as `compare`.
+    """
+    names = score_array(scores, competitors).competitors
+    grid = {(a, b): (a, b) for a in names for b in names if a != b}
+    return _matrix(scores, grid, names, names, test, alpha, adjust)
+
+
+def reference_win_matrix(
+    scores: pd.DataFrame,
+    grid: Grid,
+    *,
+    test: Test = "welch",
+    alpha: float = 0.05,
+    adjust: bool = False,
+) -> WinMatrix:
+    """In each (row, column), wins of a competitor over its reference: the paper's second win matrix.
+
+    Args:
+        grid: for (method, pre-training) the method with that pre-training and the method without any.
+        scores, test, alpha, adjust: as in `win_matrix`.
+
+    Raises:
+        UsageError: as `compare`.
+    """
+    rows, columns = (tuple(dict.fromkeys(cell[side] for cell in grid)) for side in (0, 1))
+    return _matrix(scores, grid, rows, columns, test, alpha, adjust)
+
+
+def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float = 0.05) -> pd.DataFrame:
+    """How many wins survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
+
+    Returns:
+        A row a pair, test and correction: ``competitor, reference, test, adjusted``; ``wins, losses, ties,
+        undecided``.
+
+    Raises:
+        UsageError: as `compare`.
+    """
+    pairs = list(pairs)
+    tallies = []
+    for test in get_args(Test):
+        for adjust in (False, True):
+            compared = compare(scores, pairs, test=test, adjust=adjust)
+            tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
+    columns = ["competitor", "reference", "test", "adjusted", *OUTCOMES]
+    return pd.concat(tallies)[columns].sort_values(["competitor", "reference"], kind="stable", ignore_index=True)
+
+
+def _matrix(
+    scores: pd.DataFrame,
+    grid: Grid,
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    test: Test,
+    alpha: float,
+    adjust: bool,
+) -> WinMatrix:
+    cells = _placed(_tally(compare(scores, grid.values(), test=test, adjust=adjust), alpha), grid)
+
+    def counts(outcome: str) -> pd.DataFrame:
+        values = cells.pivot_table(index="row", columns="column", values=outcome, aggfunc="sum")
+        return values.reindex(index=rows, columns=columns).fillna(0).astype(int)
+
+    wins, losses, ties, undecided = map(counts, OUTCOMES)
+    return WinMatrix(wins, losses, ties, undecided, _array_of(scores, grid.values()).incomplete)
+
+
+def _tally(compared: pd.DataFrame, alpha: float) -> pd.DataFrame:
+    """Datasets by outcome, a row a pair."""
+    significant = compared["p"] < alpha
+    outcomes = pd.DataFrame(
+        {
+            "competitor": compared["competitor"],
+            "reference": compared["reference"],
+            "wins": significant & (compared["difference"] > 0),
+            "losses": significant & (compared["difference"] < 0),
+            "ties": compared["p"] >= alpha,
+            "undecided": compared["p"].isna(),
+        }
+    )
+    return outcomes.groupby(["competitor", "reference"], sort=False, as_index=False).sum()
+
+
+def _placed(compared: pd.DataFrame, grid: Grid) -> pd.DataFrame:
     """The comparisons by the ``row`` and ``column`` of the grid that they belong to, in the grid's order."""
     cells = pd.DataFrame(
         [(*cell, *pair) for cell, pair in grid.items()], columns=["row", "column", "competitor", "reference"]
     )
     return cells.merge(compared, on=["competitor", "reference"], how="left")
+
+
+def relative_gains(
+    scores: pd.DataFrame,
+    grid: Grid,
+    *,
+    alpha: float = 0.20,
+    test: Test = "welch",
+) -> pd.DataFrame:
+    """The relative gain 100 (a - b) / abs(b) of the means, in percent, on every dataset: a point of a box plot.
+
+    Args:
+        scores: ``dataset, competitor, trial, value``.
+        grid: (row, column) to (competitor a, reference b): see `against` for one reference.
+        alpha: the paper keeps datasets on which the means differ at p < 0.20.
+        test: as in `compare`.
+
+    Returns:
+        A row a grid cell and dataset: ``row, column, competitor, reference, dataset``; ``gain``, in percent, NaN where
+        either has no trial or the reference's mean is zero; ``p``, NaN where no test is possible; ``kept``, whether the
+        paper's filter keeps it.
+
+    Raises:
+        UsageError: as `compare`.
+    """
+    compared = compare(scores, grid.values(), test=test)
+    compared["gain"] = 100 * compared["difference"] / compared["reference_mean"].abs().replace(0, np.nan)
+    compared["kept"] = (compared["p"] < alpha) & compared["gain"].notna()
+    columns = ["row", "column", "competitor", "reference", "dataset", "gain", "p", "kept"]
+    return _placed(compared, grid)[columns]
+
+
+def gain_table(gains: pd.DataFrame) -> pd.DataFrame:
+    """Average relative gains; ``gain_table(gains)["kept_mean"].unstack()`` is the paper's Table 1.
+
+    The filter keeps the datasets on which something happened, so its mean overstates the gain to be expected on the
+    next dataset; the mean over all stands beside it.
+
+    Args:
+        gains: what `relative_gains` returns.
+
+    Returns:
+        A row a grid cell, indexed by ``row, column``: ``kept_mean`` over ``kept_datasets``; ``mean`` and ``median``
+        over ``datasets``, all those with a gain; ``missing``, datasets without one. Means over no dataset are NaN.
+    """
+    values = gains.assign(kept=gains["gain"].where(gains["kept"]), missing=gains["gain"].isna())
+    for side in ("row", "column"):  # in the order of the grid
+        values[side] = pd.Categorical(values[side], categories=values[side].unique())
+    return values.groupby(["row", "column"], observed=True).agg(
+        kept_mean=("kept", "mean"),
+        kept_datasets=("kept", "count"),
+        mean=("gain", "mean"),
+        median=("gain", "median"),
+        datasets=("gain", "count"),
+        missing=("missing", "sum"),
+    )

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
 from ...errors import UsageError
 from .pairs import holm
-from .scores import DECIMALS, on_complete_datasets, score_array
+from .scores import score_array
+
+DECIMALS = 12
+"""Means and differences are rounded to this many decimals before they are ranked. Equal accuracies that are summed in
+different orders differ in the last bits, and would not tie."""
+
+Cliques = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -50,17 +54,18 @@ def rank_competitors(scores: pd.DataFrame, competitors: Sequence[str] | None = N
         UsageError: unusable scores, an unknown competitor, or no dataset on which all competitors have a score.
     """
     array = score_array(scores, competitors)
-    complete = on_complete_datasets(array)
     means = pd.DataFrame(
-        complete.means.round(DECIMALS),
-        index=pd.Index(complete.datasets, name="dataset", tupleize_cols=False),
-        columns=pd.Index(complete.competitors, name="competitor"),
+        array.means.round(DECIMALS),
+        index=pd.Index(array.datasets, name="dataset", tupleize_cols=False),
+        columns=pd.Index(array.competitors, name="competitor"),
     )
-    left_out = {
-        dataset: tuple(name for name, n in zip(array.competitors, counts, strict=True) if n == 0)
-        for dataset, counts in zip(array.datasets, array.counts, strict=True)
-        if 0 in counts
-    }
+    complete = means.notna().all(axis=1)
+    if not complete.any():
+        raise UsageError(
+            "No dataset has scores of all competitors; train the missing cells, or name fewer competitors."
+        )
+    left_out = {dataset: tuple(row.index[row.isna()]) for dataset, row in means[~complete].iterrows()}
+    means = means[complete]
     ranks = means.rank(axis=1, ascending=False, method="average")
     return Ranking(means, ranks, ranks.mean().sort_values(kind="stable"), left_out)
 
@@ -77,9 +82,6 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         return FriedmanTest(0.0, 1.0)
     result = stats.friedmanchisquare(*ranking.ranks.to_numpy().T)
     return FriedmanTest(float(result.statistic), float(result.pvalue))
-
-
-Cliques = list[tuple[str, ...]]
 
 
 def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
@@ -110,21 +112,14 @@ def wilcoxon_cliques(ranking: Ranking, *, alpha: float = 0.05) -> Cliques:
     Returns:
         Groups of two or more, best first; a competitor that differs from both its neighbours is in none.
     """
-    tests = wilcoxon_tests(ranking)
-    different = pd.DataFrame(False, index=ranking.mean_ranks.index, columns=ranking.mean_ranks.index)
-    for first, second in tests.loc[tests["p_holm"] < alpha, ["competitor", "reference"]].itertuples(index=False):
-        different.loc[first, second] = True
-    return _maximal_groups(list(ranking.mean_ranks.index), different.to_numpy())
-
-
-def _maximal_groups(names: list[str], different: NDArray[np.bool_]) -> Cliques:
-    """Runs of names without a different pair that lie in no longer run; ``different`` ``(k, k)`` is read above its
-    diagonal."""
+    names, tests = list(ranking.mean_ranks.index), wilcoxon_tests(ranking)
+    different = tests.loc[tests["p_holm"] < alpha, ["competitor", "reference"]]
+    apart = set(different.itertuples(index=False, name=None))
     groups: Cliques = []
     reached = 0
     for start in range(len(names)):
         end = start + 1
-        while end < len(names) and not different[start:end, end].any():
+        while end < len(names) and not any((name, names[end]) in apart for name in names[start:end]):
             end += 1
         if end > reached and end - start > 1:
             groups.append(tuple(names[start:end]))

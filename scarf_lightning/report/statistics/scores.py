@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,6 @@ from ...errors import UsageError
 from ...metrics import metric_named
 
 COLUMNS = ("dataset", "competitor", "trial", "value")
-
-DECIMALS = 12
-"""Means and differences are rounded to so many decimals before they are ranked: equal accuracies summed in another
-order differ in the last bits, and would not tie."""
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +44,6 @@ class ScoreArray:
         return mean_of(self.values)
 
     @property
-    def variances(self) -> Floats:
-        """Unbiased variances over trials, ``(D, C)``; NaN where a cell has fewer than two."""
-        return variance_of(self.values)
-
-    @property
     def incomplete(self) -> pd.DataFrame:
         """Cells with fewer trials than the fullest one: columns ``dataset, competitor, trials, expected``."""
         counts = self.counts
@@ -69,8 +61,8 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
     Args:
         scores: a row a trial: ``dataset`` (any hashable that sorts), ``competitor``, ``trial``, ``value`` (higher is
             better; NaN and absent rows are trials without a score).
-        competitors: which ones, in this order; all of them by name if not given. Datasets on which none of them has a
-            score stay in the array.
+        competitors: which ones, in this order; all of them by name if not given. Datasets without a score of any of
+            them stay in the array.
 
     Raises:
         UsageError: a column is missing, no value is there, a value is infinite, a trial has two values, a label is
@@ -108,21 +100,6 @@ def score_array(scores: pd.DataFrame, competitors: Sequence[str] | None = None) 
     return ScoreArray(array[:, [known.index(name) for name in wanted]], tuple(datasets.tolist()), tuple(wanted))
 
 
-def on_complete_datasets(array: ScoreArray) -> ScoreArray:
-    """The datasets on which all competitors have a score.
-
-    Raises:
-        UsageError: there is none.
-    """
-    complete = np.asarray((array.counts > 0).all(axis=1))
-    if not complete.any():
-        raise UsageError(
-            "No dataset has scores of all competitors; train the missing cells, or name fewer competitors."
-        )
-    datasets = tuple(name for name, there in zip(array.datasets, complete, strict=True) if there)
-    return ScoreArray(array.values[complete], datasets, array.competitors)
-
-
 def mean_of(values: Floats) -> Floats:
     """Means of the numbers along the last axis; NaN where there are none."""
     n = np.isfinite(values).sum(axis=-1)
@@ -139,13 +116,8 @@ def variance_of(values: Floats) -> Floats:
 CELL = ("dataset_id", "regime", "pretrain", "method")
 
 
-def competitor_name(pretrain: str, method: str) -> str:
-    """A competitor of the paper as `scores_of` names it."""
-    return f"{pretrain}+{method}"
-
-
 NOT_USED = "not used"
-"""What names a column that a cell does not use, which an option called none is not."""
+"""Stands in a competitor's name for a column that the cell does not use. An option may be called none."""
 
 
 def scores_of(
@@ -181,11 +153,9 @@ def scores_of(
 
 def pretraining_grid(methods: Iterable[str], pretrains: Iterable[str]) -> dict[tuple[str, str], Pair]:
     """In (method, pre-training), the method with it against the method without any; the names are `scores_of`'s."""
-    pretrains = list(pretrains)
     return {
-        (method, pretrain): (competitor_name(pretrain, method), competitor_name("none", method))
-        for method in methods
-        for pretrain in pretrains
+        (method, pretrain): (f"{pretrain}+{method}", f"none+{method}")
+        for method, pretrain in product(methods, pretrains)
     }
 
 

@@ -5,7 +5,7 @@ On one dataset the difference of paired trials has the interval of the corrected
 2015, DOI 10.1007/s10994-015-5486-z; Benavoli, Corani, Demšar and Zaffalon 2017, jmlr.org/papers/v18/16-305.html).
 Where trials share their test rows, the errors of the test rows and of the seeds add up. Over datasets it is the
 interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodges and Lehmann 1963, DOI
-10.1214/aoms/1177704172), which says of the typical dataset; the mean over datasets stands beside it.
+10.1214/aoms/1177704172), which describes the typical dataset. The mean over datasets is given too.
 """
 
 import math
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from ...intervals import LEVEL, TEST_TO_TRAIN, Interval, are_equal, unseen
+from ...intervals import FEWEST, LEVEL, TEST_TO_TRAIN, Interval, are_equal, unseen
 from .intervals import datasets_interval
 from .pairs import holm
 from .scores import Floats, mean_of
@@ -27,31 +27,29 @@ Answer = Literal["helps", "hurts", "no practical difference", "cannot tell yet"]
 ANSWERS = get_args(Answer)
 
 ROPE = 0.01
-FEWEST = 3
-"""Trials of one dataset below which nothing is claimed."""
 FEWEST_TO_PREDICT = 5
-"""Trials from whose spread the future can be told; fewer may agree by luck. Of datasets it takes ten."""
+"""Trials whose spread allows a prediction; fewer may agree by luck. With datasets it takes ten."""
 FEWEST_DATASETS = 6
-"""Below it the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
+"""With fewer, the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
 FEWEST_FOR_SAME = 10
 """Trials of one dataset below which it is not claimed that there is no practical difference."""
 SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
-"""Numbers of trials, or of datasets, that may be asked for."""
+"""Numbers of trials, or of datasets, that a verdict may ask for."""
 ENOUGH = 0.85
-"""The predicted chance of an answer from which a number of trials, or of datasets, is asked for. Of trials it is hardly
-ever reached: their spread is not known well enough from few, and splits of one table never stop overlapping."""
+"""The predicted chance of an answer that a verdict needs to ask for a number of trials or datasets. Trials hardly ever
+reach it: a few of them do not show their spread well, and splits of one table never stop overlapping."""
 DRAWS, FUTURES = 1000, 200
-"""Of futures, of trials and of datasets."""
+"""Simulated futures of trials, and of datasets."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a difference; all differences are improvements, on the metric's own scale.
+    """What the results say about a difference. All differences are improvements, on the metric's own scale.
 
     Attributes:
-        answer: *helps* where the interval is free of zero and the improvement lies above the region of practical
-            equivalence with a probability of 95 %; *hurts* likewise; *no practical difference* where the interval lies
-            in the region; else *cannot tell yet*.
+        answer: *helps* if the interval excludes zero and the improvement lies above the region of practical equivalence
+            with a probability of 95 %; *hurts* likewise; *no practical difference* if the interval lies in the region;
+            else *cannot tell yet*.
         difference: the mean over trials, or the Hodges-Lehmann estimate over datasets.
         low, high: its 95 % interval; NaN where there are too few trials or datasets for one.
         better: probability that there is an improvement at all.
@@ -59,9 +57,9 @@ class Verdict:
         won, lost: trials of the one dataset, or datasets by their mean difference; the others are equal.
         trials: common trials of the one dataset, or of the dataset with fewest.
         datasets: those with a common trial.
-        more: how many trials of the one dataset, or how many datasets, will most likely bring an answer; None where
-            there is one, and where no number is likely enough to.
-        chance: the predicted chance that they bring one; without such a number, that the largest one does.
+        more: how many trials of the one dataset, or how many datasets, will most likely bring an answer; None if there
+            is one already, or if no number is likely enough to.
+        chance: the predicted chance that they bring one; if ``more`` is None, the chance of the largest number tried.
         p: the level at which the answer would just be given; 1 without an answer.
         average: over datasets, the mean difference with its interval; ``difference`` is the typical one.
         reason: why there is no answer, if it is another than too few trials or datasets.
@@ -115,28 +113,15 @@ def judge(
     there = np.isfinite(differences)
     tried = there.any(axis=1)
     if tried.sum() > 1:
-        return judge_datasets(differences[tried], rope=rope, width=width, predicts=predicts)
+        return _over_datasets(differences[tried], rope, width, predicts)
     its = differences[there]
-    return judge_trials(its, rope=rope, test_to_train=test_to_train, n_test=n_test, width=width, predicts=predicts)
-
-
-def judge_trials(
-    differences: Floats,
-    *,
-    rope: float = ROPE,
-    test_to_train: float = TEST_TO_TRAIN,
-    n_test: float = math.inf,
-    width: float = math.inf,
-    predicts: bool = True,
-) -> Verdict:
-    """The verdict on one dataset from its paired differences, ``(n,)``; the other arguments are `judge`'s."""
-    n = len(differences)
+    n = len(its)
     if n < FEWEST:
-        return no_verdict(differences)
-    if are_equal(differences):
-        return _by_student(differences, _error_of_unseen(n_test, n, n - 1, width), n - 1, rope, width)
-    variance = float(differences.var(ddof=1))
-    found = _by_student(differences, math.sqrt(variance * (1 / n + test_to_train)), n - 1, rope, width)
+        return no_verdict(its)
+    if are_equal(its):
+        return _by_student(its, _error_of_unseen(n_test, n, n - 1, width), n - 1, rope, width)
+    variance = float(its.var(ddof=1))
+    found = _by_student(its, math.sqrt(variance * (1 / n + test_to_train)), n - 1, rope, width)
     if not predicts or found.answer != "cannot tell yet":
         return found
     more, chance = _settling_trials(found.difference, variance, n, rope, test_to_train)
@@ -160,37 +145,6 @@ def judge_fixed(
     return replace(_by_student(differences, error, freedom, rope, width), shares_rows=True)
 
 
-def _error_of_unseen(n_test: float, trials: int, freedom: float, width: float) -> float:
-    """The error whose 95 % interval is as wide as what no test row showed; a relative difference is at most 100 %."""
-    return unseen(n_test, trials) * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))
-
-
-def no_verdict(differences: Floats, reason: str = "") -> Verdict:
-    """The mean of paired differences ``(T,)`` on one dataset, and why nothing is claimed if not for too few trials."""
-    n = len(differences)
-    mean = float(differences.mean()) if n else math.nan
-    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, *_won(differences), n, int(n > 0), reason=reason)
-
-
-def _by_student(differences: Floats, error: float, freedom: float, rope: float, width: float) -> Verdict:
-    """The verdict on one dataset by Student's t, from the error of the mean and its degrees of freedom."""
-    n, mean = len(differences), float(differences.mean())
-    half, probable = (float(stdtrit(freedom, p)) * error for p in ((1 + LEVEL) / 2, LEVEL))
-
-    def above(x: float) -> float:
-        return float(stdtr(freedom, (mean - x) / error)) if error else 0.5 if mean == x else float(mean > x)
-
-    ends = [np.array([mean + end]) for end in (-half, half, -probable, probable)]
-    answer = ANSWERS[_answers(ends[0], ends[1], ends[2], ends[3], n, rope)[0]]
-    low, high, p = max(mean - half, -width), min(mean + half, width), _level(answer, above, rope)
-    return Verdict(answer, mean, low, high, *_parts(above, rope), *_won(differences), n, 1, p=p)
-
-
-def _won(differences: Floats) -> tuple[int, int]:
-    """How many differences are for the better and for the worse."""
-    return int((differences > 0).sum()), int((differences < 0).sum())
-
-
 def answers_together(verdicts: Sequence[Verdict], alpha: float = 1 - LEVEL) -> list[Answer]:
     """The answers that may be claimed together: the chance of any false one among them is at most ``alpha``.
 
@@ -201,15 +155,42 @@ def answers_together(verdicts: Sequence[Verdict], alpha: float = 1 - LEVEL) -> l
     return [verdict.answer if level <= alpha else "cannot tell yet" for verdict, level in kept]
 
 
-def judge_datasets(
-    differences: Floats, *, rope: float = ROPE, width: float = math.inf, predicts: bool = True
-) -> Verdict:
-    """The verdict over datasets from paired differences ``(D, T)``, NaN where there is no trial; as `judge`."""
+def no_verdict(differences: Floats, reason: str = "") -> Verdict:
+    """The mean of paired differences ``(T,)`` on one dataset. ``reason`` says why nothing is claimed, unless there are
+    too few trials."""
+    n = len(differences)
+    mean = float(differences.mean()) if n else math.nan
+    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, *_won(differences), n, int(n > 0), reason=reason)
+
+
+def _won(differences: Floats) -> tuple[int, int]:
+    """How many differences are for the better and for the worse."""
+    return int((differences > 0).sum()), int((differences < 0).sum())
+
+
+def _error_of_unseen(n_test: float, trials: int, freedom: float, width: float) -> float:
+    """The error whose 95 % interval is as wide as what no test row showed; a relative difference is at most 100 %."""
+    return unseen(n_test, trials) * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))
+
+
+def _by_student(differences: Floats, error: float, freedom: float, rope: float, width: float) -> Verdict:
+    """The verdict on one dataset by Student's t, from the error of the mean and its degrees of freedom."""
+    n, mean = len(differences), float(differences.mean())
+    ends = _student_ends(np.array(mean), np.array(error), freedom)
+
+    def above(x: float) -> float:
+        return float(stdtr(freedom, (mean - x) / error)) if error else 0.5 if mean == x else float(mean > x)
+
+    answer = ANSWERS[int(_student_answers(ends, n, rope))]
+    return _verdict(answer, mean, float(ends[0]), float(ends[1]), width, above, rope, _won(differences), n, 1)
+
+
+def _over_datasets(differences: Floats, rope: float, width: float, predicts: bool) -> Verdict:
+    """The verdict over datasets by Wilcoxon's signed-rank test, from paired differences ``(D, T)`` as `judge` has
+    them."""
     means = mean_of(differences)
     n = len(means)
-    trials = int(np.isfinite(differences).sum(axis=1).min())
     averages = _walsh(means[None])
-    ends = _signed_rank_ends(averages, n)
 
     def above(x: float) -> float:
         rank_sum, cdf = (averages > x).sum() + (averages == x).sum() / 2, _signed_rank_cdf(n)
@@ -217,48 +198,61 @@ def judge_datasets(
         return float(less + cdf[math.floor(rank_sum)]) / 2  # mid-p, so that both directions are treated alike
 
     average = datasets_interval(means)
-    answer = ANSWERS[_answers(*ends, n, rope)[0]]
+    answer = ANSWERS[_signed_rank_answers(averages, n, rope)[0]]
     if answer == "no practical difference" and not (-rope <= average.low and average.high <= rope):
         answer = "cannot tell yet"  # a few datasets that gain much may lift the mean; it has no interval of too few
     ask = _settling_datasets(means, rope) if predicts and answer == "cannot tell yet" else (None, math.nan)
-    low, high = max(float(ends[0][0]), -width), min(float(ends[1][0]), width)
-    of_effect = float(np.median(averages)), low, high, *_parts(above, rope)
-    p = _level(answer, above, rope)
-    return Verdict(answer, *of_effect, *_won(means), trials, n, *ask, p=p, average=average)
+    rank, ordered = _signed_ranks(n)[0], np.sort(averages[0])
+    low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (math.nan, math.nan)
+    trials, typical = int(np.isfinite(differences).sum(axis=1).min()), float(np.median(averages))
+    found = _verdict(answer, typical, low, high, width, above, rope, _won(means), trials, n)
+    return replace(found, more=ask[0], chance=ask[1], average=average)
 
 
-def _level(answer: Answer, above: Callable[[float], float], rope: float) -> float:
-    """The level at which the answer would just be given."""
-    if answer == "helps":
-        return max(2 * (1 - above(0.0)), 1 - above(rope))
-    if answer == "hurts":
-        return max(2 * above(0.0), above(-rope))
-    if answer == "no practical difference":
-        return 2 * max(above(rope), 1 - above(-rope))
-    return 1.0
+def _verdict(
+    answer: Answer,
+    difference: float,
+    low: float,
+    high: float,
+    width: float,
+    above: Callable[[float], float],
+    rope: float,
+    won: tuple[int, int],
+    trials: int,
+    datasets: int,
+) -> Verdict:
+    """A verdict with its probabilities and its level; ``above`` is the probability that the difference exceeds a
+    value."""
+    better, helps, at_least_same = above(0.0), above(rope), above(-rope)
+    hurts = 1 - at_least_same
+    same = max(1 - helps - hurts, 0.0)
+    level = {
+        "helps": max(2 * (1 - better), 1 - helps),
+        "hurts": max(2 * better, at_least_same),
+        "no practical difference": 2 * max(helps, hurts),
+        "cannot tell yet": 1.0,
+    }[answer]
+    low, high = max(low, -width), min(high, width)
+    return Verdict(answer, difference, low, high, better, helps, same, hurts, *won, trials, datasets, p=level)
 
 
-def _parts(above: Callable[[float], float], rope: float) -> tuple[float, float, float, float]:
-    """Probabilities of any improvement, of one above the region, of lying in it, and of lying below it."""
-    helps, hurts = above(rope), 1 - above(-rope)
-    return above(0.0), helps, max(1 - helps - hurts, 0.0), hurts
+def _places(helps: NDArray[np.bool_], hurts: NDArray[np.bool_], same: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
+    """Places in `ANSWERS`, from n trials or datasets."""
+    return np.select([helps, hurts, same & (n >= FEWEST_FOR_SAME)], [0, 1, 2], default=3)
 
 
-def _answers(
-    low: Floats, high: Floats, probable_low: Floats, probable_high: Floats, n: int, rope: float
-) -> NDArray[np.int64]:
-    """Places in `ANSWERS` of differences with these ends: of the 95 % interval, and those passed with 95 % each."""
+def _student_ends(means: Floats, errors: Floats, freedom: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """The ends of the 95 % interval, and the values that are exceeded and not reached with a probability of 95 %."""
+    half, probable = (stdtrit(freedom, p) * errors for p in ((1 + LEVEL) / 2, LEVEL))
+    return means - half, means + half, means - probable, means + probable
+
+
+def _student_answers(ends: tuple[Floats, Floats, Floats, Floats], n: int, rope: float) -> NDArray[np.int64]:
+    """Places in `ANSWERS` of differences with these `_student_ends`."""
+    low, high, probable_low, probable_high = ends
     helps = (low > 0) & (probable_low > rope)
     hurts = (high < 0) & (probable_high < -rope)
-    same = (-rope <= low) & (high <= rope) & (n >= FEWEST_FOR_SAME)
-    return np.select([helps, hurts, same], [0, 1, 2], default=3)
-
-
-def _student_ends(means: Floats, variances: Floats, n: int, ratio: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """What `_answers` takes, of n differences with these means and variances."""
-    error = np.sqrt(variances * (1 / n + ratio))
-    half, probable = (stdtrit(n - 1, p) * error for p in ((1 + LEVEL) / 2, LEVEL))
-    return means - half, means + half, means - probable, means + probable
+    return _places(helps, hurts, (-rope <= low) & (high <= rope), n)
 
 
 def _signed_ranks(n: int) -> list[int]:
@@ -267,10 +261,10 @@ def _signed_ranks(n: int) -> list[int]:
     return [int(np.searchsorted(_signed_rank_cdf(n), level, side="right")) for level in ((1 - LEVEL) / 2, 1 - LEVEL)]
 
 
-def _is_answered(averages: Floats, n: int, rope: float) -> NDArray[np.bool_]:
-    """Whether `_answers` gives an answer at the `_signed_rank_ends` of Walsh averages ``(draws, n (n + 1) / 2)``.
+def _signed_rank_answers(averages: Floats, n: int, rope: float) -> NDArray[np.int64]:
+    """Places in `ANSWERS` of differences with these Walsh averages ``(draws, n (n + 1) / 2)``.
 
-    An end passes a bound if fewer averages than its rank do not, so that they are counted and not ordered.
+    An end of the interval passes a bound if fewer averages than its rank do not. Counting is faster than sorting.
     """
     rank, probable = _signed_ranks(n)
 
@@ -279,27 +273,14 @@ def _is_answered(averages: Floats, n: int, rope: float) -> NDArray[np.bool_]:
 
     helps = fewer(averages <= 0, rank) & fewer(averages <= rope, probable)
     hurts = fewer(averages >= 0, rank) & fewer(averages >= -rope, probable)
-    same = fewer(averages < -rope, rank) & fewer(averages > rope, rank) & (n >= FEWEST_FOR_SAME)
-    return np.asarray(helps | hurts | same)
-
-
-def _signed_rank_ends(averages: Floats, n: int) -> tuple[Floats, Floats, Floats, Floats]:
-    """What `_answers` takes, of Walsh averages ``(draws, n (n + 1) / 2)``; NaN for too few datasets."""
-    ends = []
-    for rank in _signed_ranks(n):
-        if rank == 0:
-            ends += [np.full(len(averages), np.nan)] * 2
-        else:
-            ordered = np.partition(averages, (rank - 1, averages.shape[1] - rank), axis=1)
-            ends += [ordered[:, rank - 1], ordered[:, -rank]]
-    return ends[0], ends[1], ends[2], ends[3]
+    return _places(helps, hurts, fewer(averages < -rope, rank) & fewer(averages > rope, rank), n)
 
 
 def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: float) -> tuple[int | None, float]:
-    """How many trials bring an answer in how many of the futures that the trials so far let expect.
+    """How many trials will bring an answer, and in which share of simulated futures they do.
 
-    A future is drawn from the posterior of the dataset's own mean and variance under Jeffreys' prior; what its splits
-    have in common stays, which is why more trials do not settle everything.
+    Each future draws the dataset's own mean and variance from their posterior under Jeffreys' prior. What the splits
+    have in common stays, so more trials do not settle everything.
     """
     if n < FEWEST_TO_PREDICT:
         return None, math.nan
@@ -312,14 +293,16 @@ def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: f
         means = center + np.sqrt(spread / more) * random.standard_normal(DRAWS)
         squares = spread * random.chisquare(more - 1, DRAWS) if more > 1 else np.zeros(DRAWS)
         squares += (n - 1) * variance + (mean - means) ** 2 * n * more / size
-        ends = _student_ends((n * mean + more * means) / size, squares / (size - 1), size, ratio)
-        return float((_answers(*ends, size, rope) < 3).mean())
+        errors = np.sqrt(squares / (size - 1) * (1 / size + ratio))
+        ends = _student_ends((n * mean + more * means) / size, errors, size - 1)
+        return float((_student_answers(ends, size, rope) < 3).mean())
 
     return _least(chance, n)
 
 
 def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
-    """As `_settling_trials`, of datasets; they are drawn from those at hand, weighted by Rubin's Bayesian bootstrap."""
+    """As `_settling_trials`, for datasets. Futures draw from the datasets at hand, weighted by Rubin's Bayesian
+    bootstrap."""
     n = len(means)
     if n < FEWEST_FOR_SAME:
         return None, math.nan
@@ -329,7 +312,7 @@ def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
         weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
         drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
         futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
-        return float(_is_answered(_walsh(futures), size, rope).mean())
+        return float((_signed_rank_answers(_walsh(futures), size, rope) < 3).mean())
 
     return _least(chance, n)
 

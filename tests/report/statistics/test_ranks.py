@@ -9,7 +9,6 @@ from scarf_lightning.report.statistics import (
     wilcoxon_cliques,
     wilcoxon_tests,
 )
-from scarf_lightning.report.statistics.ranks import _maximal_groups
 from tests.report.statistics.frames import paper_scores, random_scores, scores_from
 
 NAMES = ["none+control", "scarf+control", "scarf_ae+control", "add_noise_ae+control", "no_noise_ae+control"]
@@ -144,24 +143,6 @@ def test_equal_everywhere_is_no_difference() -> None:
     row = wilcoxon_tests(ranking).iloc[0]
     assert (row["equal"], row["p"]) == (20, 1.0)
     assert wilcoxon_cliques(ranking) == [("a", "b")]
-
-
-@pytest.mark.parametrize(
-    ("mean_ranks", "groups"),
-    [
-        # A difference of 1.25 counts.
-        ({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}, [("a", "b"), ("b", "c"), ("c", "d")]),
-        ({"a": 1.9, "b": 2.3, "c": 2.8, "d": 3.0}, [("a", "b", "c", "d")]),
-        ({"a": 1.0, "b": 2.8, "c": 3.0, "d": 3.2}, [("b", "c", "d")]),
-        ({"a": 1.5, "b": 2.0, "c": 3.0, "d": 3.5}, [("a", "b"), ("b", "c"), ("c", "d")]),
-        ({"a": 1.6, "b": 2.4, "c": 2.8, "d": 3.2}, [("a", "b", "c"), ("b", "c", "d")]),
-        ({"a": 1.96, "b": 2.0, "c": 2.89, "d": 3.14}, [("a", "b", "c", "d")]),
-    ],
-)
-def test_groups_are_runs_without_a_different_pair(mean_ranks: dict[str, float], groups: list[tuple[str, ...]]) -> None:
-    ranks = np.array(list(mean_ranks.values()))
-
-    assert _maximal_groups(list(mean_ranks), np.abs(ranks[:, None] - ranks) >= 1.25) == groups
 
 
 def test_groups_by_wilcoxon_end_at_a_clear_gap() -> None:

@@ -5,7 +5,7 @@ import pytest
 from paper.published import published_accuracy
 from scarf_lightning.errors import UsageError
 from scarf_lightning.report.statistics import cell_means, pretraining_grid, score_array, scores_of
-from scarf_lightning.report.statistics.scores import on_complete_datasets
+from scarf_lightning.report.statistics.scores import variance_of
 from tests.report.statistics.frames import scores_from
 
 SCORES = scores_from({11: {"b": [0.5, 0.7], "a": [0.1, 0.2]}, 6: {"a": [0.3, 0.6]}})
@@ -31,21 +31,12 @@ def test_a_dataset_without_scores_of_the_chosen_stays() -> None:
     assert score_array(SCORES, ["b"]).datasets == (6, 11)
 
 
-def test_complete_datasets_are_those_with_scores_of_all() -> None:
-    found = on_complete_datasets(score_array(SCORES))
-
-    assert (found.datasets, found.competitors) == ((11,), ("a", "b"))
-    np.testing.assert_array_equal(found.values, [[[0.1, 0.2], [0.5, 0.7]]])
-    with pytest.raises(UsageError, match="No dataset has scores of all competitors"):
-        on_complete_datasets(score_array(scores_from({0: {"a": [0.5]}, 1: {"b": [0.5]}})))
-
-
 def test_summaries_are_over_the_trials_that_are_there() -> None:
     array = score_array(scores_from({0: {"a": [0.25, np.nan, 0.75], "b": [0.5], "c": [np.nan]}}))
 
     np.testing.assert_array_equal(array.counts, [[2, 1, 0]])
     np.testing.assert_array_equal(array.means, [[0.5, 0.5, np.nan]])
-    np.testing.assert_array_equal(array.variances, [[0.125, np.nan, np.nan]])
+    np.testing.assert_array_equal(variance_of(array.values), [[0.125, np.nan, np.nan]])
 
 
 def test_incomplete_cells_are_named() -> None:

@@ -9,11 +9,10 @@ from scipy import stats
 from scarf_lightning.report.statistics import verdict
 from scarf_lightning.report.statistics.verdict import (
     ENOUGH,
+    Verdict,
     _signed_rank_cdf,
     judge,
-    judge_datasets,
     judge_fixed,
-    judge_trials,
 )
 
 RATIO = 2 / 7
@@ -24,6 +23,11 @@ def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.nd
     return np.random.default_rng(seed).normal(mean, spread, size=n)
 
 
+def of_one(differences: np.ndarray, **options: float) -> Verdict:
+    """The verdict on one dataset."""
+    return judge(differences[None], **options)
+
+
 @given(seed=st.integers(0, 1000), n=st.integers(3, 30))
 def test_one_dataset_has_the_corrected_resampled_interval(seed: int, n: int) -> None:
     """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli, from their formulas."""
@@ -31,7 +35,7 @@ def test_one_dataset_has_the_corrected_resampled_interval(seed: int, n: int) -> 
     scale = math.sqrt((1 / n + RATIO) * differences.var(ddof=1))
     posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
 
-    found = judge_trials(differences, rope=0.01, test_to_train=RATIO)
+    found = of_one(differences, rope=0.01, test_to_train=RATIO)
 
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
     assert found.better == pytest.approx(posterior.sf(0))
@@ -44,7 +48,7 @@ def test_one_dataset_has_the_corrected_resampled_interval(seed: int, n: int) -> 
 def test_many_datasets_have_the_interval_of_the_signed_rank_test(seed: int, n: int) -> None:
     """A shift lies in the interval where SciPy's exact test does not reject it."""
     means = normal(seed, n)
-    found = judge_datasets(np.column_stack([means, means]))
+    found = judge(np.column_stack([means, means]))
 
     for shift in np.linspace(found.low - 0.01, found.high + 0.01, 9):
         inside = found.low <= shift <= found.high
@@ -70,7 +74,7 @@ def test_the_distribution_of_signed_ranks_by_hand() -> None:
 def test_an_answer_is_where_the_interval_lies(mean: float, n: int, answer: str) -> None:
     differences = mean + 0.005 * np.resize([1.0, -1.0, 0.5, -0.5], n)
 
-    assert judge_trials(differences - differences.mean() + mean).answer == answer
+    assert of_one(differences - differences.mean() + mean).answer == answer
 
 
 def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> None:
@@ -81,7 +85,7 @@ def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> Non
     likely, sure = (stats.t.ppf(p, 9) * scale for p in (0.95, 0.975))
 
     def answer(mean: float, rope: float) -> str:
-        return judge_trials(mean + noise, rope=rope, test_to_train=RATIO).answer
+        return of_one(mean + noise, rope=rope, test_to_train=RATIO).answer
 
     assert answer(likely + 1.01, rope=1) == "helps"
     assert answer(-likely - 1.01, rope=1) == "hurts"
@@ -92,11 +96,11 @@ def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> Non
 
 def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
     for n in range(10):
-        assert judge_trials(np.zeros(n)).answer == "cannot tell yet"
-        assert n < 2 or judge_datasets(np.zeros((n, 30))).answer == "cannot tell yet"
-    assert judge_trials(np.zeros(10)).answer == "no practical difference"
-    assert judge_datasets(np.zeros((24, 3))).answer == "cannot tell yet"
-    assert judge_datasets(np.zeros((25, 3))).answer == "no practical difference"
+        assert of_one(np.zeros(n)).answer == "cannot tell yet"
+        assert n < 2 or judge(np.zeros((n, 30))).answer == "cannot tell yet"
+    assert of_one(np.zeros(10)).answer == "no practical difference"
+    assert judge(np.zeros((24, 3))).answer == "cannot tell yet"
+    assert judge(np.zeros((25, 3))).answer == "no practical difference"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
 )
 def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
     """With m test rows and none that differs, a share of 1 - 0.05^(1/m) may; five splits have different test rows."""
-    verdict = judge_trials(np.zeros(10), n_test=n_test, width=1.0)
+    verdict = of_one(np.zeros(10), n_test=n_test, width=1.0)
     (half,) = {-verdict.low, verdict.high}
 
     assert verdict.answer == answer
@@ -118,10 +122,10 @@ def test_fixed_test_rows_that_never_differ_are_counted_once() -> None:
 
 
 def test_too_few_trials_or_datasets_claim_nothing() -> None:
-    few = judge_trials(np.array([0.3, 0.31]))
+    few = of_one(np.array([0.3, 0.31]))
     assert (few.answer, few.trials, few.more) == ("cannot tell yet", 2, None)
     assert math.isnan(few.low)
-    few = judge_datasets(np.full((5, 30), 0.3))
+    few = judge(np.full((5, 30), 0.3))
     assert (few.answer, few.datasets) == ("cannot tell yet", 5)
     assert math.isnan(few.low)
     assert judge(np.full((1, 3), np.nan)).trials == 0
@@ -137,19 +141,19 @@ def test_only_common_trials_and_datasets_count() -> None:
 
 
 def test_an_interval_stays_within_the_metrics_bounds() -> None:
-    found = judge_trials(np.array([0.9, -0.9, 0.8]), width=1.0)
+    found = of_one(np.array([0.9, -0.9, 0.8]), width=1.0)
 
     assert (found.low, found.high) == (-1.0, 1.0)
 
 
 def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> None:
-    found = judge_datasets(NEARLY_SETTLED)
+    found = judge(NEARLY_SETTLED)
 
     assert found.answer == "cannot tell yet"
     assert found.more is not None
     assert found.more > found.datasets
     assert ENOUGH <= found.chance <= 1
-    assert judge_datasets(NEARLY_SETTLED) == found
+    assert judge(NEARLY_SETTLED) == found
 
 
 @pytest.mark.parametrize(("n", "mean"), [(5, 0.024), (5, 0.0), (9, 0.02)])
@@ -187,7 +191,7 @@ def test_the_chance_that_more_datasets_settle_it_is_that_of_drawing_none_like_th
     monkeypatch.setattr(verdict, "FUTURES", draws)
     monkeypatch.setattr(verdict, "SIZES", (15,))
     for kind, high in ((1, 0.0), (2, 0.5)):
-        found = judge_datasets(np.repeat([0.0, 1.0], [15 - kind, kind])[:, None])
+        found = judge(np.repeat([0.0, 1.0], [15 - kind, kind])[:, None])
         assert (found.low, found.high) == (0.0, high)
 
     chance = verdict._settling_datasets(np.where(np.arange(12) == odd, 1.0, 0.0), 0.01)[1]
@@ -197,11 +201,11 @@ def test_the_chance_that_more_datasets_settle_it_is_that_of_drawing_none_like_th
 
 
 def test_a_number_that_is_not_likely_to_settle_it_is_not_asked_for() -> None:
-    found = judge_trials(normal(1, 5, mean=0.03))
+    found = of_one(normal(1, 5, mean=0.03))
 
     assert (found.answer, found.more) == ("cannot tell yet", None)
     assert 0 <= found.chance < ENOUGH
-    assert math.isnan(judge_trials(normal(1, 4, mean=0.0)).chance)
+    assert math.isnan(of_one(normal(1, 4, mean=0.0)).chance)
 
 
 @pytest.mark.parametrize("truth", [0.0, 0.01])
@@ -213,7 +217,7 @@ def test_few_are_told_that_a_difference_helps_which_has_no_consequence(truth: fl
     wrong = 0
     for _ in range(draws):
         noise = math.sqrt(correlation) * random.normal() + math.sqrt(1 - correlation) * random.normal(size=4)
-        wrong += judge_trials(truth + 0.02 * noise, test_to_train=RATIO).answer in ("helps", "hurts")
+        wrong += of_one(truth + 0.02 * noise, test_to_train=RATIO).answer in ("helps", "hurts")
 
     assert wrong <= stats.binom.ppf(0.999, draws, 0.05)
 
@@ -222,8 +226,8 @@ def test_the_level_of_zero_and_the_trials_of_the_dataset_with_fewest() -> None:
     differences = np.full((8, 5), np.nan)
     for dataset in range(8):
         differences[dataset, : 3 if dataset == 2 else 5] = 0.05 + 0.001 * dataset
-    told = judge_datasets(differences)
+    told = judge(differences)
 
     assert (told.trials, told.datasets) == (3, 8)
     assert 0 < told.p_of_zero < 0.05
-    assert judge_trials(np.array([0.1, 0.2])).p_of_zero == 1.0
+    assert of_one(np.array([0.1, 0.2])).p_of_zero == 1.0
