@@ -94,7 +94,7 @@ def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
-    known = parts(axis)
+    known = _parts(BASES[axis], Options.n_classes)
     if not isinstance(name, str) or name not in known:
         listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
         raise UsageError(

@@ -5,42 +5,17 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, did_you_mean
 from .axes import BASES, part
-from .option import Option, Options, default_of, options_of
+from .option import Option, Options, PartField, default_of, options_of
 from .plugins import load_plugins
 from .settings import Choice, Config
 
 T = TypeVar("T", bound=Options)
 
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-
-
-class PartField(NamedTuple):
-    """The field of settings that names a part of an axis, and the field that holds the part's options."""
-
-    name: str
-    axis: str
-    options: str
-
-    @property
-    def is_beside(self) -> bool:
-        """Whether the part's options are given beside those of the settings, as in ``pretrain.alpha``."""
-        return self.options == "options"
-
-    def place_in(self, place: str) -> str:
-        """Where the part's options stand, if the settings stand at ``place``."""
-        return place if self.is_beside else f"{place}.{self.options}"
-
-
-def part_field(settings: type[Any]) -> PartField | None:
-    """The field by which settings name a part, if they do."""
-    for field in fields(settings):
-        if axis := field.metadata.get("axis"):
-            return PartField(field.name, axis, field.metadata["options"])
-    return None
 
 
 def read(values: Mapping[str, Any]) -> Config:
@@ -59,9 +34,8 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
     Raises:
         UsageError: an option is unknown or missing, of a wrong type, or out of range; the message names it.
     """
-    named = part_field(schema)
-    if named is not None:
-        values = _with_options_apart(schema, named, values, place)
+    if schema.named_part is not None:
+        values = _with_options_apart(schema, schema.named_part, values, place)
     _refuse_unknown([field.name for field in fields(schema)], values, place)
     known, hints = options_of(schema), get_type_hints(schema)
     found: dict[str, Any] = {}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
 from .axes import BASES, COLUMNS, OF_THE_RUN, label, part, parts
-from .checking import part_field
 from .option import Options, options_of
 from .settings import SHORTHANDS, USED, Choice, Config, DatasetSettings, FinetuneSettings, PretrainSettings
 
@@ -208,15 +207,15 @@ def part_axis(option: str) -> str | None:
     return axis if axis in BASES else None
 
 
-def _options(config: Config) -> Iterator[UsedOption]:
+def _options(config: Config) -> Iterator[tuple[str, Any, bool]]:
     yield from _options_in(config, "")
     precision = options_of(type(config.trainer))["precision"].default
-    yield UsedOption("precision", config.trainer.precision, config.trainer.precision != precision)
+    yield "precision", config.trainer.precision, config.trainer.precision != precision
 
 
-def _options_in(settings: Options, place: str) -> Iterator[UsedOption]:
+def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The options of settings, of the parts that they name, and of the groups in them."""
-    known, named = options_of(type(settings)), part_field(type(settings))
+    known, named = options_of(type(settings)), settings.named_part
     if named is not None:
         option = place if named.name == "name" else f"{place}.{named.name}"
         name, values = getattr(settings, named.name), getattr(settings, named.options)
@@ -226,24 +225,24 @@ def _options_in(settings: Options, place: str) -> Iterator[UsedOption]:
         if full in NOT_SECTIONS:
             continue
         if field.name in known and field.name == "name":  # settings that are the choice of an axis
-            yield UsedOption(place, value, True)
+            yield place, value, True
         elif field.name in known:
-            yield UsedOption(full, value, value != known[field.name].default)
+            yield full, value, value != known[field.name].default
         elif is_dataclass(value):
             yield from _options_in(value, full)  # type: ignore[arg-type]
         elif full == "split":  # what it goes by is part of the data's hash
-            yield UsedOption(full, value["name"], True)
+            yield full, value["name"], True
         elif field.name in BASES and value:
             yield from _of_part(full, field.name, value["name"], value, full)
 
 
-def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[UsedOption]:
+def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
-    yield UsedOption(option, name, True)
+    yield option, name, True
     if (option, name) != ("pretrain", "none"):
         for own in options_of(part(axis, name, option=option)).values():
             value = values.get(own.name, own.default)
-            yield UsedOption(f"{place}.{own.name}", value, value != own.default)
+            yield f"{place}.{own.name}", value, value != own.default
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:

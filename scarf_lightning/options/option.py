@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from ..errors import SYNONYMS, did_you_mean
 
@@ -46,12 +46,26 @@ def option(default: Any, meaning: str, limits: str | None = None, *, aliases: tu
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def part_name(default: str, axis: str | None = None, options: str = "options") -> Any:
-    """A field of settings that names a part of an ``axis``, whose options the field ``options`` holds.
+def part_name(default: str) -> Any:
+    """A field that holds the choice of an axis: in settings the name of a part. It is no option of its class."""
+    return dataclasses.field(default=default, metadata={"part": True})
 
-    In a part it takes the choice of the axis of its name, and needs no ``axis``. It is no option of its class.
-    """
-    return dataclasses.field(default=default, metadata={"part": True, "axis": axis, "options": options})
+
+class PartField(NamedTuple):
+    """The field of settings that names a part of an axis, and the field that holds the part's options."""
+
+    name: str
+    axis: str
+    options: str
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the part's options are given beside those of the settings, as in ``pretrain.alpha``."""
+        return self.options == "options"
+
+    def place_in(self, place: str) -> str:
+        """Where the part's options stand, if the settings stand at ``place``."""
+        return place if self.is_beside else f"{place}.{self.options}"
 
 
 @dataclass(frozen=True)
@@ -159,6 +173,9 @@ class Options:
 
     n_classes: ClassVar[int] = 0
     """How many classes of options there are, so that what was found among them is looked up again after a new one."""
+
+    named_part: ClassVar[PartField | None] = None
+    """How settings name a part, if they do."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

@@ -5,8 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 from .axes import AXES, BASES, part, parts
-from .checking import PartField, part_field
-from .option import Option, options_of
+from .option import Option, PartField, options_of
 from .settings import SHORTHANDS, Config
 
 MAIN = "train"
@@ -94,7 +93,7 @@ def _filled_choice(axis: str, name: str, content: Mapping[str, Any]) -> dict[str
 def _settings_of(axis: str) -> tuple[type[Any] | None, PartField | None]:
     """The settings that the files of an axis hold, if any, and the field that names a part, if they name one."""
     settings = SETTINGS.get(axis)
-    return settings, PartField("name", axis, "options") if settings is None else part_field(settings)
+    return settings, PartField("name", axis, "options") if settings is None else settings.named_part
 
 
 def _of_part(axis: str, name: Any) -> dict[str, Any]:

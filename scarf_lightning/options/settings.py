@@ -7,9 +7,9 @@ in an overflow or never.
 import codecs
 import re
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from .option import Options, option, options_of, part_name
+from .option import Options, PartField, option, options_of, part_name
 
 DEFAULT_PRECISION, TF32 = "32-true", "tf32"
 
@@ -77,7 +77,8 @@ class FinetuneSettings(FitSettings):
 class PretrainSettings(FitSettings):
     """How pre-training is trained, and which one: ``none``, or a pretext by its ``name`` with its own ``options``."""
 
-    name: str = part_name("scarf", "pretrain")
+    named_part: ClassVar = PartField("name", "pretrain", "options")
+    name: str = part_name("scarf")
     max_epochs: int = 1000
     monitor: Literal["loss", "error"] = "loss"
     validation_passes: int = option(
@@ -98,7 +99,8 @@ class LayerSettings(Options):
 class NetworkSettings(Options):
     """The encoder f by its ``name`` with its own options, and the heads g (pre-training) and h (classes)."""
 
-    name: str = part_name("mlp", "network", options="encoder")
+    named_part: ClassVar = PartField("name", "network", "encoder")
+    name: str = part_name("mlp")
     encoder: dict[str, Any] = field(default_factory=dict)
     weight_init: Literal["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "pytorch"] = (
         option("glorot_uniform", "initial weights of linear layers; biases start at zero, with pytorch as PyTorch's do")
@@ -179,7 +181,8 @@ class ViewsSettings(Options):
 class CotrainSettings(Options):
     """The pretext task that ``method=cotrain`` adds to the supervised loss, with its own ``options``."""
 
-    task: str = part_name("scarf", "pretrain")
+    named_part: ClassVar = PartField("task", "pretrain", "options")
+    task: str = part_name("scarf")
     weight: float = option(1.0, "weight of the pretext loss beside the supervised one", "(0, inf)")
     corruption: Choice = field(default_factory=dict)
     loss: Choice = field(default_factory=dict)

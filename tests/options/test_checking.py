@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, Options, checked, option, read
-from scarf_lightning.options.option import part_name
+from scarf_lightning.options.option import PartField, part_name
 from tests.composing import config_of
 
 
@@ -39,8 +39,9 @@ class Outer(Options):
 
 @dataclass
 class Naming(Options):
+    named_part: ClassVar = PartField("compared_by", "loss", "own")
     own: dict[str, Any] = field(default_factory=dict)
-    compared_by: str = part_name("infonce", "loss", options="own")
+    compared_by: str = part_name("infonce")
 
 
 @dataclass
