@@ -147,7 +147,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     def encode(strings: list[str]) -> Floats:
         from skrub import MinHashEncoder
 
-        column = pd.Series(strings, name="text", dtype="str")
+        column = pd.Series(strings, name="text")
         return np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(column), dtype=np.float64) / 2**31
 
     return _encoded(column, N_HASHES, encode)
