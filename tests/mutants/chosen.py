@@ -117,6 +117,8 @@ EQUIVALENT = (
     ("data/table.py", "ROWS_AT_A_TIME = 1 << 16", "ROWS_AT_A_TIME = 1 << 15"),
     # More columns get a tree, which decides.
     ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
+    # The signs before a digit are few.
+    ("data/sources/formats.py", "data[max(place - 9, 0) : place]", "data[:place]"),
     # The bytes of a file are searched in pieces of any size.
     ("data/sources/formats.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
     # Columns of whole numbers are read again as text, which decides.

@@ -148,7 +148,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
         from skrub import MinHashEncoder
 
         column = pd.Series(strings, name="text")
-        return np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(column), dtype=np.float64) / 2**31
+        return np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(column)) / 2**31
 
     return _encoded(column, N_HASHES, encode)
 

@@ -610,6 +610,7 @@ class TestDirtyTable:
         numbers = [Decimal(i).scaleb(-7) for i in range(1, ROWS * 13, 13)]
         table = loaded(in_parquet({"x": pa.array(numbers, pa.decimal128(20, 7))}, tmp_path / "t.parquet"))
         assert table.values[:, 0].tolist() == [float(number) for number in numbers]
+        assert [(column.kind, column.done) for column in table.reading] == [("numbers", "as they are")]
 
     def test_large_whole_numbers_of_parquet_with_a_gap_stay_apart(self, tmp_path: Path) -> None:
         x = pa.array([2**53, 2**53 + 1, None] * 4)
@@ -647,6 +648,7 @@ class TestNothingIsReadOtherwiseInSilence:
         ("at", "lines", "n_rows", "note"),
         [
             (30, [",,\n"] * 12, 40, "12 rows of t.csv hold no value and are left out."),
+            (30, [",\n"], 40, "1 rows of t.csv hold no value and are left out."),
             (9, ["1.5,x\n"], 41, "1 line of t.csv has fewer values than the header, line 10; what is not there counts"),
             (9, ["1.5\rx,no\n"], 42, "2 lines of t.csv have fewer values than the header, first line 10; what"),
             (9, ['1.5,"x,no\n', '2.5,x",no\n'], 41, "1 row of t.csv goes over several lines, line 10; a stray quote"),

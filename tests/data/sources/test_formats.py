@@ -53,6 +53,14 @@ def test_lines_below_a_header_without_names_are_as_long_as_any(tmp_path: Path) -
     assert file.odd_lines(file.read()) == []
 
 
+def test_leading_zeros_far_above_a_word_stay(tmp_path: Path) -> None:
+    """pandas would find the types of a few thousand rows of so wide a table at a time."""
+    gap, n_rows = "," * 199, 6000
+    (tmp_path / "t.csv").write_text("\n".join([f"code{gap}", *[f"01{gap}"] * n_rows, f"x{gap}"]))
+    rows = DataFile.open(tmp_path / "t.csv").read()
+    assert rows.iloc[:, 0].tolist() == ["01"] * n_rows + ["x"]
+
+
 def test_tabs_by_name(tmp_path: Path) -> None:
     assert found(tmp_path, "a,b\n1,2\n", "t.tsv").separator == "\t"
 

@@ -308,6 +308,16 @@ class TestUnusableDataset:
             OpenMLSource(ID, tmp_path / "cache").load()
         one_sentence(error)
 
+    def test_a_split_by_what_is_no_feature(self, tmp_path: Path, no_network: None) -> None:
+        fill(tmp_path / "cache")
+        split = {"name": "group", "column": "defect"}
+        source = open_source("openml", id=ID, name=None, openml_cache=str(tmp_path / "cache"), split=split)
+        with pytest.raises(
+            UsageError, match=r"names 'defect', which is no feature .*; they are: size, colour, empty"
+        ) as e:
+            source.load()
+        one_sentence(e)
+
     def test_sparse_arff(self, tmp_path: Path, no_network: None) -> None:
         fill(tmp_path / "cache", data="arff", format="Sparse_ARFF")
         with pytest.raises(UsageError, match="sparse ARFF") as error:
