@@ -210,22 +210,20 @@ class Alive(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.now = self.most = 0
-        self._counted: dict[int, Any] = {}
+        self._counted = set[int]()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **kwargs or {})
         for tensor in tree_leaves(out):
             if isinstance(tensor, Tensor) and tensor.device == META:
-                self._count(tensor.untyped_storage())
+                storage = tensor.untyped_storage()
+                if storage._cdata not in self._counted:
+                    self.now += storage.nbytes()
+                    self._counted.add(storage._cdata)
+                    weakref.finalize(storage, self._let_go, storage._cdata, storage.nbytes())
         self.most = max(self.most, self.now)
         return out
 
-    def _count(self, storage: torch.UntypedStorage) -> None:
-        address, n_bytes = storage._cdata, storage.nbytes()
-        if address not in self._counted:
-            self.now += n_bytes
-            self._counted[address] = weakref.ref(storage, lambda _: self._let_go(address, n_bytes))
-
     def _let_go(self, address: int, n_bytes: int) -> None:
-        del self._counted[address]
+        self._counted.remove(address)
         self.now -= n_bytes

@@ -34,8 +34,8 @@ PLAIN = Supervision()
 class Stack:
     """T trials of one cell and all that their fits share.
 
-    ``network`` is f; ``settings`` are of g, h and the initial weights; ``datamodule`` holds the one copy of the table
-    on the device, and the batches of the current fit; ``watch`` shows progress.
+    ``network`` is f; ``settings`` are of g, h and the initial weights; ``watch`` shows progress. The trials use
+    ``device_table``, if it is given, instead of a copy of the table of their own.
     """
 
     table: Table
@@ -44,23 +44,15 @@ class Stack:
     network: Network
     settings: NetworkSettings
     hardware: Hardware
-    datamodule: StackDataModule
     watch: Watch | None = None
+    device_table: DeviceTable | None = None
 
-    @classmethod
-    def make(
-        cls,
-        table: Table,
-        data: TrialData,
-        streams: Streams,
-        network: Network,
-        settings: NetworkSettings,
-        hardware: Hardware,
-        watch: Watch | None = None,
-    ) -> "Stack":
-        """A stack with a copy of the table on the device."""
-        on_device = DeviceTable(table, data.preprocessing, device=hardware.device, dtype=hardware.dtype)
-        return cls(table, data, streams, network, settings, hardware, StackDataModule(on_device), watch)
+    @cached_property
+    def datamodule(self) -> StackDataModule:
+        """The one copy of the table on the device, and the batches of the current fit."""
+        device, dtype = self.hardware.device, self.hardware.dtype
+        own = self.device_table or DeviceTable(self.table, self.data.preprocessing, device=device, dtype=dtype)
+        return StackDataModule(own)
 
     @property
     def trials(self) -> tuple[int, ...]:
@@ -75,8 +67,7 @@ class Stack:
 
     def of(self, position: int) -> "Stack":
         """A stack of the trial at this position alone, on the same copy of the table."""
-        datamodule = StackDataModule(self.datamodule.table.of(position))
-        return replace(self, data=self.data.of(position), datamodule=datamodule)
+        return replace(self, data=self.data.of(position), device_table=self.datamodule.table.of(position))
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used."""

@@ -244,7 +244,7 @@ class CellTraining:
         if predicts_validation:
             data = replace(data, predicted=np.concatenate([data.validation, data.test], axis=1))
         network, settings = self.parts.network, self.config.network
-        return Stack.make(encoded, data, self.streams, network, settings, self.hardware, self._watch)
+        return Stack(encoded, data, self.streams, network, settings, self.hardware, self._watch)
 
     def pretrain(self, stack: Stack) -> Fit | None:
         """Pre-train a stack; trials in the cache are loaded instead. None if the cell has no pre-training."""

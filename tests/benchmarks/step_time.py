@@ -109,7 +109,7 @@ class Case:
         """Seconds a step and trial of a stack."""
         hardware, layers = Hardware(torch.device(device), precision), LayerSettings(width=self.width)
         clock = Clock(hardware.device)
-        stack = Stack.make(
+        stack = Stack(
             self.table,
             self.data(n_trials),
             Streams(0, self.table.hash),

@@ -78,9 +78,9 @@ def test_training_is_bit_for_bit_lightnings_own(
     stack = make_stack(patients, range(3), precision=precision)
     settings = FinetuneSettings(max_epochs=4, batch_size=46)
     fit, _ = stack.finetune(settings, stack.labelled())
-    by_batches = replace(stack, datamodule=BatchByBatch(stack.datamodule.table))
+    monkeypatch.setattr(stacks, "StackDataModule", BatchByBatch)
     monkeypatch.setattr(stacks, "FinetuneModule", ByLightning)
-    expected, _ = by_batches.finetune(settings, stack.labelled())
+    expected, _ = replace(stack).finetune(settings, stack.labelled())
     assert fit.curves == expected.curves
     assert len(fit.weights) > 0
     for name, weight in fit.weights.items():

@@ -64,7 +64,7 @@ def train(network: Network, table: Table, trials: list[int], precision: str = "3
     streams, layers = Streams(0, table.hash), LayerSettings(width=16)
     data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)
-    stack = Stack.make(table, data, streams, network, settings, Hardware(torch.device("cpu"), precision))
+    stack = Stack(table, data, streams, network, settings, Hardware(torch.device("cpu"), precision))
     short = {"max_epochs": 8, "batch_size": 46, "patience": 0}
     pretraining = stack.pretrain(PretrainSettings(**short), Scarf(Marginal(), Exact(), InfoNCE()))
     finetuning, classifier = stack.finetune(FinetuneSettings(**short), stack.labelled(), pretraining.part("encoder"))
