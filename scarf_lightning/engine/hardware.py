@@ -32,8 +32,8 @@ from ..errors import UsageError
 from ..options.settings import TF32, TrainerSettings
 
 DTYPES = {"32-true": torch.float32, "64-true": torch.float64, "bf16-mixed": torch.float32, TF32: torch.float32}
-AMPERE = (8, 0)
-"""The first compute capability of Nvidia's GPUs with TF32 products."""
+AMPERE = 8
+"""The major compute capability of Nvidia's first GPUs with TF32 products."""
 CPU_STACK, ACCELERATOR_STACK = 10, 30
 
 N_TRIALS = 6
@@ -119,7 +119,7 @@ class Hardware:
                 "trainer.precision=bf16-mixed: this processor has no instructions for products in bfloat16 "
                 "(AVX512-BF16 or AMX), and takes many times as long as with 32-true."
             )
-        if self.precision == TF32 and torch.cuda.get_device_capability(self.device) < AMPERE:
+        if self.precision == TF32 and torch.cuda.get_device_capability(self.device)[0] < AMPERE:
             return "trainer.precision=tf32: this GPU is older than Ampere, and its products are those of 32-true."
         return None
 

@@ -1,7 +1,7 @@
-"""How much memory training needs and how much there is, found out before it begins.
+"""How much memory training needs, and how much there is.
 
-The largest steps of a stack are taken on the device ``meta``, which computes nothing, and the bytes that are alive in
-them are counted. So the parts of a plugin are counted as ours are.
+The largest steps of a stack run on the device ``meta``, which computes nothing, and the bytes that are alive in them
+are counted. So a plugin's parts are counted too.
 """
 
 import ctypes
@@ -34,22 +34,21 @@ from .pretext_task import MOST_BYTES, CorruptionSource, PretextTask
 META = torch.device("meta")
 PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 COPIES = 3
-"""Of the weights beside those of a step: Adam's two moments and the best so far."""
+"""Copies of the weights outside of a step: Adam's two moments and the best so far."""
 START = 2**26
-"""Bytes that the first step takes, whatever it computes: libraries and their buffers."""
+"""Bytes of the libraries and their buffers, which the first step takes."""
 OF_A_ROW = 48
-"""Bytes of a row of the table and a trial: its number in the split, in the order of an epoch and among the labelled
-rows, its label, and copies while these are made."""
+"""Bytes for each row and trial: its positions in the split, the epoch and the labelled rows, its label, copies."""
 OF_A_PREDICTION = 16
-"""Bytes of a test row, an output and a trial: twice in float64, while one is made of the other."""
+"""Bytes for each test row, output and trial: two numbers in float64."""
 TEST_SHARE = 0.2
 OF_AN_ENCODED_CELL = 32
-"""Bytes that models of other libraries get, with what is alive while it is made."""
+"""Bytes for each encoded cell that a model of another library gets, with temporary copies."""
 OF_AN_EMBEDDED_NUMBER = 16
-"""Bytes of a number of one trial's embeddings while a model learns from them: in float64, and standardised."""
+"""Bytes for each number of the embeddings that a model learns from: in float64, and standardised."""
 OF_A_STEP = 50_000
-"""Bytes of a step, a trial and a cell of its mini-batch that no part of the package has needed; a transformer's
-attention takes a good half on tables of 60 columns."""
+"""More bytes than any part has needed for a trial and a cell of its mini-batch; a transformer's attention takes half of
+them on tables of 60 columns."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Demand:
         return Networks(columns, n_outputs, Streams(0, ""), self.network, self.settings)
 
     def at_most(self, n_trials: int) -> int:
-        """More bytes than any part of the package needs, without counting."""
+        """An upper bound for all parts of the package, without counting."""
         rows = max([self.batch_size, *(size for _, size, _ in self.pretexts)])
         width = self.table.n_encoded
         return self.rows(n_trials) + MOST_BYTES + OF_A_STEP * n_trials * rows * (width + width**2 // 60)

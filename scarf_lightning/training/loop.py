@@ -33,8 +33,8 @@ class CellLoop:
     """Trains cells one after the other in this process. It keeps the last table, and prints each sentence once.
 
     Args:
-        save_model: given a cell's configuration and its folder, writes the model of a cell with ``keep_weights``.
-        shown: where to print; the standard error by default.
+        save_model: writes the model of a cell with ``keep_weights``, given its configuration and its folder.
+        shown: prints, on standard error by default.
     """
 
     def __init__(self, save_model: Callable[[Config, Path], None] | None = None, shown: Screen | None = None) -> None:
@@ -105,7 +105,7 @@ class CellLoop:
 
 
 def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextManager[Tell | None]:
-    """What is told of each epoch while the cell trains."""
+    """Sends each epoch's curves to a logger while the cell trains, if a logger is chosen."""
     if cell.config.logger.name == "none":
         return nullcontext()
     from ..loggers import live_curves, run_name
@@ -115,7 +115,7 @@ def _live_view(cell: Cell, fingerprint: str, dataset: str) -> AbstractContextMan
 
 
 def show_cell(cell: Cell, shown: Screen) -> None:
-    """Write the views of a cell that has ended. A view that cannot be written is named; the store has its results."""
+    """Write the views of a cell that has ended, and name those that cannot be written."""
     settings = cell.config.logger
     if settings.name == "none":
         return

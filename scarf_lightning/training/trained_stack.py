@@ -98,7 +98,7 @@ class TrainedStack:
         return [], [note] if most else []
 
     def _environment(self) -> dict[str, Any]:
-        """Versions and hardware. The size of the stack is kept where numbers depend on it."""
+        """Versions and hardware. The size of the stack is kept if numbers depend on it."""
         hardware = self.stack.hardware
         return {
             "python": python_version(),

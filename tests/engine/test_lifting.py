@@ -19,6 +19,7 @@ from scarf_lightning.engine.lifting import (
     lift,
     load_state,
     state,
+    unlift,
 )
 from scarf_lightning.networks import BatchNorm, Dropout, ReLUNetwork
 from scarf_lightning.randomness import StackedGenerator
@@ -85,6 +86,17 @@ def test_the_networks_given_are_left_alone(kind: str) -> None:
             parameter.zero_()
     after = [parameter for single in singles for parameter in single.parameters()]
     assert all(torch.equal(*pair) for pair in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_networks_come_back_as_they_were_lifted(kind: str) -> None:
+    singles, others = networks(kind), [KINDS[kind]().double() for _ in range(T)]
+
+    returned = unlift(lift(singles), others)
+
+    assert all(own is other for own, other in zip(returned, others, strict=True))
+    for own, single in zip(returned, singles, strict=True):
+        assert all(torch.equal(weight, own.state_dict()[name]) for name, weight in single.state_dict().items())
 
 
 def test_what_acts_on_the_last_axis_is_told_by_its_layers() -> None:

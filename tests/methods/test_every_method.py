@@ -99,6 +99,7 @@ def test_all_fits_are_counted_and_see_training_rows_only(
     monkeypatch.setattr(Stack, "finetune", spied)
     outcome = run(name, stack)
     assert outcome.fits.tolist() == ([1, 1] if name in ("probe", *RIVALS) else [fits[0], fits[1]])
+    assert outcome.fit is not None or not METHODS[name].has_encoder, "an encoder is one that was fitted"
     if name not in ("self_train", "tri_train"):  # in which it depends on the data
         assert outcome.fits.tolist() == [METHODS[name].typical_fits] * 2
     assert len(set(numbers)) == len(numbers), "every fit has its own streams"

@@ -25,7 +25,7 @@ from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
 from scarf_lightning.methods import Method, SupervisedPhase
-from scarf_lightning.methods.rivals import CatBoost, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
+from scarf_lightning.methods.rivals import CatBoost, Lesson, Logistic, Probe, RandomForest, Ridge, Rival, XGBoost
 from scarf_lightning.methods.tabm import TabM
 from scarf_lightning.metrics import rmse
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -448,3 +448,49 @@ def test_a_single_class_is_certain_to_the_probe(patients: Table, make_stack: Mak
     alike = replace(stack, data=replace(stack.data, labels=np.full_like(stack.data.labels, 2)))
     outcome = Probe().run(alike, PLAIN)
     assert (outcome.predictions == [0, 0, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        (RandomForest(n_estimators=2), "n_jobs"),
+        (XGBoost(n_estimators=2), "n_jobs"),
+        (CatBoost(iterations=2), "thread_count"),
+    ],
+    ids=["random_forest", "xgboost", "catboost"],
+)
+def test_a_rival_takes_one_thread(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch, method: Rival, option: str
+) -> None:
+    """Many processes share the machine."""
+    threads, predicted_by = [], Lesson.predicted_by
+
+    def spied(lesson: Lesson, model: Any, *rows: Any) -> Any:
+        threads.append(model.get_params()[option])
+        return predicted_by(lesson, model, *rows)
+
+    monkeypatch.setattr(Lesson, "predicted_by", spied)
+    method.run(make_stack(patients, [0]), PLAIN)
+
+    assert threads == [1]
+
+
+def test_a_rival_checks_its_options() -> None:
+    with pytest.raises(ValueError, match="C must be greater than 0"):
+        Logistic(C=-1.0)
+
+
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_tabm_learns_from_columns_of_one_kind(kind: str, make_stack: MakeStack) -> None:
+    """With nothing of the other kind; the column tells the class."""
+    classes = np.arange(200) % 2
+    column = 10.0 * classes + 0.01 * np.arange(200) if kind == "number" else np.array(["a", "b"])[classes]
+    frame, target = pd.DataFrame({"x": column}), pd.Series(classes, name="class")
+    table = Table.from_frame(frame, target, categorical=[kind == "category"], name="one column", source="made up")
+    stack = make_stack(table, [0])
+
+    found = replace(SMALL_TABM, max_epochs=3, learning_rate=0.05).run(stack, PLAIN).predictions[0]
+
+    assert found.shape == (40, 2)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert (found.argmax(axis=1) == table.labels[stack.data.test[0]]).all()

@@ -141,6 +141,7 @@ EQUIVALENT = (
     ("engine/fitting.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
     # Another shape that the kernels are tried with.
     ("engine/hardware.py", "(2, 16), (16, 9), (16, 16), (256, 256)]", "(2, 15), (16, 9), (16, 16), (256, 256)]"),
+    ("engine/hardware.py", "MIXED_LAYERS = [(5, 16),", "MIXED_LAYERS = [(5, 17),"),
     # The networks are built alike, and all their parameters are replaced.
     ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
     # Only the width of what comes out is looked at.
