@@ -17,7 +17,7 @@ from scipy import stats
 
 from scarf_lightning.cli.commands import answered
 from scarf_lightning.errors import UsageError, counted
-from scarf_lightning.report.blocks import named
+from scarf_lightning.report.blocks import named, number, table, to_markdown
 from scarf_lightning.report.statistics import (
     Interval,
     Verdict,
@@ -32,7 +32,6 @@ from scarf_lightning.report.statistics import (
     scores_of,
 )
 from scarf_lightning.report.style import GREY, PAGE, colour, marker, new_figure, save, styled
-from scarf_lightning.report.tables import number, table, to_markdown
 
 from .results import ALL, FACTS, FILE, NONE, SCARF, read
 

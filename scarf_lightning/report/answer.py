@@ -10,7 +10,7 @@ import pandas as pd
 from ..errors import counted
 from ..metrics import Metric, metrics
 from .advice import Commands
-from .blocks import Block, Command, Paragraph, Section
+from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, compare_all
 from .effects import effects_picture, forest_picture, outlying_in_words
 from .label_curve import label_curve
@@ -19,7 +19,6 @@ from .naming import distinguishing, named_by
 from .over_labels import OVER_LABELS, answer_in_words
 from .report_options import ReportOptions
 from .sentences import TOGETHER, mean_and_typical, references, signed, what_would_settle
-from .tables import NOTHING, Entry, Table, entry, table
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)

@@ -14,14 +14,13 @@ from ..errors import UsageError, counted
 from ..screen import escaped
 from .advice import Commands
 from .answer import answer_section
-from .blocks import Command, Paragraph, Picture, Section
+from .blocks import FORMATS, Command, Paragraph, Picture, Section, Table
 from .drawings import Drawing, draw_all
 from .loading import CellResults, Row
 from .provenance import completeness, damage, of_another_kind, provenance_section
 from .report_options import ReportOptions
 from .sentences import in_one_line
 from .style import as_inline, as_svg, save
-from .tables import FORMATS, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

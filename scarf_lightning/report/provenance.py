@@ -9,10 +9,9 @@ import pandas as pd
 from ..errors import counted
 from ..metrics import Metric
 from ..results import source_commit
-from .blocks import Block, Paragraph, Section, named
+from .blocks import Block, Paragraph, Section, named, table
 from .loading import CellResults, environments
 from .naming import Words, distinguishing, named_by
-from .tables import table
 
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 

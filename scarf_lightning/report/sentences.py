@@ -9,14 +9,13 @@ from ..errors import counted
 from ..metrics import Metric
 from ..sweeping.plan import about
 from .advice import Commands
-from .blocks import named
+from .blocks import named, number
 from .comparisons import Comparison
 from .loading import SECONDS, CellResults
 from .naming import columns_in_words, distinguishing, value_in_words
 from .report_options import ReportOptions
 from .statistics import holm
 from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
-from .tables import number
 
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
 N_PAPERS_DATASETS = 69

@@ -10,14 +10,13 @@ import pytest
 from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.report.advice import by_cells, by_sweep
 from scarf_lightning.report.answer import answer_section
-from scarf_lightning.report.blocks import Command, Paragraph, Picture
+from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
 from scarf_lightning.report.effects import effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import in_one_line
 from scarf_lightning.report.style import as_inline, save
-from scarf_lightning.report.tables import Table
 from tests.report.cell_results import HOSTILE, compared, results_of
 
 HIGH, LOW = [0.80, 0.81, 0.79, 0.80], [0.50, 0.51, 0.49, 0.51]

@@ -9,14 +9,13 @@ from matplotlib.figure import Figure
 from scipy import special
 
 from ...errors import UsageError, counted
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import Block, Paragraph, Picture, named, table
 from ..competitors import named_competitors, need
 from ..loading import CellResults, curves_of
 from ..naming import column_in_words, distinguishing, named_by
 from ..report_options import ReportOptions
 from ..statistics import cell_means
 from ..style import COLUMN, PAGE, colour, new_figure, short, spread, styled
-from ..tables import table
 from .drawing import Drawing, left_out
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))

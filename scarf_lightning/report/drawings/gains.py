@@ -10,14 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import counted
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import NOTHING, Block, Entry, Paragraph, Picture, Table, named, number
 from ..competitors import competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..naming import columns_in_words
 from ..report_options import ReportOptions
 from ..statistics import gain_table, relative_gains
 from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, short, styled
-from ..tables import NOTHING, Entry, Table, number
 from .drawing import Drawing
 
 FILTER = 0.20

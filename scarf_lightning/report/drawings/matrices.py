@@ -11,14 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import Block, Paragraph, Picture, Table, named, table
 from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..naming import columns_in_words
 from ..report_options import ReportOptions
 from ..statistics import Pair, WinMatrix, reference_win_matrix, surviving_wins, win_matrix
 from ..style import new_figure, short, styled
-from ..tables import Table, table
 from .drawing import Drawing
 from .rankings import rank_blocks
 

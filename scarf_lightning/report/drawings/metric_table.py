@@ -7,12 +7,11 @@ import pandas as pd
 
 from ...errors import counted
 from ...metrics import Metric
-from ..blocks import Block, Paragraph, named
+from ..blocks import NOTHING, Block, Entry, Paragraph, Table, named
 from ..competitors import competing
 from ..loading import CellResults
 from ..report_options import ReportOptions
 from ..statistics import cell_means
-from ..tables import NOTHING, Entry, Table
 from .drawing import Drawing
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
-from ..blocks import Block, Paragraph, Picture, named
+from ..blocks import Block, Paragraph, Picture, named, table
 from ..competitors import Competitors
 from ..report_options import ReportOptions
 from ..statistics import (
@@ -19,7 +19,6 @@ from ..statistics import (
 )
 from ..statistics.ranks import Cliques
 from ..style import PAGE, new_figure, short, styled
-from ..tables import table
 
 LINE = 0.2
 """Between names of the diagram, in inches."""

@@ -16,7 +16,7 @@ from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS, Metric, auroc
 from scarf_lightning.options.axes import registered
-from scarf_lightning.report.blocks import Block, Paragraph, Picture
+from scarf_lightning.report.blocks import Block, Paragraph, Picture, Table
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import draw_all, read_drawings
 from scarf_lightning.report.drawings.curves import relative_to_best
@@ -32,7 +32,6 @@ from scarf_lightning.report.drawings.predicted import (
 )
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.tables import Table
 from tests.composing import ROOT
 from tests.report.cell_results import compared, results_of
 from tests.report.store import fill_store

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from scarf_lightning.report.tables import (
+from scarf_lightning.report.blocks import (
     Entry,
     Table,
     entry,
@@ -30,7 +30,7 @@ def test_a_frame_is_shown_a_column_a_column() -> None:
     assert made.columns == ("competitor", "mean rank", "best on, datasets")
     assert [[entry.text for entry in row] for row in made.rows] == [["scarf_ae", "1.23", "3"], ["none", "–", "0"]]
     assert [[entry.sort for entry in row] for row in made.rows] == [["scarf_ae", 1.23456, 3.0], ["none", None, 0.0]]
-    assert [made.is_numeric(column) for column in range(3)] == [False, True, True]
+    assert made.numeric == {1, 2}
 
 
 def test_csv_holds_the_data_in_full() -> None:
@@ -185,5 +185,5 @@ def test_a_page_asks_each_entry_once_whether_its_column_holds_numbers() -> None:
     counted: Any = Counted()
     made = Table("t", "", ("a", "b"), ((counted, counted),) * 50, pd.DataFrame())
 
-    assert all(made.is_numeric(column) for _ in range(50) for column in (0, 1))
+    assert all(made.numeric == {0, 1} for _ in range(50))
     assert Counted.n == 100
