@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.blocks import Block, Paragraph, Picture, Section, number, table
 from scarf_lightning.report.drawings.gains import FILTER
-from scarf_lightning.report.loading import NOT_AXES, CellResults, Row
+from scarf_lightning.report.loading import NOT_AXES, CellResults
 from scarf_lightning.report.making import RowOf
 from scarf_lightning.report.statistics import (
     gain_table,
@@ -22,6 +22,7 @@ from scarf_lightning.report.statistics import (
     scores_of,
 )
 from scarf_lightning.report.style import COLUMN, GREY, PAGE, colour, marker, new_figure, styled
+from scarf_lightning.results import Row
 
 from .comparison import agreement, agreement_summary
 from .published import (

@@ -11,14 +11,14 @@ from omegaconf import DictConfig
 
 from ..errors import UnfinishedError, UsageError
 from ..options import load_plugins
+from ..options.checking import checked
 from ..options.settings import LoggerSettings
-from ..report import report_options
-from ..report.advice import by_cells, by_sweep
+from ..report.advice import by_cells, by_sweep, reported
 from ..report.defaults import default_drawings
 from ..report.drawings import Drawing, read_drawings
-from ..report.ending import reported
-from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, plugins_of, read_results
+from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.making import MakeSection, RowOf, make_report, write_report
+from ..report.report_options import ReportOptions
 from ..report.sentences import title_of
 from ..results import columns, read_failure
 from ..screen import command_line, screen
@@ -142,7 +142,7 @@ def write(
     """Like `report`, from a list of overrides and without an upload."""
     makers = makers_of(sections)
     with gathered(asked, results) as material:
-        chosen = report_options.read_options(options)  # a plugin may have registered the metric
+        chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]
     subject, found = material.subject, material.results
     command = command_of("report.py", asked, {"results": results, **options, "out": out, "sections": sections or None})
@@ -242,7 +242,8 @@ def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) ->
     """
     cells, damaged = cells_of_folder(folder)
     found = narrowed(cells, [override for override in overrides if not override.startswith("plugins=")])
-    others = [name for name in plugins_of(found) if name not in plugins]
+    of_cells = dict.fromkeys(name for cell in found for name in named_plugins(cell.overrides))
+    others = [name for name in of_cells if name not in plugins]
     said = (
         f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "
         f"{', '.join(others)}. plugins=[{','.join([*plugins, *others])}] adds their metrics."

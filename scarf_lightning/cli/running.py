@@ -58,7 +58,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
 def _in_rounds(
     request: ExpandedSweep, sweep: SweepFile, launch: Launch, terminal: Terminal, launcher: str
 ) -> list[SurveyedCell]:
-    from ..report.ending import compared
+    from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
         return run(replace(request, cells=list(cells)), launch, SoFar(), launcher)

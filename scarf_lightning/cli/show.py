@@ -109,7 +109,7 @@ class Terminal:
                 console.print(summary_table(shown, metric))
             else:
                 console.print(sweep_table(shown, console.width, metric))
-            from ..report.ending import answer_of_run  # imports pandas
+            from ..report.advice import answer_of_run  # imports pandas
 
             for sentence in answer_of_run(request, surveyed):
                 console.say(sentence)
@@ -145,7 +145,7 @@ class SoFar(Terminal):
     """Shows only the answer of a round, not its tables."""
 
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None:
-        from ..report.ending import compared  # imports pandas
+        from ..report.advice import compared  # imports pandas
 
         answer = compared(request, surveyed).in_words
         if answer and n_skipped < len(surveyed):

@@ -2,23 +2,23 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import counted
 from ..metrics import Metric, metrics
-from .advice import Commands
+from .advice import Commands, what_would_settle
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, compare_all
-from .effects import effects_picture, forest_picture, outlying_in_words
-from .label_curve import label_curve
+from .competitors import distinguishing, named_by
+from .effects import effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
-from .naming import distinguishing, named_by
-from .over_labels import OVER_LABELS, answer_in_words
 from .report_options import ReportOptions
-from .sentences import TOGETHER, mean_and_typical, references, signed, what_would_settle
+from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references, signed
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)
@@ -26,25 +26,24 @@ REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=non
 
 
 def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
-    """Headline, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
+    """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
     comparisons = compare_all(results, options)
     if not comparisons:
         return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
-    if comparisons[0].labels is not None:
+    is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
+    if is_curve:
         blocks.append(label_curve(comparisons, results, options))
-    if len(comparisons) > 1 and all(each.verdict.datasets > 1 for each in comparisons):
+    if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
-    claims = [(each.claimed, each.verdict.answer) for each in comparisons]
-    if len(comparisons) > 1 and any(each != ("cannot tell yet", "cannot tell yet") for each in claims):
-        together = TOGETHER.format(n=len(comparisons)) if comparisons[0].labels is None else OVER_LABELS
-        blocks.append(Paragraph(together))
+    answers = {answer for each in comparisons for answer in (each.claimed, each.verdict.answer)}
+    if are_several and answers != {"cannot tell yet"}:
+        blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, results, options):
         blocks.append(Paragraph(outside))
-    forest = forest_picture(comparisons, results, options)
-    blocks += [forest] if forest is not None else []
-    blocks.append(effects_picture(comparisons, options))
-    blocks.append(_table(comparisons, results, options))
+    if forest := forest_picture(comparisons, results, options):
+        blocks.append(forest)
+    blocks += [effects_picture(comparisons, options), _table(comparisons, results, options)]
     for sentence, command in what_would_settle(comparisons, commands, results):
         blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
     return Section("summary", "The answer", blocks)
@@ -52,25 +51,25 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
 
 def _table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
-    metric = options.measure
-    lines: list[tuple[float, dict[str, Entry], dict[str, object]]] = []
-    seen: set[tuple[str, str]] = set()
+    metric, many = options.measure, comparisons[0].verdict.datasets > 1
+    lines: list[tuple[float, dict[str, Entry], dict[str, Any]]] = []
+    told = set()
     for each in comparisons:
-        if (each.context, each.reference) not in seen:
-            seen.add((each.context, each.reference))
-            cells = [reference for _, reference in each.pairs]
-            label = f"{each.reference} ({each.context})" if each.context else each.reference
-            lines.append(_line(label, cells, None, results, metric))
+        reference = replace(each, name=each.reference).label
+        if reference not in told:
+            told.add(reference)
+            lines.append(_line(reference, [cell for _, cell in each.pairs], None, results, metric))
         lines.append(_line(each.label, [cell for cell, _ in each.pairs], each, results, metric))
     lines.sort(key=lambda line: -metric.sign * line[0])
-    many = comparisons[0].verdict.datasets > 1
     unit = "datasets" if many else "trials"
     points = f", {metric.unit}" if metric.unit else ""
-    headings = {"competitor": "competitor", "verdict": "verdict", "level": metric.heading}
-    headings |= {} if many else {"level ends": "95 % interval"}
-    headings |= {"n": unit}
-    headings |= {"mean": f"mean improvement{points}", "mean ends": "95 % of the mean"} if many else {}
-    headings |= {
+    headings = {
+        "competitor": "competitor",
+        "verdict": "verdict",
+        "level": metric.heading,
+        **({} if many else {"level ends": "95 % interval"}),
+        "n": unit,
+        **({"mean": f"mean improvement{points}", "mean ends": "95 % of the mean"} if many else {}),
         "effect": f"typical improvement{points}" if many else f"improvement{points}",
         "effect ends": "its 95 % interval",
         "won": f"{unit} won",
@@ -89,23 +88,25 @@ def _table(comparisons: Sequence[Comparison], results: CellResults, options: Rep
 
 def _line(
     label: str, cells: Sequence[int], comparison: Comparison | None, results: CellResults, metric: Metric
-) -> tuple[float, dict[str, Entry], dict[str, object]]:
+) -> tuple[float, dict[str, Entry], dict[str, Any]]:
+    """A competitor's mean, by which lines are sorted, its entries and its data. A reference has no comparison."""
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
-    of_cells = trials.groupby("cell")[metric.name].mean()
-    values = trials[metric.name].tolist() if len(cells) == 1 else of_cells.tolist()
-    mean, low, high = float(np.mean(values)), math.nan, math.nan
+    means = trials.groupby("cell")[metric.name].mean().tolist()
     if len(cells) == 1:
-        mean, low, high = level_of(results, int(cells[0]), values, metric)
+        (mean, low, high), n = level_of(results, int(cells[0]), metric), len(trials)
+    else:
+        (mean, low, high), n = (float(np.mean(means)), math.nan, math.nan), len(means)
     entries = {
         "competitor": Entry(label, label),
         "verdict": Entry("reference", "reference"),
         "level": Entry(metric.shown(mean), mean),
         "level ends": _ends(low, high, metric.shown),
-        "n": Entry(str(len(values)), float(len(values))),
+        "n": Entry(str(n), float(n)),
+        "welch": Entry(NOTHING, ""),
     }
-    data: dict[str, object] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": len(values)}
+    data: dict[str, Any] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": n}
     if comparison is None:
-        return mean, entries | {"welch": Entry(NOTHING, "")}, data
+        return mean, entries, data
     verdict, average = comparison.verdict, comparison.verdict.average
     units = verdict.datasets if verdict.datasets > 1 else verdict.trials
     wins, losses, undecided = comparison.welch
@@ -125,46 +126,43 @@ def _line(
     }
     data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
     data |= {"average": average.mean, "average_low": average.low, "average_high": average.high}
-    data |= {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
-    return mean, entries, data
+    return mean, entries, data | {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
 
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
-    """Both ends of an interval; what is missing is a dash."""
+    """Both ends of an interval; a dash if they are unknown."""
     return BLANK if math.isnan(low) else Entry(f"{shown(low)} to {shown(high)}", low)
 
 
 def _without_comparison(results: CellResults, options: ReportOptions) -> str:
-    """What is known where nothing can be compared."""
+    """What is known if nothing can be compared."""
     finished = results.cells[results.cells["finished"] > 0]
     metric = options.measure
-    label = int(finished.index[0])
-    values = results.trials.loc[results.trials["cell"] == label, metric.name].dropna().tolist()
-    if len(finished) > 1 or not values:
+    n = results.trials[metric.name].count()
+    if len(finished) > 1 or not n:
         return f"These cells have nothing to be compared with; {REFERENCE_IS_MISSING}."
-    mean, low, high = level_of(results, label, values, metric)
-    name = str(named_by(finished, ["pretrain", "method"], results.words)[label])
+    mean, low, high = level_of(results, int(finished.index[0]), metric)
+    name = named_by(results, finished, ["pretrain", "method"]).iloc[0]
     unit = " %" if metric.scale == 100 else ""
     interval = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
     return (
         f"{name} on {finished['dataset'].iloc[0]}: {metric.label} {metric.shown(mean)}{unit}{interval} in "
-        f"{counted(len(values), 'trial')}. There is nothing to compare it with; {REFERENCE_IS_MISSING}."
+        f"{counted(n, 'trial')}. There is nothing to compare it with; {REFERENCE_IS_MISSING}."
     )
 
 
 def _cells(results: CellResults) -> Table:
     """Every metric of every cell that has a trial."""
     finished = results.cells[results.cells["finished"] > 0]
-    names = named_by(finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)], results.words)
+    names = named_by(results, finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)])
+    of_cells = results.trials.groupby("cell")
     lines, data = [], []
-    for label, name in names.items():
-        of_cell = results.trials[results.trials["cell"] == label]
+    for cell, name in zip(finished.index, names, strict=True):
         for metric in metrics():
-            values = of_cell[metric.name].dropna().tolist() if metric.name in of_cell else []
-            if values:
-                mean, low, high = level_of(results, int(str(label)), values, metric)
+            if n := of_cells.get_group(cell)[metric.name].count():
+                mean, low, high = level_of(results, cell, metric)
                 data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
                 ends = _ends(low, high, metric.shown).text
-                lines.append((name, metric.heading, metric.shown(mean), ends, len(values)))
+                lines.append((name, metric.heading, metric.shown(mean), ends, n))
     frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])
     return table("summary", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))

@@ -1,4 +1,4 @@
-"""What a report compares where nobody says: each pre-training with none, or else each setting with the usual one."""
+"""What a report compares: each pre-training with none, or else each setting with the usual one."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..metrics import Metric
+from .competitors import distinguishing, named_by, value_in_words
 from .loading import CellResults
-from .naming import Words, distinguishing, named_by, value_in_words
 from .report_options import ReportOptions
 from .statistics import Verdict, answers_together, welch_test
 from .statistics.scores import Floats, mean_of, variance_of
@@ -35,12 +35,12 @@ class Comparison:
         name, reference: what the two are called.
         pairs: labels of their cells, ``(cell, reference)`` a dataset.
         verdict: on their differences.
-        means: the mean difference on each dataset, as ``pairs``.
-        by_dataset: over several datasets, the verdict on each, as ``pairs``.
+        welch: datasets won, lost and not decided by Welch's test, the paper's procedure.
         claimed: the answer that may be claimed together with those of all other comparisons of the page; over the
-            number of labels, with those of the same competitor, which are told in one sentence.
-        welch: datasets won and lost by the test of the options, the paper's by default, and those not decided by it.
-        labels: how many labels training sees, infinity for all; None where cells do not differ in it.
+            number of labels, together with those of the same competitor, which share a sentence.
+        by_dataset: over a few datasets, the verdict on each, as ``pairs``.
+        means: the mean difference on each dataset, as ``pairs``.
+        labels: how many labels training sees, infinity for all; None if cells do not differ in it.
     """
 
     context: str
@@ -61,40 +61,19 @@ class Comparison:
 
 def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
     """Every comparison of which both sides have a trial, best first."""
-    pairs = over_labels(results)
-    if pairs.empty:
-        pairs = against_none(results)
-    if pairs.empty:
-        pairs = against_usual(results)
-    values = _trial_values(results, options)
-    found = []
+    for pairs_of in (over_labels, against_none, against_usual):
+        pairs = pairs_of(results)
+        if len(pairs):
+            break
     several = "labels" in pairs or len(set(pairs["context"])) > 1
-    for (context, name), group in pairs.groupby(["context", "name"], sort=False):
-        known = group[group["cell"].isin(values.index) & group["reference"].isin(values.index)]
-        if known.empty:
-            continue
-        first, second = (values.loc[known[side]].to_numpy() for side in ("cell", "reference"))
-        sizes = sizes_of(second, options.measure)
-        differences = (first - second) / sizes[:, None]
-        verdict = verdict_of(results, known, differences, sizes, options)
-        each_dataset = [
-            verdict_of(results, known.iloc[[place]], differences[[place]], sizes[[place]], options)
-            for place in range(len(known))
-            if 1 < len(known) <= MOST_IN_A_FOREST
-        ]
-        found.append(
-            Comparison(
-                str(context) if several else "",
-                str(name),
-                str(known["reference_name"].iloc[0]),
-                list(zip(known["cell"], known["reference"], strict=True)),
-                verdict,
-                _welch_outcomes(first, second, options.alpha),
-                by_dataset=tuple(each_dataset),
-                means=tuple(mean_of(differences).tolist()),
-                labels=float(known["labels"].iloc[0]) if "labels" in known else None,
-            )
-        )
+    metric = options.measure
+    trials = results.trials.dropna(subset=[metric.name])
+    values = metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
+    known = pairs[pairs["cell"].isin(values.index) & pairs["reference"].isin(values.index)]
+    found = [
+        _compare(group, values, str(context) if several else "", results, options)
+        for (context, _), group in known.groupby(["context", "name"], sort=False)
+    ]
     families: dict[str, list[Comparison]] = {}
     for each in found:
         families.setdefault("" if each.labels is None else each.name, []).append(each)
@@ -106,35 +85,59 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     return sorted(found, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
 
 
+def _compare(
+    pairs: pd.DataFrame, values: pd.DataFrame, context: str, results: CellResults, options: ReportOptions
+) -> Comparison:
+    """One setting beside its reference, a pair a dataset; ``values`` ``(cells, trials)`` are higher if better."""
+    first, second = (values.loc[pairs[side]].to_numpy() for side in ("cell", "reference"))
+    sizes = _sizes(second, options.measure)
+    differences = (first - second) / sizes[:, None]
+    each_dataset = [
+        verdict_of(results, pairs.iloc[[place]], differences[[place]], sizes[[place]], options)
+        for place in range(len(pairs))
+        if 1 < len(pairs) <= MOST_IN_A_FOREST
+    ]
+    told = pairs.iloc[0]
+    return Comparison(
+        context,
+        str(told["name"]),
+        str(told["reference_name"]),
+        list(zip(pairs["cell"], pairs["reference"], strict=True)),
+        verdict_of(results, pairs, differences, sizes, options),
+        _welch_outcomes(first, second, options.alpha),
+        by_dataset=tuple(each_dataset),
+        means=tuple(mean_of(differences).tolist()),
+        labels=float(told["labels"]) if "labels" in pairs else None,
+    )
+
+
 def over_labels(results: CellResults) -> pd.DataFrame:
-    """Cells beside the network without pre-training of as many labels, where cells differ in their number alone.
+    """Cells beside the network without pre-training of as many labels, if cells differ in nothing else.
 
     Returns:
-        As `against_none`, with the number of ``labels``, infinity for all. Empty where cells do not differ in it, or
+        As `against_none`, with the number of ``labels``, infinity for all. Empty if cells do not differ in it, or
         differ in it and in other things that have no common reference.
     """
     cells = results.cells
     asked = zip(cells["regime"], cells.get("regime.labels", cells["regime"]), strict=True)
     labels = pd.Series([_labels_of(regime, number) for regime, number in asked], index=cells.index, dtype=float)
-    is_reference = cells["pretrain"].eq("none") & cells["method"].eq("control")
+    is_plain = cells["pretrain"].eq("none")
+    is_reference = is_plain & cells["method"].eq("control")
     places = pd.Series(list(zip(cells["dataset"], labels, strict=True)), index=cells.index)
     reference = {place: label for label, place in places[is_reference].items()}
     if labels.isna().any() or labels.nunique() < 2 or len(reference) < is_reference.sum():
         return pd.DataFrame()
-    options = [
-        column for column in results.axes if column.partition(".")[0] not in ("dataset", "regime", "pretrain", "method")
-    ]
-    names = []
-    for told, its in (
-        ("pretrain", cells[cells["pretrain"].ne("none")]),
-        ("method", cells[~is_reference & cells["pretrain"].eq("none")]),
-    ):
-        also = "method" if told == "pretrain" else "pretrain"
-        names.append(named_by(its, [told, *distinguishing(its, [also, *options], beyond=[told])], results.words))
-    name_of = pd.concat(names)
+    sections = ("dataset", "regime", "pretrain", "method")
+    options = [column for column in results.axes if column.partition(".")[0] not in sections]
+    pretrained, rivals = cells[~is_plain], cells[is_plain & ~is_reference]
+    own = distinguishing(pretrained, ["method", *options], beyond=["pretrain"])
+    of_rivals = distinguishing(rivals, options, beyond=["method"])
+    names = pd.concat(
+        [named_by(results, pretrained, ["pretrain", *own]), named_by(results, rivals, ["method", *of_rivals])]
+    )
     return pd.DataFrame(
         [
-            (cell, reference[places[cell]], _labels_in_words(labels[cell]), name_of[cell], NOTHING, labels[cell])
+            (cell, reference[places[cell]], _labels_in_words(labels[cell]), names[cell], NOTHING, labels[cell])
             for cell in cells.index[~is_reference]
             if places[cell] in reference
         ],
@@ -143,7 +146,7 @@ def over_labels(results: CellResults) -> pd.DataFrame:
 
 
 def _labels_of(regime: str, number: Any) -> float:
-    """How many labels a regime leaves: infinity for all, NaN where it says something else of them."""
+    """How many labels a regime leaves: infinity for all, NaN if it does anything else to them."""
     return math.inf if regime == "full" else float(number) if regime == "few" else math.nan
 
 
@@ -154,7 +157,7 @@ def _labels_in_words(labels: float) -> str:
 
 
 def against_none(results: CellResults) -> pd.DataFrame:
-    """Cells with a pre-training, beside those that differ from them by having none.
+    """Cells with a pre-training, beside those that differ from them only in having none.
 
     Returns:
         A row a pair of cells: ``cell, reference``, labels of `CellResults.cells`; ``context``, what both share;
@@ -172,13 +175,21 @@ def against_none(results: CellResults) -> pd.DataFrame:
         keys = ["dataset", *shared]
         reference = {tuple(row): label for label, row in zip(without.index, without[keys].to_numpy(), strict=True)}
         told = ["regime", "method"]
-        contexts = named_by(with_one, [*told, *distinguishing(without, shared, beyond=told)], results.words)
-        own = [column for column in options if column not in shared]
-        names = _names(with_one, own, results.words)
+        contexts = named_by(results, with_one, [*told, *distinguishing(without, shared, beyond=told)])
+        names = _names(results, with_one, [column for column in options if column not in shared])
         for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
             if tuple(key) in reference:
                 pairs.append((label, reference[tuple(key)], contexts[label], names[label], NOTHING))
     return pd.DataFrame(pairs, columns=PAIRS)
+
+
+def _names(results: CellResults, cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str]":
+    """Pre-trainings, with the options in which cells of the same one differ."""
+    named = []
+    for _, same in cells.groupby("pretrain", sort=False):
+        own = distinguishing(same, columns)
+        named.append(named_by(results, same, ["pretrain", *own], tells_usual=len(own) <= 1))
+    return pd.concat(named)
 
 
 def against_usual(results: CellResults) -> pd.DataFrame:
@@ -191,33 +202,28 @@ def against_usual(results: CellResults) -> pd.DataFrame:
         contexts, compared = [], contexts
     if not compared:
         return pd.DataFrame(columns=PAIRS)
-    settings = cells[compared].to_dict("index")
-    unusual = pd.Series(
-        [sum(v != results.usual.get(str(c)) for c, v in setting.items()) for setting in settings.values()],
-        index=cells.index,
-    )
+    unusual = cells[compared].apply(lambda row: sum(v != results.usual.get(str(c)) for c, v in row.items()), axis=1)
     recipes = _recipes(cells, compared)
-    names = named_by(cells, compared, results.words) if recipes is None else recipes
-    shared = named_by(cells, contexts, results.words) if contexts else pd.Series("", index=cells.index)
+    names = (named_by(results, cells, compared) if recipes is None else recipes).to_dict()
+    shared = named_by(results, cells, contexts) if contexts else pd.Series("", index=cells.index)
     pairs: list[tuple[Any, ...]] = []
     for context in dict.fromkeys(shared):
-        inside = cells.index[shared == context]
-        usual = names.loc[unusual.loc[inside].sort_values(kind="stable").index[0]]
-        reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
-        called = str(usual)
+        inside = cells[shared == context]
+        nearest = unusual[inside.index].idxmin()
+        usual = called = names[nearest]
         if len(compared) == 1 and recipes is None:
-            called = value_in_words(compared[0], cells.loc[names.index[names == usual][0], compared[0]], results.labels)
+            called = value_in_words(compared[0], cells.loc[nearest, compared[0]], results.labels)
+        reference = {dataset: label for label, dataset in inside["dataset"].items() if names[label] == usual}
         pairs += [
-            (label, reference[cells.loc[label, "dataset"]], context, names[label], called)
-            for label in inside
-            if names[label] != usual and cells.loc[label, "dataset"] in reference
+            (label, reference[dataset], context, names[label], called)
+            for label, dataset in inside["dataset"].items()
+            if names[label] != usual and dataset in reference
         ]
     return pd.DataFrame(pairs, columns=PAIRS)
 
 
 def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None":
-    """What cells are called by their recipes, if these tell them apart as the columns do; the columns are then a few of
-    the options that recipes set."""
+    """The names of the cells' recipes, if these tell cells apart exactly as the columns do, which recipes then set."""
     asked = cells["overrides"].map(lambda overrides: [each for each in overrides if each.startswith("recipe=")])
     if not asked.map(bool).all():
         return None
@@ -227,25 +233,9 @@ def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None"
     return recipes if apart == len(together) == len(together[columns].drop_duplicates()) else None
 
 
-def _names(cells: pd.DataFrame, columns: list[str], words: Words) -> "pd.Series[str]":
-    """Pre-trainings, with the options in which cells of the same one differ."""
-    named = []
-    for _, same in cells.groupby("pretrain", sort=False):
-        own = distinguishing(same, columns)
-        named.append(named_by(same, ["pretrain", *own], words if len(own) > 1 else Words(labels=words.labels)))
-    return pd.concat(named)
-
-
-def _trial_values(results: CellResults, options: ReportOptions) -> pd.DataFrame:
-    """The metric, higher is better, ``(cells, trials)``."""
-    metric = options.measure
-    trials = results.trials.dropna(subset=[metric.name])
-    return metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
-
-
-def sizes_of(references: Floats, metric: Metric) -> Floats:
+def _sizes(references: Floats, metric: Metric) -> Floats:
     """What differences on each of D datasets are divided by, from trials of the reference ``(D, T)``: the size of its
-    mean where a metric is judged in percent of it, else 1. A reference of zero is not divided by."""
+    mean for a metric that is judged in percent of it, else 1. A reference of zero is not divided by."""
     sizes = np.abs(mean_of(references))
     return np.where(sizes > 0, sizes, 1.0) if metric.is_relative else np.ones_like(sizes)
 

@@ -1,4 +1,5 @@
-"""Which cells a drawing is of, what they are called, and their scores."""
+"""Which cells are compared, what they are called in tables and figures (``pretrain=scarf`` is SCARF,
+``corruption.rate=0.6`` is rate 0.6), and their scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,20 @@ import pandas as pd
 
 from ..errors import UsageError
 from ..metrics import Metric
-from .loading import CellResults
-from .naming import Labels, in_words, named_by
+from .loading import CellResults, Labels
 from .statistics import Pair
+
+VALUES = {"fit_on": {"all": "fitted on all rows", "train": "fitted on training rows"}}
+"""Values of options that are not parts and need a phrase."""
+MOST_COLUMNS = 3
+"""More columns than this are called "setting" in a heading."""
+PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
+"""Sections whose options are named with their section: both phases have a learning rate."""
+SECTIONS = {**PHASES, "regime": "labels"}
+TELLING = ("regime", "pretrain", "method")
+"""Axes whose labels need no name of the axis beside them."""
+ALWAYS_TOLD = ("dataset", "regime", "pretrain")
+"""Columns that a name holds even if their values are the usual ones."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +31,9 @@ class Competitors:
     """Cells as competitors.
 
     Attributes:
-        scores: ``dataset, competitor, trial, value``, what the statistics take: of a loss the negative; a cell without
-            a finished trial has one row without a value, so that it is counted.
-        names: theirs, in the order of the sweep, of those that have a score.
+        scores: ``dataset, competitor, trial, value``, as the statistics take them: higher is better, so losses are
+            negative. A cell without a finished trial has one row without a value, so that it is counted.
+        names: of the competitors that have a score, in the order of the sweep.
         empty: names of those that have none yet.
     """
 
@@ -31,7 +43,7 @@ class Competitors:
 
     @cached_property
     def wanted(self) -> set[tuple[str, str]]:
-        """Dataset and name of each cell: in a folder of all sorts not every competitor meets every dataset."""
+        """Dataset and name of each cell: in a mixed folder not every competitor meets every dataset."""
         return set(zip(self.scores["dataset"], self.scores["competitor"], strict=True))
 
 
@@ -53,11 +65,7 @@ def select(results: CellResults, where: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def need(results: CellResults, columns: Sequence[str]) -> None:
-    """Make sure that the cells have these columns.
-
-    Raises:
-        UsageError: they lack one.
-    """
+    """Raise UsageError if the cells lack one of these columns."""
     for column in columns:
         if column not in results.axes:
             near = [known for known in results.axes if known.partition(".")[0] == column.partition(".")[0]]
@@ -71,11 +79,11 @@ def competing(results: CellResults, cells: pd.DataFrame, columns: Sequence[str],
         UsageError: a column is unknown, or no trial has the metric.
     """
     need(results, columns)
-    return named_competitors(results, named_by(cells, columns, results.words), metric)
+    return named_competitors(results, named_by(results, cells, columns), metric)
 
 
 def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Metric) -> Competitors:
-    """Cells as competitors of these names, by the cells' labels.
+    """Cells as competitors with these names, by the cells' labels.
 
     Raises:
         UsageError: no trial has the metric.
@@ -114,42 +122,110 @@ def grid_over_reference(
         UsageError: no row has the reference.
     """
     values = [_joined(setting) for setting in zip(*(cells[column] for column in columns), strict=True)]
-    names = pd.DataFrame(
-        {
-            "row": named_by(cells, rows, results.words),
-            "column": named_by(cells, columns, results.words),
-            "name": named_by(cells, [*rows, *columns], results.words),
-            "is_reference": [value == reference for value in values],
-        }
-    ).drop_duplicates()
-    of_reference = names[names["is_reference"]]
-    if of_reference.empty:
+    names = [named_by(results, cells, chosen) for chosen in (rows, columns, [*rows, *columns])]
+    every = list(zip(*names, values, strict=True))
+    references = {row: name for row, _, name, value in every if value == reference}
+    if not references:
         known = ", ".join(dict.fromkeys(values))
         raise UsageError(f"No cell is the reference {reference}; {' + '.join(columns)} has: {known}.")
-    references: dict[str, str] = dict(of_reference[["row", "name"]].itertuples(index=False))
-    compared = names[~names["is_reference"]]
-    grid = {
-        (row, column): (name, references[row])
-        for row, column, name in compared[["row", "column", "name"]].itertuples(index=False)
-        if row in references
-    }
-    return grid, [row for row in dict.fromkeys(compared["row"]) if row not in references]
+    compared = [(row, column, name) for row, column, name, value in every if value != reference]
+    grid = {(row, column): (name, references[row]) for row, column, name in compared if row in references}
+    return grid, [row for row in dict.fromkeys(row for row, _, _ in compared) if row not in references]
 
 
 def reference_in_words(columns: Sequence[str], reference: str, labels: Labels) -> str:
     """What a figure calls the reference."""
-    return (
-        in_words({columns[0]: reference}, labels, alone=True)
-        if len(columns) == 1 or " + " not in reference
-        else reference
-    )
+    if len(columns) > 1 and " + " in reference:
+        return reference
+    return in_words({columns[0]: reference}, labels, alone=True)
 
 
 def _joined(setting: tuple[Any, ...]) -> str:
-    used = [value for value in setting if value is not None]
-    return " + ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in used)
+    return " + ".join(_text(value) for value in setting if value is not None)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: Any) -> Any:
     """True is not 1, though Python says so."""
     return str(value) if isinstance(value, bool) else value
+
+
+def column_in_words(column: str) -> str:
+    """``pretrain.batch_size`` is "pre-training batch size"."""
+    section, *option = column.split(".")
+    return " ".join([SECTIONS.get(section, section), *option]).replace("_", " ")
+
+
+def columns_in_words(columns: Sequence[str]) -> str:
+    """A heading for values of these columns."""
+    return ", ".join(map(column_in_words, columns)) if len(columns) <= MOST_COLUMNS else "setting"
+
+
+def value_in_words(column: str, value: Any, labels: Labels, *, alone: bool = False) -> str:
+    """One value of a column, without the column's name if it stands ``alone`` under that name."""
+    section, *option = column.split(".")
+    text = _text(value)
+    if column in VALUES:
+        return VALUES[column].get(text, text)
+    if column in ("dataset", "seed"):
+        return text if column == "dataset" else f"seed {text}"
+    if option:
+        named = labels.get(column, {}).get(text, text)
+        return named if alone else f"{column_in_words(column if section in PHASES else option[-1])} {named}"
+    if text == "none":
+        return f"no {column_in_words(column)}"
+    named = labels.get(column, {}).get(text, text.replace("_", " "))
+    return named if alone or column in TELLING else f"{named} {column_in_words(column)}"
+
+
+def in_words(values: Mapping[str, Any], labels: Labels, *, alone: bool = False) -> str:
+    """A setting of these columns in words, without the columns that the cell does not use (None). One value may stand
+    ``alone`` under the name of its column."""
+    used = {column: value for column, value in values.items() if value is not None}
+    if not used:
+        return f"{columns_in_words(list(values))} not used"
+    return ", ".join(value_in_words(column, value, labels, alone=alone) for column, value in used.items())
+
+
+def named_by(
+    results: CellResults, cells: pd.DataFrame, columns: Sequence[str], *, tells_usual: bool = False
+) -> "pd.Series[str]":
+    """A name for each of these cells from these columns; different settings never share a name.
+
+    A name leaves out usual values if it has others, unless it ``tells_usual`` ones too.
+    """
+    usual = {} if tells_usual else results.usual
+    settings = list(zip(*(cells[column] for column in columns), strict=True))
+    names = {}
+    for setting in dict.fromkeys(settings):
+        values = dict(zip(columns, setting, strict=True))
+        telling = {c: v for c, v in values.items() if c in ALWAYS_TOLD or v is None or v != usual.get(c)}
+        told = telling if any(v is not None for v in telling.values()) else values
+        names[setting] = in_words(told, results.labels, alone=len(columns) == 1)
+    alike = {name for name in names.values() if list(names.values()).count(name) > 1}
+    for setting, name in names.items():
+        if name in alike:
+            names[setting] = ", ".join(f"{c}={v}" for c, v in zip(columns, setting, strict=True) if v is not None)
+    return pd.Series([names[setting] for setting in settings], index=cells.index, dtype=object)
+
+
+def distinguishing(cells: pd.DataFrame, columns: Sequence[str], beyond: Sequence[str] = ()) -> list[str]:
+    """The fewest columns, axes before their options, that tell apart all cells that the columns tell apart together,
+    beyond what some columns tell apart already.
+
+    An option that follows from another column, such as a batch size from the pre-training, is not among them.
+    Differences between datasets do not count: the paper leaves three datasets unscaled, which makes no axis of scaling.
+    """
+    by_dataset = cells.groupby("dataset", sort=False)
+    varying = [c for c in columns if c != "dataset" and by_dataset[c].nunique(dropna=False).max() > 1]
+    chosen = list(beyond)
+    groups = len(cells[chosen].astype(str).drop_duplicates()) if chosen else 1
+    for column in sorted(varying, key=lambda name: name.count(".")):
+        apart = len(cells[[*chosen, column]].astype(str).drop_duplicates())
+        if apart > groups:
+            chosen.append(column)
+            groups = apart
+    return chosen[len(beyond) :]

@@ -1,16 +1,16 @@
-"""What is drawn of results that no sweep file describes: chosen from the axes in which their cells differ."""
+"""The drawings of results that no sweep file describes, chosen from the axes in which their cells differ."""
 
 from typing import Any
 
 import pandas as pd
 
 from ..results import keeps_predictions, read_cell
+from .competitors import distinguishing, named_by, select
 from .drawings import Drawing, read_drawings
 from .loading import CellResults
-from .naming import Words, distinguishing, named_by
 
 CONTEXT = ("regime", "scaling", "fit_on", "seed")
-"""Columns of which each value has a drawing of its own: nothing is compared across them."""
+"""Each value of these columns has drawings of its own: nothing is compared across them."""
 LARGEST_MATRIX = 20
 MOST_DATASETS = 3
 """Datasets whose losses and predictions are drawn, each by itself; ``where`` in a sweep file asks for others."""
@@ -20,40 +20,33 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     """Matrices, tables and curves that suit the cells; none while no trial is finished."""
     if not results.cells["finished"].any():
         return []
-    cells, words = results.cells, Words(labels=results.labels)
+    cells = results.cells
     different = distinguishing(cells, results.axes)
     contexts = [column for column in CONTEXT if column in different]
     compared = [column for column in different if column not in contexts] or ["pretrain", "method"]
     entries: list[dict[str, Any]] = []
-    for where, named in _contexts(cells, contexts, words):
-        entries += _of_context(cells, compared, where, named, words)
-    return read_drawings(entries + _over_none(cells, different) + _curves(results) + _predictions(results), "defaults")
+    if contexts:
+        every = cells[contexts].drop_duplicates()
+        names = named_by(results, every, contexts, tells_usual=True)
+        for values, name in zip(every.itertuples(index=False), names, strict=True):
+            where = dict(zip(contexts, values, strict=True))
+            drawn = _of_context(results, select(results, where), compared, f", {name}")
+            entries += [entry | {"where": where} for entry in drawn]
+    else:
+        entries = _of_context(results, cells, compared, "")
+    return read_drawings(entries + _over_none(cells, different) + _of_datasets(results), "defaults")
 
 
-def _contexts(cells: pd.DataFrame, columns: list[str], words: Words) -> list[tuple[dict[str, Any], str]]:
-    """Conditions that choose the cells of each context, and how its titles end."""
-    if not columns:
-        return [({}, "")]
-    every = cells[columns].drop_duplicates().to_dict("records")
-    named = named_by(pd.DataFrame(every), columns, words)
-    return [({str(c): v for c, v in where.items()}, f", {name}") for where, name in zip(every, named, strict=True)]
-
-
-def _of_context(
-    cells: pd.DataFrame, compared: list[str], where: dict[str, Any], named: str, words: Words
-) -> list[dict[str, Any]]:
-    chosen = cells
-    for column, value in where.items():
-        chosen = chosen[[each == value for each in chosen[column]]]
-    competitors = named_by(chosen, compared, words).nunique()
+def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str) -> list[dict[str, Any]]:
+    """The drawings of the cells of one context, which ends their titles."""
+    competitors = named_by(results, cells, compared, tells_usual=True).nunique()
     entries: list[dict[str, Any]] = []
     if 1 < competitors <= LARGEST_MATRIX:
-        entries.append({"draw": "win_matrix", "title": f"All against each other{named}", "compare": compared})
-    entries.append({"draw": "metric_table", "title": f"Every dataset{named}", "columns": compared})
-    numeric = [c for c in compared if all(isinstance(v, int | float) for v in chosen[c].dropna())]
-    if len(compared) == len(numeric) == 1:
-        entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{named}", "x": compared[0]})
-    return [entry | ({"where": where} if where else {}) for entry in entries]
+        entries.append({"draw": "win_matrix", "title": f"All against each other{ending}", "compare": compared})
+    entries.append({"draw": "metric_table", "title": f"Every dataset{ending}", "columns": compared})
+    if len(compared) == 1 and all(isinstance(value, int | float) for value in cells[compared[0]].dropna()):
+        entries.append({"draw": "sensitivity", "title": f"Relative to the best setting{ending}", "x": compared[0]})
+    return entries
 
 
 def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]]:
@@ -73,25 +66,18 @@ def _over_none(cells: pd.DataFrame, different: list[str]) -> list[dict[str, Any]
     ]
 
 
-def _curves(results: CellResults) -> list[dict[str, Any]]:
-    if (results.cells["pretrain"] == "none").all():
-        return []
-    title = "Losses while pre-training on"
-    return [{"draw": "loss_curves", "title": f"{title} {d}", "where": {"dataset": d}} for d in _first_datasets(results)]
-
-
-def _predictions(results: CellResults) -> list[dict[str, Any]]:
-    """Of the datasets that come first, where their predictions were kept."""
-    found = []
-    for dataset in _first_datasets(results):
+def _of_datasets(results: CellResults) -> list[dict[str, Any]]:
+    """Losses, and the target's drawings of kept predictions, for each of the first datasets with a finished trial."""
+    finished = results.cells[results.cells["finished"] > 0]
+    is_pretrained = results.cells["pretrain"].ne("none").any()
+    losses: list[dict[str, Any]] = []
+    predicted: list[dict[str, Any]] = []
+    for dataset in map(str, finished["dataset"].unique()[:MOST_DATASETS]):
+        where = {"where": {"dataset": dataset}}
+        if is_pretrained:
+            losses.append({"draw": "loss_curves", "title": f"Losses while pre-training on {dataset}"} | where)
         cells = results.cells.index[results.cells["dataset"] == dataset]
         if any(keeps_predictions(read_cell(results.folders[cell])) for cell in cells if cell in results.folders):
             drawings = next(results.targets[cell].drawings for cell in cells if cell in results.targets)
-            where = {"where": {"dataset": dataset}}
-            found += [{"draw": name, "title": f"{what} on {dataset}"} | where for name, what in drawings.items()]
-    return found
-
-
-def _first_datasets(results: CellResults) -> list[str]:
-    """The first few with a finished trial."""
-    return list(map(str, results.cells.loc[results.cells["finished"] > 0, "dataset"].unique()[:MOST_DATASETS]))
+            predicted += [{"draw": name, "title": f"{what} on {dataset}"} | where for name, what in drawings.items()]
+    return losses + predicted

@@ -1,20 +1,23 @@
-"""Effects in pictures: differences with their intervals, over datasets and on each."""
+"""The pictures of the answer: differences with their intervals, over datasets and on each, and the learning curve."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..intervals import Interval
 from ..metrics import Metric
 from .blocks import Picture, named
 from .comparisons import Comparison
 from .loading import CellResults
 from .report_options import ReportOptions
 from .sentences import effect, references, signed, unsigned, won
-from .statistics import outlying
+from .statistics import datasets_interval, outlying
 from .statistics.verdict import ANSWERS
-from .style import COLOURS, COLUMN, GREY, PAGE, new_figure, short, styled, tip
+from .style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled, tip
+from .verdicts import level_of
 
 COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
 MOST_ROWS = 20
@@ -51,26 +54,24 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
 def effects_figure(
     comparisons: Sequence[Comparison], metric: Metric, rope: float, *, is_narrow: bool = False
 ) -> Figure:
-    """A line a comparison: improvement and interval, coloured by the answer, over the band of no consequence.
+    """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
-    Names and answers stand beside the lines, or, where it is narrow, above them.
+    Names and answers stand beside the lines; in a narrow figure they stand above them.
     """
-    scale = metric.difference_scale
     width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
     figure, (axes,) = new_figure(width, 0.6 + height * len(comparisons))
-    axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
-    axes.axvline(0, color="black", lw=0.6)
+    _band(axes, metric, rope)
     for y, each in enumerate(comparisons):
         verdict = each.verdict
-        colour = COLOUR_OF[verdict.answer]
-        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour, lw=1.8)
-        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour, ms=5)
-        words = f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}"
-        tip(line, words)
-        tip(point, words)
+        low, difference, high = (
+            metric.difference_scale * value for value in (verdict.low, verdict.difference, verdict.high)
+        )
+        (line,) = axes.plot([low, high], [y, y], color=COLOUR_OF[verdict.answer], lw=1.8)
+        (point,) = axes.plot([difference], [y], "o", color=COLOUR_OF[verdict.answer], ms=5)
+        for part in (line, point):
+            tip(part, f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}")
     axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
-    axes.set_xlabel(f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}")
-    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(_improvement(metric))
     if is_narrow:
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
@@ -87,17 +88,28 @@ def effects_figure(
     return figure
 
 
+def _band(axes: Axes, metric: Metric, rope: float) -> None:
+    """The differences without practical consequence, around zero."""
+    axes.axvspan(-rope * metric.difference_scale, rope * metric.difference_scale, color=GREY, alpha=0.15, lw=0)
+    axes.axvline(0, color="black", lw=0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def _improvement(metric: Metric) -> str:
+    return f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}"
+
+
 def forest_picture(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Picture | None:
-    """The effect on each dataset with its interval, if the datasets are few; None if they are many or one."""
+    """The effect on each dataset with its interval; None for one dataset or for many."""
     chosen = [each for each in comparisons if each.by_dataset][:MOST_FORESTS]
     if not chosen:
         return None
     metric = options.measure
     drawn = any(not math.isnan(verdict.low) for each in chosen for verdict in each.by_dataset)
     words = "; ".join(
-        f"{each.label} on {results.cells.loc[cell, 'dataset']!s} {signed(verdict.difference, metric)}"
+        f"{each.label} on {name} {signed(verdict.difference, metric)}"
         for each in chosen
-        for (cell, _), verdict in zip(each.pairs, each.by_dataset, strict=True)
+        for name, verdict in zip(_datasets(each, results), each.by_dataset, strict=True)
     )
     return Picture(
         "by-dataset",
@@ -117,9 +129,8 @@ def forest_figure(comparisons: Sequence[Comparison], results: CellResults, metri
     width = PAGE * 0.62 if len(comparisons) == 1 else PAGE * 1.2
     figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
     for axes, each in zip(panels, comparisons, strict=True):
-        names = [str(results.cells.loc[cell, "dataset"]) for cell, _ in each.pairs]
-        axes.axvspan(-rope * scale, rope * scale, color=GREY, alpha=0.15, lw=0)
-        axes.axvline(0, color="black", lw=0.6)
+        names = _datasets(each, results)
+        _band(axes, metric, rope)
         for y, (name, verdict) in enumerate(zip(names, each.by_dataset, strict=True)):
             (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
@@ -130,20 +141,79 @@ def forest_figure(comparisons: Sequence[Comparison], results: CellResults, metri
         axes.set_yticks(range(len(names) + 1), [*(short(name, 24) for name in names), "mean"])
         axes.set_ylim(len(names) + 0.6, -0.6)
         axes.set_title(short(each.label, 30) if len(comparisons) > 1 else "")
-        axes.tick_params(axis="y", length=0)
-    figure.supxlabel(f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}", fontsize=8)
+    figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
 
 
+def _datasets(comparison: Comparison, results: CellResults) -> list[str]:
+    return [str(results.cells.loc[cell, "dataset"]) for cell, _ in comparison.pairs]
+
+
 def outlying_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> str:
-    """The datasets on which a comparison lies outside what it does on the others; empty if there are none."""
+    """The datasets on which a comparison is far from what it is on the others; empty if there are none."""
     said = []
     for each in comparisons[:MOST_FORESTS]:
-        means = np.array(each.means)
+        means, datasets = np.array(each.means), _datasets(each, results)
         known = np.flatnonzero(np.isfinite(means))
         outside = known[outlying(means[known])]
-        order = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
-        names = [f"{results.cells.loc[each.pairs[i][0], 'dataset']} {signed(means[i], options.measure)}" for i in order]
-        if names:
-            said.append(f"{each.label}: {named(names, 5)}")
+        largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
+        if len(outside):
+            shown = [f"{datasets[i]} {signed(means[i], options.measure)}" for i in largest_first]
+            said.append(f"{each.label}: {named(shown, 5)}")
     return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(said)}." if said else ""
+
+
+def label_curve(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Picture:
+    """The metric over the number of labels, a line a competitor, with 95 % intervals."""
+    metric = options.measure
+    cells: dict[str, dict[float, list[int]]] = {comparisons[0].reference: {}}
+    for each in sorted(comparisons, key=lambda each: (each.labels or 0, each.pairs[0][0])):
+        assert each.labels is not None
+        cells[each.reference][each.labels] = [reference for _, reference in each.pairs]
+        cells.setdefault(each.name, {})[each.labels] = [cell for cell, _ in each.pairs]
+    lines = {name: [_point(its, results, metric) for its in by_labels.values()] for name, by_labels in cells.items()}
+    words = "; ".join(
+        f"{name}: " + ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in points)
+        for name, points in lines.items()
+    )
+    return Picture(
+        "label-curve",
+        label_curve_figure(lines, metric),
+        narrow=label_curve_figure(lines, metric, is_narrow=True),
+        alt=f"{metric.heading} over the number of labels. {words}.",
+        caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labelled training rows: mean "
+        "and its 95 % interval. Competitors share splits, so two may differ although their intervals overlap: the "
+        "verdicts compare trial by trial.",
+    )
+
+
+@styled()
+def label_curve_figure(
+    lines: dict[str, list[tuple[float, Interval]]], metric: Metric, *, is_narrow: bool = False
+) -> Figure:
+    """A line a competitor: the metric by its number of labels. The first one, the reference, is grey."""
+    figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
+    for place, (name, points) in enumerate(lines.items()):
+        shade = 1.04 ** (place - len(lines) / 2)  # a little apart, so that intervals do not hide each other
+        x = np.array([n * shade for n, _ in points])
+        mean, low, high = (metric.scale * np.array([level[part] for _, level in points]) for part in range(3))
+        colour_of = GREY if place == 0 else colour(place - 1)
+        axes.errorbar(x, mean, [mean - low, high - mean], color=colour_of, marker="o", ms=3.5, lw=1.3, elinewidth=0.8,
+                      label=name)  # fmt: skip
+    ticks = sorted({n for points in lines.values() for n, _ in points})
+    axes.set_xscale("log")
+    axes.set_xticks(ticks, [f"{n:g}" for n in ticks])
+    axes.minorticks_off()
+    axes.set_xlabel("labelled training rows")
+    axes.set_ylabel(metric.heading)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
+    return figure
+
+
+def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> tuple[float, Interval]:
+    """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
+    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
+    n_labelled = float(trials["n_labelled"].median())
+    if len(cells) == 1:
+        return n_labelled, level_of(results, int(cells[0]), metric)
+    return n_labelled, datasets_interval(trials.groupby("cell")[metric.name].mean().to_numpy())

@@ -13,6 +13,7 @@ from ..errors import UsageError
 from ..intervals import SIZES
 from ..metrics import metrics
 from ..results import (
+    Row,
     described_cells,
     measured_rows,
     read_cell,
@@ -20,11 +21,9 @@ from ..results import (
     read_environments,
     values_of,
 )  # fmt: skip
-from ..sweeping.hydra import named_plugins
-from .naming import Labels, Words
 
-Row = dict[str, Any]
-
+Labels = Mapping[str, Mapping[str, str]]
+"""By axis, what people call its parts; a part without a label is called by its name with spaces."""
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
 PAPERS_ORDER = (
@@ -40,8 +39,8 @@ class ReportedCell:
     """A cell that a report is of.
 
     Args:
-        axes: ``dataset``, and a column an axis and option that the cell uses.
-        dataset_id: OpenML's, where it has one.
+        axes: ``dataset``, and a column for each axis and option that the cell uses.
+        dataset_id: OpenML's, if it has one.
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
         failure: why it failed when it was last tried.
@@ -65,18 +64,18 @@ class CellResults:
     """What a report is made from.
 
     Attributes:
-        cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None where
+        cells: a row a cell, in the order of the sweep: ``dataset, dataset_id``; a column an axis and option, None if
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
-            NaN where it did and where it is younger than a row without predictions; ``finetune_epochs``; ``n_train,
-            n_test, n_labelled``, rows of the split; ``pretrain_seconds, finetune_seconds``, NaN where it has no such
-            phase.
+            NaN if it did or if the row is older than the metric and has no predictions; ``finetune_epochs``;
+            ``n_train, n_test, n_labelled``, rows of the split; ``pretrain_seconds, finetune_seconds``, NaN without
+            such a phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
-        usual: the axis columns of a cell without overrides: names leave out what is usual.
+        usual: the axis columns of a cell without overrides; names leave out what is usual.
         labels: by axis, what people call its parts.
         targets: what the cells predict, by label, as far as that is known.
-        metric: the one that they ask for, or else that their targets lead with.
+        metric: the one that they ask for, or else the one that their targets lead with.
     """
 
     cells: pd.DataFrame
@@ -87,11 +86,6 @@ class CellResults:
     labels: Labels = field(default_factory=dict)
     targets: dict[int, Target] = field(default_factory=dict)
     metric: str = Classes.usual_metric
-
-    @property
-    def words(self) -> Words:
-        """How its cells are named."""
-        return Words(self.usual, self.labels)
 
     @property
     def axes(self) -> list[str]:
@@ -107,13 +101,8 @@ class CellResults:
 def read_results(
     wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
 ) -> CellResults:
-    """What the store has of these cells; records that cannot be used are named, and left out.
-
-    Args:
-        wanted: the cells.
-        damaged: records that are known to be, with the reason.
-        usual: as in `CellResults`.
-    """
+    """What the store has of these cells. Damaged records are left out and named, beside those that are known already;
+    ``usual`` is as in `CellResults`."""
     damaged = dict(damaged or {})
     found: list[list[Row]] = []
     targets: list[Target | None] = []
@@ -129,45 +118,48 @@ def read_results(
 def results_of(
     wanted: Sequence[ReportedCell],
     found: Sequence[Sequence[Row]],
-    targets: Sequence[Target | None] = (),
+    targets: Sequence[Target | None],
     damaged: dict[Path, str] | None = None,
     usual: Row | None = None,
 ) -> CellResults:
-    """As `read_results`, of rows that have been ``found`` in the store, those of a cell together, and its target."""
-    cells: list[Row] = []
-    measured = (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS)
-    for cell, its in zip(wanted, found, strict=True):
-        cells.append(
-            cell.axes
-            | {
-                "dataset_id": cell.dataset_id,
-                "fingerprint": None if cell.folder is None else cell.folder.name,
-                "wanted": cell.trials,
-                "finished": len(its),
-                "failure": cell.failure,
-                "overrides": cell.overrides,
-            }
-        )
+    """As `read_results`, from the rows of each cell's finished trials and its target."""
+    cells = [
+        cell.axes
+        | {
+            "dataset_id": cell.dataset_id,
+            "fingerprint": None if cell.folder is None else cell.folder.name,
+            "wanted": cell.trials,
+            "finished": len(rows),
+            "failure": cell.failure,
+            "overrides": cell.overrides,
+        }
+        for cell, rows in zip(wanted, found, strict=True)
+    ]
+    columns = dict.fromkeys(key for cell in cells for key in cell)
+    kinds = {"wanted": "int64", "finished": "int64"}  # axes keep their own values, and None where they are not used
+    frame = {c: pd.Series([cell.get(c) for cell in cells], dtype=kinds.get(c, "object")) for c in columns}
 
-    def values(name: str) -> list[Any]:
-        return [value for its in found for value in values_of(its, name)]
+    def column(name: str) -> list[Any]:
+        return [value for rows in found for value in values_of(rows, name)]
 
-    own = {
-        "cell": pd.Series([label for label, its in enumerate(found) for _ in range(len(its))], dtype="int64"),
-        "trial": pd.Series(values("trial"), dtype="int64"),
-        "diverged": pd.Series([value is not None for value in values("diverged")], dtype="bool"),
+    trials = {
+        "cell": pd.Series([label for label, rows in enumerate(found) for _ in rows], dtype="int64"),
+        "trial": pd.Series(column("trial"), dtype="int64"),
+        "diverged": pd.Series([value is not None for value in column("diverged")], dtype="bool"),
     }
-    others = {name: pd.Series(values(name), dtype="float64") for name in measured}
-    frame = pd.DataFrame(own | others)
-    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
+    for name in (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS):
+        trials[name] = pd.Series(column(name), dtype="float64")
     labels: dict[str, dict[str, str]] = {}
-    for each in wanted:
-        for axis, name in each.labels.items():
-            labels.setdefault(axis, {})[str(each.axes.get(axis))] = name
+    for cell in wanted:
+        for axis, name in cell.labels.items():
+            labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
+    folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
     known = {label: target for label, target in enumerate(targets) if target is not None}
     asked = {cell.metric for cell in wanted} - {None}
     metric = str(asked.pop()) if len(asked) == 1 else leading_metric(known.values())
-    return CellResults(_objects(cells), frame, folders, damaged or {}, usual or {}, labels, known, metric)
+    return CellResults(
+        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged or {}, usual or {}, labels, known, metric
+    )
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
@@ -178,33 +170,30 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
     Raises:
         UsageError: no such folder, or no cells in it.
     """
-    described: list[tuple[Path, Row]] = []
+    described: list[tuple[Path, Row, int]] = []
     damaged: dict[Path, str] = {}
-    trials: dict[Path, int] = {}
     for folder, stored in described_cells(results):
         if stored.description is None:
             damaged |= stored.damaged
         else:
-            described.append((folder, stored.description))
             asked = _asked_for(stored.description["overrides"])
-            trials[folder] = max([*(trial + 1 for trial in stored.rows), asked])
+            described.append((folder, stored.description, max([*(trial + 1 for trial in stored.rows), asked])))
     if not described and damaged:
         path, reason = next(iter(damaged.items()))
         raise UsageError(f"{results} holds no results that can be used; {path}: {reason}.")
     if not described:
         raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
-    contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell in described}
-    shared = {name for name, n in Counter(name for name, _ in contents).items() if n > 1}
+    contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell, _ in described}
+    names = Counter(name for name, _ in contents)
     wanted = []
-    for folder, cell in sorted(described, key=_place):
+    for folder, cell, trials in sorted(described, key=lambda each: _place(each[1])):
         name, data = cell["dataset"], cell["identity"]["data"]
-        axes = {"dataset": f"{name} ({data[:6]})" if name in shared else name} | cell["options"]
         wanted.append(
             ReportedCell(
-                axes,
+                {"dataset": f"{name} ({data[:6]})" if names[name] > 1 else name} | cell["options"],
                 cell["dataset_id"],
                 folder,
-                trials[folder],
+                trials,
                 overrides=tuple(cell["overrides"]),
                 labels=cell["labels"],
                 metric=cell["config"].get("metric"),
@@ -213,16 +202,11 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
     return wanted, damaged
 
 
-def plugins_of(cells: Sequence[ReportedCell]) -> list[str]:
-    """The modules that the cells' own commands named, without which their parts and metrics are not known."""
-    return list(dict.fromkeys(name for cell in cells for name in named_plugins(cell.overrides)))
-
-
 def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[ReportedCell]:
     """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
 
     Raises:
-        UsageError: a condition is none, names a column that no cell uses, or leaves no cell.
+        UsageError: a condition has no ``=``, names a column that no cell uses, or leaves no cell.
     """
     known = list(dict.fromkeys(column for cell in cells for column in cell.axes))
     for condition in conditions:
@@ -238,7 +222,7 @@ def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[R
 
 
 def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
-    """The curves of some cells' wanted trials: `CURVE`'s columns, NaN where a phase has no such loss."""
+    """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
     frames = [pd.DataFrame(columns=list(CURVE))]
     for cell in cells:
         trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
@@ -260,16 +244,15 @@ def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
 
 
 def _asked_for(overrides: Sequence[str]) -> int:
-    """The number of trials that a command line asks for; 0 where it leaves that to the configuration."""
-    given = [value for key, _, value in (override.partition("=") for override in overrides) if key == "trials"]
+    """The number of trials that a command line asks for; 0 if it leaves that to the configuration."""
+    given = [override.removeprefix("trials=") for override in overrides if override.startswith("trials=")]
     return int(given[-1]) if given and given[-1].isdigit() else 0
 
 
-def _place(described: tuple[Path, Row]) -> list[tuple[bool, float, str]]:
-    """Where a cell stands among others: the paper's order of regimes and pre-trainings, numbers by size, else names."""
-    cell = described[1]
-    columns = cell["options"]
-    values = [columns.get(column) for column in dict.fromkeys((*ORDERED, *sorted(columns)))]
+def _place(cell: Row) -> list[tuple[bool, float, str]]:
+    """A sort key: the paper's order of regimes and pre-trainings, numbers by size, else names."""
+    options = cell["options"]
+    values = [options.get(name) for name in dict.fromkeys((*ORDERED, *sorted(options)))]
     return [_sort_key(value) for value in (*values[:3], cell["dataset"], cell["identity"]["data"], *values[3:])]
 
 
@@ -278,15 +261,3 @@ def _sort_key(value: Any) -> tuple[bool, float, str]:
         return True, float(value), ""
     known = PAPERS_ORDER.index(value) if value in PAPERS_ORDER else len(PAPERS_ORDER)
     return value is not None, known, str(value)
-
-
-def _objects(cells: Sequence[Row]) -> pd.DataFrame:
-    """Axes keep their own values, and None where they are not used."""
-    columns = dict.fromkeys(key for cell in cells for key in cell)
-    counts = ("wanted", "finished")
-    return pd.DataFrame(
-        {
-            column: pd.Series([cell.get(column) for cell in cells], dtype="int64" if column in counts else object)
-            for column in columns
-        }
-    )

@@ -1,25 +1,30 @@
 """From the cells of a report to a folder with a page, figures and tables."""
 
+import importlib.metadata
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup
 
 from ..errors import UsageError, counted
+from ..metrics import Metric
+from ..results import Row, source_commit
 from ..screen import escaped
-from .advice import Commands
+from .advice import Commands, in_one_line
 from .answer import answer_section
-from .blocks import FORMATS, Command, Paragraph, Picture, Section, Table
+from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table
+from .competitors import distinguishing, named_by
 from .drawings import Drawing, draw_all
-from .loading import CellResults, Row
-from .provenance import completeness, damage, of_another_kind, provenance_section
+from .loading import CellResults, environments
 from .report_options import ReportOptions
-from .sentences import in_one_line
 from .style import as_inline, as_svg, save
 
 if TYPE_CHECKING:
@@ -33,6 +38,7 @@ GENERATOR = "SCARF-Lightning report"
 """Marks a page as a report, which a later report may replace."""
 LONG_TABLE = 12
 """Tables with more rows get a filter."""
+LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
 class NothingFinishedError(UsageError):
@@ -53,7 +59,7 @@ class Report:
     def answer(self) -> list[str]:
         """The sentences of the first section."""
         said = [block for block in self.sections[0].blocks if isinstance(block, Paragraph | Command)]
-        return [in_one_line((b.purpose, b.command)) if isinstance(b, Command) else b.text for b in said]
+        return [in_one_line(b.purpose, b.command) if isinstance(b, Command) else b.text for b in said]
 
     @property
     def warnings(self) -> list[str]:
@@ -68,47 +74,49 @@ def make_report(
     options: ReportOptions,
     *,
     title: str,
-    paper: str | None,
-    left_out: Sequence[str] = (),
     command: str,
     more_trials: Commands,
+    paper: str | None = None,
+    left_out: Sequence[str] = (),
     sections: Sequence[Section] = (),
 ) -> Report:
-    """Draw and count everything. The ``drawings`` are of a sweep file; ``paper`` says where the paper shows them, and
+    """Draw and count everything. ``paper`` says where the paper shows the ``drawings`` of a sweep file, and
     ``left_out`` which cells the command line left out. More ``sections`` follow the drawings.
 
     Raises:
         NothingFinishedError: no trial is finished.
         UsageError: no trial has the metric.
     """
-    if results.trials.empty:
+    trials, options = results.trials, options.of(results)
+    if trials.empty:
         raise NothingFinishedError(
             f"Nothing is finished yet: none of {len(results.cells)} cells has a trial; train them by `train.py` first."
         )
-    if results.trials["diverged"].all():
+    n_diverged = int(trials["diverged"].sum())
+    if n_diverged == len(trials):
         raise UsageError(
-            f"All {counted(len(results.trials), 'trial')} diverged; train with other settings, such as a lower "
-            "learning rate."
+            f"All {counted(n_diverged, 'trial')} diverged; train with other settings, such as a lower learning rate."
         )
-    options = options.of(results)
-    if results.trials[options.measure.name].isna().all():
+    if trials[options.measure.name].isna().all():
         raise UsageError(f"No trial has the metric {options.measure.name}; these results were made before it existed.")
-    about = [f"The paper: {paper}"] if paper else []
-    about += [completeness(results), f"Win matrices count a difference by {options.in_words}."]
-    about += [said] if (said := of_another_kind(results, options.measure)) else []
-    about += left_out
-    about += [damage(results.damaged)] if results.damaged else []
-    diverged = int(results.trials["diverged"].sum())
-    about += [f"{counted(diverged, 'trial')} diverged and {'is' if diverged == 1 else 'are'} in no mean."] * (
-        diverged > 0
-    )
+    damaged = [f"{path}: {reason}" for path, reason in results.damaged.items()]
+    about = [
+        f"The paper: {paper}" if paper else "",
+        completeness(results),
+        f"Win matrices count a difference by {options.in_words}.",
+        of_another_kind(results, options.measure),
+        *left_out,
+        f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}." if damaged else "",
+    ]
+    if n_diverged:
+        about.append(f"{counted(n_diverged, 'trial')} diverged and {'is' if n_diverged == 1 else 'are'} in no mean.")
     made = [
         answer_section(results, options, more_trials),
         *draw_all(results, drawings, options),
         *sections,
         provenance_section(results, command),
     ]
-    return Report(title, about, made)
+    return Report(title, [line for line in about if line], made)
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -118,11 +126,8 @@ def write_report(report: Report, folder: Path) -> Path:
         UsageError: the folder holds files that are not a report.
     """
     index = folder / "index.html"
-    if (
-        folder.exists()
-        and any(folder.iterdir())
-        and not (index.exists() and GENERATOR in index.read_text(encoding="utf-8"))
-    ):
+    is_report = index.exists() and GENERATOR in index.read_text(encoding="utf-8")
+    if folder.exists() and any(folder.iterdir()) and not is_report:
         raise UsageError(f"{folder} holds files that are not a report; name another folder with out=FOLDER.")
     for name in ("figures", "tables"):
         shutil.rmtree(folder / name, ignore_errors=True)
@@ -134,11 +139,11 @@ def write_report(report: Report, folder: Path) -> Path:
             elif isinstance(block, Table):
                 for ending, write in FORMATS.items():
                     (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
-    index.write_text(page(report.title, report.about, report.sections, folder), encoding="utf-8")
+    index.write_text(page(report, folder), encoding="utf-8")
     return index
 
 
-def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: Path) -> str:
+def page(report: Report, folder: Path) -> str:
     """One HTML page that needs no other file: it embeds the figures in the folder's ``figures/`` and links to
     ``tables/``."""
 
@@ -148,20 +153,99 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], folder: 
     def narrow(figure: "Figure") -> Markup:
         return Markup(as_inline(as_svg(figure)))
 
-    template = Environment(autoescape=True).from_string(_shipped("page.html"))
-    page = template.render(
-        generator=GENERATOR,
-        long_table=LONG_TABLE,
-        title=title,
-        about=about,
-        sections=sections,
-        drawn=drawn,
-        narrow=narrow,
-        style=Markup(_shipped("page.css")),
-        script=Markup(_shipped("page.js")),
+    return escaped(
+        Environment(autoescape=True)
+        .from_string(_shipped("page.html"))
+        .render(
+            generator=GENERATOR,
+            long_table=LONG_TABLE,
+            report=report,
+            drawn=drawn,
+            narrow=narrow,
+            style=Markup(_shipped("page.css")),
+            script=Markup(_shipped("page.js")),
+        )
     )
-    return escaped(page)
 
 
 def _shipped(name: str) -> str:
     return files(__package__).joinpath("page", name).read_text(encoding="utf-8")
+
+
+def completeness(results: CellResults) -> str:
+    """How much of what was asked for is there, in a sentence."""
+    cells, unfinished = results.cells, results.unfinished
+    trials = f"{results.cells['finished'].sum()} of {counted(int(cells['wanted'].sum()), 'trial')}"
+    if unfinished.empty:
+        done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
+        return f"{done} finished, {trials}."
+    names = named_by(results, unfinished, _columns(results), tells_usual=True)
+    counts = zip(names, unfinished["finished"], unfinished["wanted"], strict=True)
+    missing = [f"{name} ({finished} of {wanted} trials)" for name, finished, wanted in counts]
+    finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
+    return f"{finished} are finished, {trials}; missing: {named(missing)}."
+
+
+def of_another_kind(results: CellResults, metric: Metric) -> str:
+    """Which datasets the metric does not measure, because they predict another kind of target; empty for none."""
+    other = [label for label, target in results.targets.items() if not target.is_among(metric.targets)]
+    if not other:
+        return ""
+    datasets = [str(each) for each in dict.fromkeys(results.cells.loc[other, "dataset"])]
+    kinds = dict.fromkeys(results.targets[label].name for label in other)
+    return (
+        f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: {named(list(kinds))}. "
+        "Name another metric=, or report these datasets by themselves."
+    )
+
+
+def provenance_section(results: CellResults, command: str) -> Section:
+    """What is missing or damaged, versions and hardware, fingerprints, and the command."""
+    blocks: list[Block] = [Paragraph(completeness(results), warns=not results.unfinished.empty)]
+    columns = _columns(results)
+    if not results.unfinished.empty:
+        failed = ["failure"] if results.unfinished["failure"].notna().any() else []
+        missing = results.unfinished[[*columns, "finished", "wanted", *failed]]
+        caption = "Cells that lack trials, and why they failed when last tried, where they did"
+        blocks.append(table("missing", caption, missing, formats={"failure": _first_line}))
+    if results.damaged:
+        frame = pd.DataFrame({"record": map(str, results.damaged), "why": results.damaged.values()})
+        blocks.append(table("damaged", "Records that cannot be used, and are left out", frame))
+    blocks += _versions(results)
+    finished = results.cells[results.cells["finished"] > 0]
+    gone = results.trials.groupby("cell")["diverged"].sum().reindex(finished.index)
+    counts = ["finished", *(["diverged"] if gone.any() else [])]
+    listed = finished.assign(diverged=gone)[[*columns, "dataset_id", *counts, "fingerprint"]]
+    heading = {"finished": "trials", "dataset_id": "OpenML id"}
+    blocks.append(table("cells", "Cells behind this report, by fingerprint", listed, headings=heading))
+    version = importlib.metadata.version("scarf-lightning")
+    commit = f", commit {source_commit()}" if source_commit() else ""
+    blocks.append(Paragraph(f"Made by SCARF-Lightning {version} on {date.today():%-d %B %Y}{commit}: {command}"))
+    return Section("provenance", "Where this comes from", blocks)
+
+
+def _versions(results: CellResults) -> list[Block]:
+    """Versions and hardware; what differs between stacks is counted."""
+    found = environments(results)
+    if not found:
+        return []
+    rows = []
+    for name in dict.fromkeys(name for environment in found for name, _ in environment):
+        values = Counter[str]()
+        for environment, stacks in found.items():
+            values[dict(environment).get(name, "not said")] += stacks
+        alone = len(values) == 1
+        rows.append((name, ", ".join(v if alone else f"{v} ({counted(n, 'stack')})" for v, n in values.items())))
+    caption = f"Versions and hardware that {counted(found.total(), 'stack')} were trained with"
+    return [table("versions", caption, pd.DataFrame(rows, columns=["what", "version"]))]
+
+
+def _columns(results: CellResults) -> list[str]:
+    """The axes that name a cell: the usual ones, and options in which cells differ."""
+    different = distinguishing(results.cells, results.axes)
+    return [column for column in results.axes if column in LABELLED_BY or column in different]
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines and lines[0].startswith("Traceback") else lines[0]

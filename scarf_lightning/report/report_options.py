@@ -1,12 +1,10 @@
 """The options of a report."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..data.targets import Classes
 from ..metrics import Metric, metric_named
-from ..options.checking import checked
 from ..options.option import Options, option, options_of
 from .statistics import Test
 
@@ -68,15 +66,6 @@ class ReportOptions(Options):
 
 
 NAMES = tuple(options_of(ReportOptions))
-
-
-def read_options(given: Mapping[str, Any]) -> ReportOptions:
-    """Options from a command line or from Python: ``metric=auroc rope=0.005``.
-
-    Raises:
-        UsageError: an option is unknown, or does not take its value.
-    """
-    return checked(ReportOptions, given)
 
 
 def help_lines() -> list[str]:

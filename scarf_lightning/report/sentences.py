@@ -1,88 +1,170 @@
-"""Verdicts in words: the answer in a sentence, and what would settle what is open."""
+"""Verdicts in words: the answer in a sentence, or one for each competitor over the number of labels."""
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from ..errors import counted
 from ..metrics import Metric
-from ..sweeping.plan import about
-from .advice import Commands
 from .blocks import named, number
 from .comparisons import Comparison
-from .loading import SECONDS, CellResults
-from .naming import columns_in_words, distinguishing, value_in_words
+from .competitors import columns_in_words, distinguishing, value_in_words
+from .loading import CellResults
 from .report_options import ReportOptions
 from .statistics import holm
-from .statistics.verdict import ANSWERS, FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
-
-PAPERS_DATASETS = "dataset=glob(cc18-*)"
-N_PAPERS_DATASETS = 69
-SMALL_DATASETS = (
-    "cc18-balance-scale", "cc18-credit-approval", "cc18-tic-tac-toe", "cc18-eucalyptus", "cc18-cylinder-bands",
-    "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
-)  # fmt: skip
-"""Datasets of at most 1,728 rows, which train within minutes: what advice names first."""
-EVEN = 0.5
-"""Predicted chance of an answer below which more of the same is not advised."""
-
-
-def title_of(results: CellResults) -> str:
-    """A title that names the question and the data."""
-    cells = results.cells
-    names = list(dict.fromkeys(cells["dataset"]))
-    where = f"on {named(names, 3)}" if len(names) <= 3 else f"on {len(names)} datasets"
-    tried = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
-    if tried and len(tried) < cells["pretrain"].nunique():
-        labels = [value_in_words("pretrain", name, results.labels) for name in tried]
-        return f"Does {named(labels, 3)} help {where}?" if len(tried) <= 3 else f"Does pre-training help {where}?"
-    different = distinguishing(cells, results.axes)
-    return f"Which {columns_in_words(different)} is best {where}?" if different else f"Results {where}"
-
-
-def headline(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> str:
-    """The answer in one sentence, or a few; several answers are claimed together at the level of one."""
-    where = _where(comparisons, results)
-    with_ = f"with {references(comparisons)} {where}"
-    if len(comparisons) == 1:
-        (only,) = comparisons
-        verb = {
-            "helps": f"{only.name} helps {where}",
-            "hurts": f"{only.name} hurts {where}",
-            "no practical difference": f"{only.name} makes no practical difference {where}",
-            "cannot tell yet": f"It is open whether {only.name} helps {where}",
-        }[only.verdict.answer]
-        because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
-        return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
-    parts = []
-    for answer in ANSWERS[:3]:
-        those = [each for each in comparisons if each.claimed == answer]
-        those = those[::-1] if answer == "hurts" else those
-        if those:
-            examples = named([f"{each.label} {effect(each, options.measure, brief=True)}" for each in those], 3)
-            plural = len(those) > 1 and answer in ("helps", "hurts")
-            parts.append(f"{len(those)} {answer[:-1] if plural else _verb(answer, len(those))} ({examples})")
-    open_ = sum(each.claimed == "cannot tell yet" for each in comparisons)
-    if open_ == len(comparisons):
-        best = comparisons[0]
-        return (
-            f"None of {len(comparisons)} comparisons {with_} has an answer yet; the best so far is {best.label}, "
-            f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
-        )
-    rest = f"; {open_} {'is' if open_ == 1 else 'are'} open" if open_ else ""
-    return f"Of {len(comparisons)} comparisons {with_}, {', '.join(parts)}{rest}."
-
+from .statistics.verdict import ANSWERS
 
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages one of them is false (Holm's correction over {n} "
     "comparisons). In the figure and the table below each comparison has its own 95 % interval and verdict; these may "
     "claim more."
 )
+OVER_LABELS = (
+    "Each competitor's sentence holds as a whole: in at most 5 % of such pages one of its answers is false (Holm's "
+    "correction over its numbers of labels). In the table below each comparison has its own 95 % interval and verdict; "
+    "these may claim more."
+)
+OF_PRETRAINING = {
+    "helps": "gains {size} {where}",
+    "hurts": "loses {size} {where}",
+    "no practical difference": "makes no practical difference {where}",
+    "cannot tell yet": "is not told apart from it {where} ({interval})",
+}
+OF_RIVAL = OF_PRETRAINING | {"helps": "is ahead by {size} {where}", "hurts": "is behind by {size} {where}"}
+
+
+def title_of(results: CellResults) -> str:
+    """A title that names the question and the data."""
+    cells = results.cells
+    names = list(dict.fromkeys(cells["dataset"]))
+    where = f"on {named(names)}" if len(names) <= 3 else f"on {len(names)} datasets"
+    tried = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
+    if tried and len(tried) < cells["pretrain"].nunique():
+        labels = [value_in_words("pretrain", name, results.labels) for name in tried]
+        return f"Does {named(labels) if len(labels) <= 3 else 'pre-training'} help {where}?"
+    different = distinguishing(cells, results.axes)
+    return f"Which {columns_in_words(different)} is best {where}?" if different else f"Results {where}"
+
+
+def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
+    """The answer in a sentence; or in one for each competitor, if cells differ in the number of labels."""
+    if comparisons[0].labels is not None:
+        return _over_labels(comparisons, results, options.measure)
+    datasets = dict.fromkeys(results.cells.loc[cell, "dataset"] for each in comparisons for cell, _ in each.pairs)
+    where = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
+    return [_of_one(comparisons[0], where, options) if len(comparisons) == 1 else _of_all(comparisons, where, options)]
+
+
+def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
+    verb = {
+        "helps": f"{only.name} helps {where}",
+        "hurts": f"{only.name} hurts {where}",
+        "no practical difference": f"{only.name} makes no practical difference {where}",
+        "cannot tell yet": f"It is open whether {only.name} helps {where}",
+    }[only.verdict.answer]
+    because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
+    return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
+
+
+def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
+    """How many comparisons have which answer; all answers are claimed together at the level of one."""
+    every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
+    best, n_open = comparisons[0], sum(each.claimed == "cannot tell yet" for each in comparisons)
+    if n_open == len(comparisons):
+        return (
+            f"None of {every} has an answer yet; the best so far is {best.label}, "
+            f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
+        )
+    parts = []
+    for answer in ANSWERS[:3]:
+        found = [each for each in comparisons if each.claimed == answer]
+        if found:
+            ordered = found[::-1] if answer == "hurts" else found
+            examples = named([f"{each.label} {_brief_effect(each, options.measure)}" for each in ordered], 3)
+            verb = {
+                "helps": "helps" if len(found) == 1 else "help",
+                "hurts": "hurts" if len(found) == 1 else "hurt",
+                "no practical difference": f"{'makes' if len(found) == 1 else 'make'} no practical difference",
+            }[answer]
+            parts.append(f"{len(found)} {verb} ({examples})")
+    rest = f"; {n_open} {'is' if n_open == 1 else 'are'} open" if n_open else ""
+    return f"Of {every}, {', '.join(parts)}{rest}."
+
+
+def _above_zero(comparisons: Sequence[Comparison], options: ReportOptions) -> str:
+    """How many open comparisons are better than zero after Holm's correction, though maybe by too little."""
+    levels = holm(np.array([each.verdict.p_of_zero for each in comparisons]))
+    above = sum(each.verdict.low > 0 and p <= 0.05 for each, p in zip(comparisons, levels, strict=True))
+    if not above:
+        return ""
+    where = " on the typical dataset" if any(each.verdict.datasets > 1 for each in comparisons) else ""
+    size = unsigned(options.rope, options.measure)
+    return f"; {above} of them {'is' if above == 1 else 'are'} better{where}, but not surely by more than {size}"
+
+
+def _over_labels(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> list[str]:
+    """A sentence on each competitor: with how many labels it gains or loses how much."""
+    datasets = list(dict.fromkeys(results.cells["dataset"]))
+    where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets"
+    sentences = [f"On {where}, beside the network with {comparisons[0].reference}:"]
+    for name, group in _by_competitor(comparisons).items():
+        is_pretrained = results.cells.loc[group[0].pairs[0][0], "pretrain"] != "none"
+        parts = []
+        for answer, run in itertools.groupby(group, key=lambda each: each.claimed):
+            same = list(run)
+            template = (OF_PRETRAINING if is_pretrained else OF_RIVAL)[answer]
+            labels = _with(same, group[0], group[-1])
+            parts.append(template.format(interval=_interval(same, metric), size=_size(same, metric), where=labels))
+        sentences.append(f"{name[:1].upper()}{name[1:]} {'; '.join(parts)}.")
+    return sentences
+
+
+def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
+    """The comparisons of each competitor by the number of labels; competitors in the order of the cells."""
+    found: dict[str, list[Comparison]] = {}
+    for each in sorted(comparisons, key=lambda each: (each.pairs[0][0], each.labels or 0)):
+        found.setdefault(each.name, []).append(each)
+    return {name: sorted(group, key=lambda each: each.labels or 0) for name, group in found.items()}
+
+
+def _interval(same: Sequence[Comparison], metric: Metric) -> str:
+    """The interval of the effect; for several comparisons the lowest and the highest end."""
+    lows, highs = ([getattr(each.verdict, end) for each in same] for end in ("low", "high"))
+    if any(math.isnan(low) for low in lows):
+        return "too few trials to say"
+    return f"{signed(min(lows), metric)} to {signed(max(highs), metric)} {_unit(metric)}"
+
+
+def _size(same: Sequence[Comparison], metric: Metric) -> str:
+    """The size of the effect without its sign, with its interval; for several comparisons the range of sizes."""
+
+    def shown(size: float) -> str:
+        return f"{metric.difference_scale * size:{metric.difference_digits}}"
+
+    sizes = sorted(abs(each.verdict.difference) for each in same)
+    if len(same) > 1:
+        return f"{shown(sizes[0])} to {shown(sizes[-1])} {_unit(metric)}"
+    low, high = sorted((abs(same[0].verdict.low), abs(same[0].verdict.high)))
+    return f"{shown(sizes[0])} {_unit(metric)} ({shown(low)} to {shown(high)})"
+
+
+def _unit(metric: Metric) -> str:
+    return {"points": f"points of {metric.label}", "%": f"% in {metric.label}", "": metric.label}[metric.unit]
+
+
+def _with(same: Sequence[Comparison], first: Comparison, last: Comparison) -> str:
+    """With how many labels: ``with 20 labels``, ``from 100 labels on``, ``throughout``."""
+    if len(same) > 1 and same[-1] is last:
+        return "throughout" if same[0] is first else f"from {same[0].context} on"
+    if len(same) > 1 and same[0] is first:
+        return f"up to {same[-1].context}"
+    return f"with {named([each.context for each in same])}"
 
 
 def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
-    """Over datasets, what is true of all comparisons: from which gain to which, the mean one and the typical one."""
+    """Over datasets, the range of the mean gains and that of the typical gains of all comparisons."""
     by_mean = sorted(comparisons, key=lambda each: each.verdict.average.mean)
     typical = sorted(each.verdict.difference for each in comparisons)
     points = f" {metric.unit}" if metric.unit else ""
@@ -93,118 +175,29 @@ def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
     )
 
 
-def _above_zero(comparisons: Sequence[Comparison], options: ReportOptions) -> str:
-    """How many open comparisons differ from zero for the better, corrected over all: better, but maybe too little."""
-    levels = holm(np.array([each.verdict.p_of_zero for each in comparisons]))
-    above = sum(each.verdict.low > 0 and p <= 0.05 for each, p in zip(comparisons, levels, strict=True))
-    if not above:
-        return ""
-    size, where = unsigned(options.rope, options.measure), ""
-    if any(each.verdict.datasets > 1 for each in comparisons):
-        where = " on the typical dataset"
-    return f"; {above} of them {'is' if above == 1 else 'are'} better{where}, but not surely by more than {size}"
-
-
-def what_would_settle(
-    comparisons: Sequence[Comparison], commands: Commands, results: CellResults
-) -> list[tuple[str, str]]:
-    """What would bring an answer where there is none: a sentence and the command, which may be empty."""
-    open_ = [each for each in comparisons if each.verdict.answer == "cannot tell yet" and not each.verdict.reason]
-    known = {str(name) for name in results.cells["dataset"]}
-    groups: dict[tuple[str, str], list[Comparison]] = {}
-    for each in open_:
-        groups.setdefault(_advice(each, known), []).append(each)
-    return [
-        (
-            f"{named([each.label for each in those], 3)}: {advice}{_cost(those[0], change, results)}",
-            commands(those[0], change) if change else "",
-        )
-        for (change, advice), those in sorted(groups.items(), key=lambda item: -len(item[1]))
-    ]
-
-
-def _cost(comparison: Comparison, change: str, results: CellResults) -> str:
-    """What the command for a comparison takes, from its finished trials; empty if these do not say how long they took.
-
-    More trials take as long as those before, and more datasets as long as these.
-    """
-    of_pairs = results.trials[results.trials["cell"].isin({cell for pair in comparison.pairs for cell in pair})]
-    seconds = of_pairs[list(SECONDS)].sum(axis=1)
-    key, _, value = change.partition("=")
-    if not change or not seconds.sum() > 0:
-        return ""
-    if key == "trials":
-        each = seconds.groupby(of_pairs["cell"]).agg(["mean", "count"])
-        return f" (about {about(float((each['mean'] * (int(value) - each['count']).clip(lower=0)).sum()))} on one core)"
-    n = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
-    took = float(seconds.sum()) / len(comparison.pairs)
-    return f" (about {about(n * took)} on one core, if they take as long as these)"
-
-
-def in_one_line(advice: tuple[str, str]) -> str:
-    """Advice with its command, for a terminal."""
-    sentence, command = advice
-    return f"{sentence}: {command}" if command else f"{sentence}."
-
-
-def _advice(comparison: Comparison, known: set[str]) -> tuple[str, str]:
-    """What to ask for, empty for nothing, and what to say before the command."""
-    verdict = comparison.verdict
-    over_datasets = verdict.datasets > 1
-    what, n = ("datasets", verdict.datasets) if over_datasets else ("trials", verdict.trials)
-    fewest = FEWEST_FOR_SAME if over_datasets else FEWEST_TO_PREDICT
-    if verdict.more is not None:
-        more, said = verdict.more, f"{verdict.more} {what} would very likely settle it"
-    elif n < fewest:
-        more = FEWEST_DATASETS if n < FEWEST_DATASETS and over_datasets else FEWEST_FOR_SAME
-        said = f"an answer needs {more} datasets or more"
-        if not over_datasets:
-            said = f"too few to say; go on to {more} trials"
-    elif verdict.chance >= EVEN:
-        more = SIZES[-1]
-        said = f"more {what} may settle it, up to {more} with a chance of about {10 * round(10 * verdict.chance)} %"
-    elif over_datasets:
-        return "", f"{n} datasets do not tell, and more will hardly"
-    else:
-        return "", "more trials will not settle this, because splits of one dataset overlap; try more datasets"
-    if over_datasets:
-        others = [name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known]
-        is_few = more - n <= len(others)
-        return (f"dataset={','.join(others[: more - n])}" if is_few else PAPERS_DATASETS), said
-    return f"trials={more}", said
-
-
-def _where(comparisons: Sequence[Comparison], results: CellResults) -> str:
-    datasets = dict.fromkeys(results.cells.loc[cell, "dataset"] for each in comparisons for cell, _ in each.pairs)
-    return f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
-
-
-def _verb(answer: str, n: int) -> str:
-    if answer == "no practical difference":
-        return "makes no practical difference" if n == 1 else "make no practical difference"
-    return answer
-
-
-def effect(comparison: Comparison, metric: Metric, *, brief: bool = False) -> str:
+def effect(comparison: Comparison, metric: Metric) -> str:
     """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
-    verdict = comparison.verdict
-    shown = signed(verdict.difference, metric)
-    interval = _in_brackets(verdict.low, verdict.high, metric)
-    if brief:
-        if verdict.datasets > 1:
-            average = f"{signed(verdict.average.mean, metric)} {metric.unit}".rstrip()
-            return f"{average} on average, {shown} on the typical dataset"
-        return f"{shown} {metric.unit}".rstrip()
+    verdict, average = comparison.verdict, comparison.verdict.average
     unit = {"points": "points of ", "%": "% improvement in ", "": "better "}[metric.unit]
-    if verdict.datasets > 1 and not math.isnan(verdict.average.mean):
-        around = _in_brackets(verdict.average.low, verdict.average.high, metric)
-        mean = f"{signed(verdict.average.mean, metric)} {unit}{metric.label}{around} on average"
-        return f"{mean}, {shown}{interval} on the typical dataset"
+    shown, interval = signed(verdict.difference, metric), _in_brackets(verdict.low, verdict.high, metric)
+    if verdict.datasets > 1 and not math.isnan(average.mean):
+        mean = f"{signed(average.mean, metric)} {unit}{metric.label}{_in_brackets(average.low, average.high, metric)}"
+        return f"{mean} on average, {shown}{interval} on the typical dataset"
     return f"{shown} {unit}{metric.label}{interval}"
 
 
+def _brief_effect(comparison: Comparison, metric: Metric) -> str:
+    """The difference without its interval."""
+    verdict = comparison.verdict
+    shown = signed(verdict.difference, metric)
+    if verdict.datasets > 1:
+        average = f"{signed(verdict.average.mean, metric)} {metric.unit}".rstrip()
+        return f"{average} on average, {shown} on the typical dataset"
+    return f"{shown} {metric.unit}".rstrip()
+
+
 def _in_brackets(low: float, high: float, metric: Metric) -> str:
-    """Both ends of an interval of differences; empty where there is none."""
+    """An interval of differences; empty if it is unknown."""
     return "" if math.isnan(low) else f" ({signed(low, metric)} to {signed(high, metric)})"
 
 
@@ -217,17 +210,17 @@ def won(comparison: Comparison) -> str:
 
 
 def signed(value: float, metric: Metric) -> str:
-    """A difference as it is shown."""
+    """A difference with its sign."""
     return number(metric.difference_scale * value, f"+{metric.difference_digits}")
 
 
 def references(comparisons: Sequence[Comparison]) -> str:
-    """What all of them are compared with."""
+    """The names of all references."""
     return " or ".join(dict.fromkeys(each.reference for each in comparisons))
 
 
 def unsigned(value: float, metric: Metric) -> str:
-    """A size of differences as it is shown."""
+    """The size of a difference in words."""
     if metric.is_relative:
         return f"{100 * value:g} % of the reference"
     return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"

@@ -1,8 +1,9 @@
-"""Verdicts and intervals of cells, with what is known of how their trials share rows."""
+"""Verdicts and intervals of cells, which take into account how their trials share rows."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,9 +26,12 @@ NOT_KEPT = "all trials share their test rows, and their predictions, from which 
 def verdict_of(
     results: CellResults, pairs: pd.DataFrame, differences: Floats, sizes: Floats, options: ReportOptions
 ) -> Verdict:
-    """The verdict on cells beside their references, a row of ``pairs`` per dataset. The differences of their trials
-    ``(D, T)`` are divided by the sizes ``(D,)`` of the datasets; higher is better, and NaN where either has no
-    trial."""
+    """The verdict on cells beside their references, a row of ``pairs`` per dataset.
+
+    Args:
+        differences: of their trials, ``(D, T)``, divided by ``sizes``; higher is better, NaN if either has no trial.
+        sizes: what the differences on each dataset were divided by, ``(D,)``.
+    """
     metric = options.measure
     width = metric.bounds[1] - metric.bounds[0]
     tried = np.isfinite(differences).any(axis=1)
@@ -49,8 +53,9 @@ def verdict_of(
     return judge_fixed(its, error / size, freedom, rope=options.rope, n_test=n_test, width=width)
 
 
-def level_of(results: CellResults, cell: int, values: list[float], metric: Metric) -> Interval:
-    """The mean of a cell's metric over trials with its interval; without ends where nothing is known of the error."""
+def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
+    """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
+    values = results.trials.loc[results.trials["cell"] == cell, metric.name].dropna().tolist()
     if not is_fixed(results, cell):
         ratio, n_test = ratio_of(results, cell, metric), _n_test(results, cell)
         return mean_interval(values, ratio, n_test=n_test, bounds=metric.bounds)
@@ -58,11 +63,12 @@ def level_of(results: CellResults, cell: int, values: list[float], metric: Metri
     predicted = _aligned(list(_predictions(results, cell).values())) if len(values) >= FEWEST else []
     if len(predicted) < FEWEST:
         return Interval(mean, math.nan, math.nan)
-    error, freedom = _error(results, cell, metric, predicted, None)
+    error, freedom = _error(results, cell, metric, predicted)
     half = float(stdtrit(freedom, 0.975)) * error
-    if not error and math.isfinite(metric.bounds[1]):
-        half = unseen(len(predicted[0].rows), 1) * (metric.bounds[1] - metric.bounds[0])
-    return Interval(mean, max(mean - half, metric.bounds[0]), min(mean + half, metric.bounds[1]))
+    lowest, highest = metric.bounds
+    if not error and math.isfinite(highest):
+        half = unseen(len(predicted[0].rows), 1) * (highest - lowest)
+    return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
 def is_fixed(results: CellResults, cell: int) -> bool:
@@ -86,7 +92,7 @@ def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | N
 
 
 def _n_test(results: CellResults, cell: int) -> float:
-    """Test rows of the median trial; infinite where rows of an older version do not say."""
+    """Test rows of the median trial; infinite for results of an older version, which do not hold it."""
     found = float(results.trials.loc[results.trials["cell"] == cell, "n_test"].median())
     return math.inf if math.isnan(found) else found
 
@@ -108,8 +114,8 @@ def _shared(results: CellResults, cell: int, reference: int) -> tuple[list[Predi
 
 
 def _aligned(predictions: list[Predictions]) -> list[Predictions]:
-    """Trials that share their test rows with these in one order: their own, if it is the same in all, as it is in the
-    order of time; else that of the table."""
+    """Trials that share their test rows, with these in one order: the trials' own if it is the same in all, as in the
+    order of time; else the table's."""
     if all(np.array_equal(each.rows, predictions[0].rows) for each in predictions):
         return predictions
     orders = [np.argsort(each.rows) for each in predictions]
@@ -120,25 +126,23 @@ def _aligned(predictions: list[Predictions]) -> list[Predictions]:
 
 
 def _error(
-    results: CellResults, cell: int, metric: Metric, first: list[Predictions], second: list[Predictions] | None
+    results: CellResults, cell: int, metric: Metric, first: list[Predictions], second: Sequence[Predictions] = ()
 ) -> tuple[float, float]:
-    """The error of a mean over trials that share their test rows, and its degrees of freedom."""
-    in_time = str(results.cells.loc[cell, "split"]) == "time"
-    if metric.name == "accuracy":
-        rows = np.array([_right(each) for each in first])
-        return fixed_error(rows - np.array([_right(each) for each in second]) if second else rows, in_time=in_time)
+    """The error of a mean over trials that share their test rows, or of its difference from a ``second`` one, and its
+    degrees of freedom."""
 
-    def value(chosen: NDArray[np.int64]) -> Floats:
-        measure = partial(_measured, metric, chosen)
+    def values(measure: Callable[[Predictions], Any]) -> Floats:
         of_first = np.array([measure(each) for each in first])
         return of_first - np.array([measure(each) for each in second]) if second else of_first
 
-    return bootstrapped_error(value, len(first[0].rows), in_time=in_time)
+    def on_rows(rows: NDArray[np.int64]) -> Floats:
+        return values(lambda each: metric.sign * metric.function(each.values[rows], each.labels[rows]))
+
+    in_time = str(results.cells.loc[cell, "split"]) == "time"
+    if metric.name == "accuracy":
+        return fixed_error(values(_right), in_time=in_time)
+    return bootstrapped_error(on_rows, len(first[0].rows), in_time=in_time)
 
 
 def _right(predictions: Predictions) -> Floats:
     return np.asarray(predictions.values.argmax(axis=1) == predictions.labels, dtype=np.float64)
-
-
-def _measured(metric: Metric, rows: NDArray[np.int64], predictions: Predictions) -> float:
-    return metric.sign * metric.function(predictions.values[rows], predictions.labels[rows])

@@ -6,8 +6,8 @@ import pytest
 from paper.published import UNSCALED_IN_PAPER, published_accuracy
 from paper.report import Competitor, defaults_of, paper_cells, paper_section
 from scarf_lightning.report.blocks import Picture, Section, Table
-from scarf_lightning.report.loading import CellResults, Row, cells_of_folder, read_results
-from scarf_lightning.results import CellStore, columns, identity
+from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
+from scarf_lightning.results import CellStore, Row, columns, identity
 from tests.cells import some_record
 from tests.composing import CONF, config_of, yaml
 from tests.report.store import described, fill_store

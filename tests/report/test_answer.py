@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS, Metric
-from scarf_lightning.report.advice import by_cells, by_sweep
+from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
 from scarf_lightning.report.effects import effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.sentences import in_one_line
 from scarf_lightning.report.style import as_inline, save
 from tests.report.cell_results import HOSTILE, compared, results_of
 
@@ -28,7 +27,7 @@ USUAL = {"regime": "full", "method": "control", "pretrain": "scarf", "corruption
 def said(results: CellResults, options: ReportOptions | None = None) -> list[str]:
     blocks = answer_section(results, options or ReportOptions(), by_sweep(["sweeps=mine", "trials=4"])).blocks
     shown = [block for block in blocks if isinstance(block, Paragraph | Command)]
-    return [in_one_line((b.purpose, b.command)) if isinstance(b, Command) else b.text for b in shown]
+    return [in_one_line(b.purpose, b.command) if isinstance(b, Command) else b.text for b in shown]
 
 
 def table_of(results: CellResults, options: ReportOptions | None = None) -> Table:

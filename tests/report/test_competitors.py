@@ -1,12 +1,19 @@
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.competitors import competing, grid_over_reference, select
-from scarf_lightning.report.naming import Words, distinguishing, in_words, named_by
+from scarf_lightning.report.competitors import (
+    competing,
+    distinguishing,
+    grid_over_reference,
+    in_words,
+    named_by,
+    select,
+)
 from tests.report.cell_results import results_of
 
 RATE = "corruption.rate"
@@ -61,14 +68,14 @@ def test_where_that_chooses_nothing_says_so(where: dict[str, Any], sentence: str
 
 
 def test_cells_are_called_in_words_by_what_they_use() -> None:
-    assert list(named_by(RESULTS.cells, ["pretrain", RATE], Words(labels=RESULTS.labels))) == [
+    assert list(named_by(RESULTS, RESULTS.cells, ["pretrain", RATE])) == [
         "no pre-training",
         "SCARF, rate 0.3",
         "SCARF, rate 0.6",
         "SCARF AE, rate 0.6",
         "no pre-training",
     ]
-    assert list(named_by(RESULTS.cells, [RATE], Words(labels=RESULTS.labels))) == [
+    assert list(named_by(RESULTS, RESULTS.cells, [RATE])) == [
         "corruption rate not used",
         "0.3",
         "0.6",
@@ -78,12 +85,15 @@ def test_cells_are_called_in_words_by_what_they_use() -> None:
 
 
 def test_what_is_usual_goes_without_saying() -> None:
-    usual = {"pretrain": "scarf", "method": "control", RATE: 0.6}
+    results = replace(RESULTS, usual={"pretrain": "scarf", "method": "control", RATE: 0.6})
 
-    named = list(named_by(RESULTS.cells, ["pretrain", "method", RATE], Words(usual, RESULTS.labels)))
+    named = list(named_by(results, results.cells, ["pretrain", "method", RATE]))
 
     assert named == ["no pre-training", "SCARF, rate 0.3", "SCARF", "SCARF AE", "no pre-training"]
-    assert list(named_by(RESULTS.cells[:1], ["method"], Words(usual, RESULTS.labels))) == ["control"]
+    assert list(named_by(results, results.cells[:1], ["method"])) == ["control"]
+    assert list(named_by(results, results.cells[2:3], ["pretrain", "method", RATE], tells_usual=True)) == [
+        "SCARF, control, rate 0.6"
+    ]
 
 
 def test_an_option_called_none_is_not_what_does_not_use_the_axis() -> None:
@@ -106,7 +116,7 @@ def test_two_settings_are_never_called_alike() -> None:
         [(cell("iris", "scarf", **{"loss.x": x, "views.x": v}), [1]) for x, v in ((1, None), (None, 1))]
     )
 
-    assert list(named_by(results.cells, ["loss.x", "views.x"], Words(labels=RESULTS.labels))) == [
+    assert list(named_by(results, results.cells, ["loss.x", "views.x"])) == [
         "loss.x=1",
         "views.x=1",
     ]

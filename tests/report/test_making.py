@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,14 +9,15 @@ import pandas as pd
 import pytest
 
 from paper.report import paper_section
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.errors import UsageError
-from scarf_lightning.metrics import metrics
+from scarf_lightning.metrics import metric_named, metrics
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.blocks import Paragraph, Section
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
-from scarf_lightning.report.making import NothingFinishedError, Report, make_report, write_report
+from scarf_lightning.report.making import NothingFinishedError, Report, make_report, of_another_kind, write_report
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.screen import escaped
 from tests.report.cell_results import HOSTILE, compared
@@ -250,3 +252,16 @@ def test_a_folder_that_is_no_report_is_left_alone(name: str, tmp_path: Path) -> 
         write_report(small("new"), tmp_path)
     assert (tmp_path / name).read_text() == "mine"
     assert (tmp_path / "figures").exists()
+
+
+def test_datasets_that_the_metric_does_not_measure_are_named() -> None:
+    results = compared({"iris": {"none": [0.5], "scarf": [0.6]}, "diabetes": {"none": [0.5], "scarf": [0.6]}})
+    kinds = {"iris": Classes(("a", "b")), "diabetes": Number("y")}
+    both = replace(results, targets={n: kinds[name] for n, name in enumerate(results.cells["dataset"])})
+
+    assert of_another_kind(both, metric_named("accuracy")) == (
+        "accuracy does not measure diabetes, whose target is of another kind: number. Name another metric=, or report "
+        "these datasets by themselves."
+    )
+    assert "does not measure iris" in of_another_kind(both, metric_named("rmse"))
+    assert of_another_kind(results, metric_named("rmse")) == ""

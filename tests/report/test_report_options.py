@@ -3,12 +3,13 @@ import re
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.report.report_options import ReportOptions, read_options
+from scarf_lightning.options.checking import checked
+from scarf_lightning.report.report_options import ReportOptions
 
 
 def test_the_papers_test_is_the_default() -> None:
     assert (
-        read_options({})
+        checked(ReportOptions, {})
         == ReportOptions()
         == ReportOptions(metric=None, rope=0.01, test="welch", adjust="none", alpha=0.05)
     )
@@ -17,7 +18,7 @@ def test_the_papers_test_is_the_default() -> None:
 
 def test_all_can_be_chosen() -> None:
     given = {"metric": "auroc", "rope": "0.005", "test": "corrected", "adjust": "holm", "alpha": "0.01"}
-    chosen = read_options(given)
+    chosen = checked(ReportOptions, given)
 
     assert chosen == ReportOptions("auroc", rope=0.005, test="corrected", adjust="holm", alpha=0.01)
     assert chosen.measure.label == "AUROC"
@@ -42,5 +43,5 @@ def test_all_can_be_chosen() -> None:
 )
 def test_bad_options_are_refused_in_a_sentence(given: dict[str, str], sentence: str) -> None:
     with pytest.raises(UsageError) as refused:
-        read_options(given)
+        checked(ReportOptions, given)
     assert re.fullmatch(sentence, str(refused.value))

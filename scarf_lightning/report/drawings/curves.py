@@ -10,9 +10,8 @@ from scipy import special
 
 from ...errors import UsageError, counted
 from ..blocks import Block, Paragraph, Picture, named, table
-from ..competitors import named_competitors, need
+from ..competitors import column_in_words, distinguishing, named_by, named_competitors, need
 from ..loading import CellResults, curves_of
-from ..naming import column_in_words, distinguishing, named_by
 from ..report_options import ReportOptions
 from ..statistics import cell_means
 from ..style import COLUMN, PAGE, colour, new_figure, short, spread, styled
@@ -37,7 +36,7 @@ class LossCurves(Drawing):
         curves = curves_of(results, drawn.index)
         if not (curves["phase"] == "pretrain").any():
             raise UsageError("These cells have kept no curves of pre-training.")
-        panels = named_by(drawn, ["dataset", *distinguishing(drawn, results.axes)], results.words)
+        panels = named_by(results, drawn, ["dataset", *distinguishing(drawn, results.axes)])
         curves["panel"] = curves["cell"].map(panels)
         curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
         epochs = curves[curves["phase"] == "pretrain"].groupby("line")["epoch"].max()

@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 
 from ...errors import counted
 from ..blocks import NOTHING, Block, Entry, Paragraph, Picture, Table, named, number
-from ..competitors import competing, grid_over_reference, reference_in_words
+from ..competitors import columns_in_words, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
-from ..naming import columns_in_words
 from ..report_options import ReportOptions
 from ..statistics import gain_table, relative_gains
 from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, short, styled

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
 from ..blocks import Block, Paragraph, Picture, Table, named, table
-from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
+from ..competitors import Competitors, columns_in_words, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
-from ..naming import columns_in_words
 from ..report_options import ReportOptions
 from ..statistics import Pair, WinMatrix, reference_win_matrix, surviving_wins, win_matrix
 from ..style import new_figure, short, styled

@@ -16,8 +16,8 @@ from ...errors import UsageError, counted
 from ...metrics import metric_named
 from ...results import Predictions, read_cell, read_predictions
 from ..blocks import Block, Paragraph, Picture, named
+from ..competitors import distinguishing, named_by
 from ..loading import CellResults
-from ..naming import distinguishing, named_by
 from ..report_options import ReportOptions
 from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled
 from .drawing import Drawing, left_out
@@ -85,7 +85,7 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     Raises:
         UsageError: none has kept any.
     """
-    names = named_by(cells, ["dataset", *distinguishing(cells, results.axes)], results.words)
+    names = named_by(results, cells, ["dataset", *distinguishing(cells, results.axes)])
     found = []
     for cell, name in names.items():
         wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.options import label
-from scarf_lightning.report.ending import answer_of_run
+from scarf_lightning.report.advice import answer_of_run
 from scarf_lightning.results import columns
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.expand import ExpandedSweep

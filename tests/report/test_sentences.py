@@ -10,8 +10,8 @@ from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Paragraph, Picture
 from scarf_lightning.report.comparisons import compare_all, over_labels
 from scarf_lightning.report.loading import CellResults
-from scarf_lightning.report.over_labels import OVER_LABELS, answer_in_words
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.sentences import OVER_LABELS, answer_in_words
 from tests.report.cell_results import results_of
 
 N_TRIALS = 20
