@@ -230,7 +230,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     for cell in cells:
         store, failure = cell.store(), read_failure(cell.results, cell.key)
         folder, error = None if store is None else store.folder, None if failure is None else failure.error
-        wanted.append(reported(cell, cell.axes(), folder, error))
+        wanted.append(reported(cell, cell.axes(), folder, failure=error))
     drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
     return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..options import labels
 from ..results import Row
@@ -13,7 +14,7 @@ from ..sweeping.expand import ExpandedSweep
 from ..sweeping.plan import about
 from .blocks import named
 from .comparisons import Comparison, compare_all
-from .loading import SECONDS, CellResults, ReportedCell, results_of
+from .loading import SECONDS, CellResults, ReportedCell, read_results
 from .report_options import ReportOptions
 from .sentences import answer_in_words
 from .statistics.verdict import FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
@@ -67,20 +68,19 @@ class ComparedRun:
         return found
 
 
-def reported(cell: Cell, axes: Row, folder: Path | None, failure: str | None = None) -> ReportedCell:
-    """A cell of a sweep; ``folder`` is its place in the store, if it is known."""
+def reported(cell: Cell, axes: Row, folder: Path | None, **known: Any) -> ReportedCell:
+    """A cell of a sweep; ``folder`` is its place in the store, if it is known, as are more fields of `ReportedCell`."""
     config = cell.config
     return ReportedCell(
-        axes, config.dataset.id, folder, config.trials, failure, cell.overrides, labels(config), config.metric
+        axes, config.dataset.id, folder, config.trials, cell.overrides, labels(config), config.metric, **known
     )
 
 
 def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> ComparedRun:
     """What the cells of a run compare so far."""
     tried = [each for each in surveyed if each.rows]
-    wanted = [reported(each.cell, each.axes, each.folder) for each in tried]
-    found, targets = [each.rows for each in tried], [each.target for each in tried]
-    return ComparedRun(tried, results_of(wanted, found, targets, usual=dict(request.usual)))
+    wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
+    return ComparedRun(tried, read_results(wanted, usual=dict(request.usual)))
 
 
 def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:

@@ -119,13 +119,11 @@ def table(
     headings: Mapping[str, str] | None = None,
     data: pd.DataFrame | None = None,
 ) -> Table:
-    """A frame as a `Table`; its index is not shown.
+    """The frame ``shown`` as a `Table`, whose ``data`` it is too if not given; its index is not shown.
 
     Args:
-        name, caption, data: as `Table`'s; ``data`` is ``shown`` if not given.
-        shown: the frame.
         formats: by column, a format specification or a function of a value; whole numbers and text need none.
-        headings: by column, if the heading is not the column's name with spaces for underscores.
+        headings: by column, if not the column's name with spaces for underscores.
     """
     formats, headings = formats or {}, headings or {}
     columns = [str(column) for column in shown.columns]
@@ -165,17 +163,16 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """A pipe table under its caption; the best of a row is bold."""
     rule = ["--:" if column in table.numeric else "---" for column in range(len(table.columns))]
-    rows = [[_marked(markdown(entry.text), entry, "**{}**") for entry in row] for row in table.rows]
-    lines = [[markdown(heading) for heading in table.columns], rule, *rows]
-    return "\n".join([markdown(table.caption), "", *(f"| {' | '.join(line)} |" for line in lines)]) + "\n"
+    heading, *rows = _texts(table, markdown, "**{}**")
+    lines = [f"| {' | '.join(line)} |" for line in (heading, rule, *rows)]
+    return "\n".join([markdown(table.caption), "", *lines]) + "\n"
 
 
 def to_latex(table: Table) -> str:
     """One ``table`` a page of rows, with the rules of booktabs, no wider than the text; the best of a row is bold."""
     kinds = "".join("r" if column in table.numeric else "l" for column in range(len(table.columns)))
-    heading = _line([latex(heading) for heading in table.columns])
-    body = [_line([_marked(latex(entry.text), entry, r"\textbf{{{}}}") for entry in row]) for row in table.rows]
-    lines = [[heading.text for heading in row] for row in table.rows] + [list(table.columns)]
+    heading, *body = (f"{' & '.join(line)} \\\\" for line in _texts(table, latex, r"\textbf{{{}}}"))
+    lines = [[entry.text for entry in row] for row in table.rows] + [list(table.columns)]
     is_wide = sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > LETTERS_OF_A_LINE
     before, after = ([r"\resizebox{\textwidth}{!}{%"], ["}"]) if is_wide else ([], [])
     parts = ["% needs \\usepackage{booktabs,graphicx}"]
@@ -204,9 +201,10 @@ def _one_line(text: str) -> str:
     return escaped(" ".join(text.splitlines()), kept="")
 
 
-def _marked(text: str, entry: Entry, mark: str) -> str:
-    return mark.format(text) if entry.best and entry.text != NOTHING else text
-
-
-def _line(cells: list[str]) -> str:
-    return f"{' & '.join(cells)} \\\\"
+def _texts(table: Table, escape: Callable[[str], str], bold: str) -> list[list[str]]:
+    """The headings and the rows of a table; the best of a row is ``bold``."""
+    rows = [
+        [bold.format(escape(each.text)) if each.best and each.text != NOTHING else escape(each.text) for each in row]
+        for row in table.rows
+    ]
+    return [[escape(heading) for heading in table.columns], *rows]

@@ -43,20 +43,24 @@ class ReportedCell:
         dataset_id: OpenML's, if it has one.
         folder: its place in the store; None while its data, and so its fingerprint, are not known.
         trials: how many are wanted.
-        failure: why it failed when it was last tried.
         overrides: what asks for it on the command line.
         labels: what people call its parts, by axis.
         metric: the one that its run asks for.
+        failure: why it failed when it was last tried.
+        rows: of its finished trials, if they have been read.
+        target: what it predicts, if ``rows`` are given.
     """
 
     axes: Row
     dataset_id: int | None
     folder: Path | None
     trials: int
-    failure: str | None = None
     overrides: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
+    failure: str | None = None
+    rows: Sequence[Row] = ()
+    target: Target | None = None
 
 
 @dataclass(frozen=True)
@@ -101,28 +105,21 @@ class CellResults:
 def read_results(
     wanted: Sequence[ReportedCell], damaged: Mapping[Path, str] | None = None, usual: Row | None = None
 ) -> CellResults:
-    """What the store has of these cells. Damaged records are left out and named, beside those that are known already;
-    ``usual`` is as in `CellResults`."""
+    """The results of these cells, from the store if the cells do not bring them. Damaged records are left out and
+    named, beside those that are known already; ``usual`` is as in `CellResults`."""
     damaged = dict(damaged or {})
-    found: list[list[Row]] = []
-    targets: list[Target | None] = []
-    for cell in wanted:
-        stored = None if cell.folder is None else read_cell(cell.folder)
-        rows = {} if stored is None else measured_rows(stored)
-        damaged |= {} if stored is None else stored.damaged
-        found.append([rows[trial] for trial in range(cell.trials) if trial in rows])
-        targets.append(None if stored is None or stored.description is None else stored.target)
-    return results_of(wanted, found, targets, damaged, usual)
-
-
-def results_of(
-    wanted: Sequence[ReportedCell],
-    found: Sequence[Sequence[Row]],
-    targets: Sequence[Target | None],
-    damaged: dict[Path, str] | None = None,
-    usual: Row | None = None,
-) -> CellResults:
-    """As `read_results`, from the rows of each cell's finished trials and its target."""
+    found: list[Sequence[Row]] = []
+    targets: dict[int, Target] = {}
+    for label, cell in enumerate(wanted):
+        rows, target = cell.rows, cell.target
+        if not rows and cell.folder is not None:
+            stored = read_cell(cell.folder)
+            measured = measured_rows(stored)
+            rows = [measured[trial] for trial in range(cell.trials) if trial in measured]
+            target = None if stored.description is None else stored.target
+            damaged |= stored.damaged
+        found.append(rows)
+        targets |= {} if target is None else {label: target}
     cells = [
         cell.axes
         | {
@@ -154,11 +151,10 @@ def results_of(
         for axis, name in cell.labels.items():
             labels.setdefault(axis, {})[str(cell.axes.get(axis))] = name
     folders = {label: cell.folder for label, cell in enumerate(wanted) if cell.folder is not None}
-    known = {label: target for label, target in enumerate(targets) if target is not None}
     asked = {cell.metric for cell in wanted} - {None}
-    metric = str(asked.pop()) if len(asked) == 1 else leading_metric(known.values())
+    metric = str(asked.pop()) if len(asked) == 1 else leading_metric(targets.values())
     return CellResults(
-        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged or {}, usual or {}, labels, known, metric
+        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged, usual or {}, labels, targets, metric
     )
 
 
@@ -194,9 +190,9 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
                 cell["dataset_id"],
                 folder,
                 trials,
-                overrides=tuple(cell["overrides"]),
-                labels=cell["labels"],
-                metric=cell["config"].get("metric"),
+                tuple(cell["overrides"]),
+                cell["labels"],
+                cell["config"].get("metric"),
             )
         )
     return wanted, damaged
@@ -223,28 +219,28 @@ def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[R
 
 def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     """The curves of some cells' wanted trials with the columns `CURVE`, NaN for a loss that a phase does not have."""
-    frames = [pd.DataFrame(columns=list(CURVE))]
+    frames = []
     for cell in cells:
         trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
         if len(trials):
             frame = read_curves(read_cell(results.folders[cell]), results.damaged).assign(cell=cell)
             frames.append(frame[frame["trial"].isin(trials)])
-    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    filled = [frame for frame in frames if len(frame)] or [pd.DataFrame()]
     return pd.concat(filled).reindex(columns=list(CURVE))
 
 
-def environments(results: CellResults) -> Counter[tuple[tuple[str, str], ...]]:
-    """The versions and hardware that the cells' stacks were trained with, and how many stacks with each."""
-    found: Counter[tuple[tuple[str, str], ...]] = Counter()
+def environments(results: CellResults) -> list[dict[str, str]]:
+    """The versions and hardware that each of the cells' stacks was trained with."""
+    found = []
     for folder in results.folders.values():
         for values in read_environments(read_cell(folder), results.damaged):
             versions = values.pop("packages", {})
-            found[tuple((str(key), str(value)) for key, value in {**values, **versions}.items())] += 1
+            found.append({str(name): str(value) for name, value in {**values, **versions}.items()})
     return found
 
 
 def _asked_for(overrides: Sequence[str]) -> int:
-    """The number of trials that a command line asks for; 0 if it leaves that to the configuration."""
+    """The number of trials that a command line asks for; 0 if it does not say."""
     given = [override.removeprefix("trials=") for override in overrides if override.startswith("trials=")]
     return int(given[-1]) if given and given[-1].isdigit() else 0
 

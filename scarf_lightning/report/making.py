@@ -230,13 +230,11 @@ def _versions(results: CellResults) -> list[Block]:
     if not found:
         return []
     rows = []
-    for name in dict.fromkeys(name for environment in found for name, _ in environment):
-        values = Counter[str]()
-        for environment, stacks in found.items():
-            values[dict(environment).get(name, "not said")] += stacks
+    for name in dict.fromkeys(name for environment in found for name in environment):
+        values = Counter(environment.get(name, "not said") for environment in found)
         alone = len(values) == 1
         rows.append((name, ", ".join(v if alone else f"{v} ({counted(n, 'stack')})" for v, n in values.items())))
-    caption = f"Versions and hardware that {counted(found.total(), 'stack')} were trained with"
+    caption = f"Versions and hardware that {counted(len(found), 'stack')} were trained with"
     return [table("versions", caption, pd.DataFrame(rows, columns=["what", "version"]))]
 
 
