@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +34,18 @@ EVEN = 0.5
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """What the cells of a run compare: those that have ``tried`` a trial, and their results."""
+    """What the cells of a run compare: those that have ``tried`` a trial, their results, and all comparisons, best
+    first."""
 
     tried: Sequence[SurveyedCell]
     results: CellResults
-
-    @cached_property
-    def options(self) -> ReportOptions:
-        """The metric of the run."""
-        return ReportOptions().of(self.results)
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        """All comparisons, best first."""
-        return compare_all(self.results, self.options) if len(self.tried) > 1 else []
+    comparisons: Sequence[Comparison]
 
     @property
     def in_words(self) -> list[str]:
         """The answer in sentences; none if nothing is compared."""
-        return answer_in_words(self.comparisons, self.results, self.options) if self.comparisons else []
+        options = ReportOptions().of(self.results)
+        return answer_in_words(self.comparisons, self.results, options) if self.comparisons else []
 
     @property
     def undecided(self) -> set[str]:
@@ -80,7 +72,9 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     """What the cells of a run compare so far."""
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
-    return ComparedRun(tried, read_results(wanted, usual=dict(request.usual)))
+    results = read_results(wanted, usual=dict(request.usual))
+    comparisons = compare_all(results, ReportOptions().of(results)) if len(tried) > 1 else []
+    return ComparedRun(tried, results, comparisons)
 
 
 def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:

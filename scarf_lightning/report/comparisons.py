@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,20 @@ from .verdicts import verdict_of
 CONTEXT = ("regime", "seed")
 """Columns across which nothing is compared, unless they are all that varies."""
 NOTHING = "no pre-training"
-PAIRS = ["cell", "reference", "context", "name", "reference_name"]
-"""The columns of pairs of cells, see `against_none`."""
 MOST_IN_A_FOREST = 12
 """Datasets that have a line each in the first figure."""
+
+
+class Pair(NamedTuple):
+    """Two cells of one dataset that are compared: their labels in `CellResults.cells`, what both share, what the two
+    are called, and how many labels training sees, infinity for all; None if cells do not differ in it."""
+
+    cell: int
+    reference: int
+    context: str
+    name: str
+    reference_name: str
+    labels: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,19 +71,16 @@ class Comparison:
 
 def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison]:
     """Every comparison of which both sides have a trial, best first."""
-    for pairs_of in (over_labels, against_none, against_usual):
-        pairs = pairs_of(results)
-        if len(pairs):
-            break
-    several = "labels" in pairs or len(set(pairs["context"])) > 1
+    pairs = over_labels(results) or against_none(results) or against_usual(results)
+    several = any(pair.labels is not None or pair.context != pairs[0].context for pair in pairs)
     metric = options.measure
     trials = results.trials.dropna(subset=[metric.name])
     values = metric.sign * trials.pivot_table(index="cell", columns="trial", values=metric.name)
-    known = pairs[pairs["cell"].isin(values.index) & pairs["reference"].isin(values.index)]
-    found = [
-        _compare(group, values, str(context) if several else "", results, options)
-        for (context, _), group in known.groupby(["context", "name"], sort=False)
-    ]
+    groups: dict[tuple[str, str], list[Pair]] = {}
+    for pair in pairs:
+        if pair.cell in values.index and pair.reference in values.index:
+            groups.setdefault((pair.context, pair.name), []).append(pair)
+    found = [_compare(group, values, several, results, options) for group in groups.values()]
     families: dict[str, list[Comparison]] = {}
     for each in found:
         families.setdefault("" if each.labels is None else each.name, []).append(each)
@@ -86,37 +93,35 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
 
 
 def _compare(
-    pairs: pd.DataFrame, values: pd.DataFrame, context: str, results: CellResults, options: ReportOptions
+    pairs: Sequence[Pair], values: pd.DataFrame, several: bool, results: CellResults, options: ReportOptions
 ) -> Comparison:
-    """One setting beside its reference, a pair a dataset; ``values`` ``(cells, trials)`` are higher if better."""
-    first, second = (values.loc[pairs[side]].to_numpy() for side in ("cell", "reference"))
+    """One setting beside its reference; ``values`` ``(cells, trials)`` are higher if better."""
+    first, second = (values.loc[list(cells)].to_numpy() for cells in list(zip(*pairs, strict=True))[:2])
     sizes = _sizes(second, options.measure)
     differences = (first - second) / sizes[:, None]
+    cells, told = [(pair.cell, pair.reference) for pair in pairs], pairs[0]
     each_dataset = [
-        verdict_of(results, pairs.iloc[[place]], differences[[place]], sizes[[place]], options)
+        verdict_of(results, cells[place : place + 1], differences[[place]], sizes[[place]], options)
         for place in range(len(pairs))
         if 1 < len(pairs) <= MOST_IN_A_FOREST
     ]
-    told = pairs.iloc[0]
     return Comparison(
-        context,
-        str(told["name"]),
-        str(told["reference_name"]),
-        list(zip(pairs["cell"], pairs["reference"], strict=True)),
-        verdict_of(results, pairs, differences, sizes, options),
+        told.context if several else "",
+        told.name,
+        told.reference_name,
+        cells,
+        verdict_of(results, cells, differences, sizes, options),
         _welch_outcomes(first, second, options.alpha),
         by_dataset=tuple(each_dataset),
         means=tuple(mean_of(differences).tolist()),
-        labels=float(told["labels"]) if "labels" in pairs else None,
+        labels=told.labels,
     )
 
 
-def over_labels(results: CellResults) -> pd.DataFrame:
+def over_labels(results: CellResults) -> list[Pair]:
     """Cells beside the network without pre-training of as many labels, if cells differ in nothing else.
 
-    Returns:
-        As `against_none`, with the number of ``labels``, infinity for all. Empty if cells do not differ in it, or
-        differ in it and in other things that have no common reference.
+    There are none if cells do not differ in it, or differ in it and in other things that have no common reference.
     """
     cells = results.cells
     asked = zip(cells["regime"], cells.get("regime.labels", cells["regime"]), strict=True)
@@ -124,25 +129,21 @@ def over_labels(results: CellResults) -> pd.DataFrame:
     is_plain = cells["pretrain"].eq("none")
     is_reference = is_plain & cells["method"].eq("control")
     places = pd.Series(list(zip(cells["dataset"], labels, strict=True)), index=cells.index)
-    reference = {place: label for label, place in places[is_reference].items()}
+    reference = dict(zip(places[is_reference], cells.index[is_reference], strict=True))
     if labels.isna().any() or labels.nunique() < 2 or len(reference) < is_reference.sum():
-        return pd.DataFrame()
+        return []
     sections = ("dataset", "regime", "pretrain", "method")
     options = [column for column in results.axes if column.partition(".")[0] not in sections]
     pretrained, rivals = cells[~is_plain], cells[is_plain & ~is_reference]
     own = distinguishing(pretrained, ["method", *options], beyond=["pretrain"])
     of_rivals = distinguishing(rivals, options, beyond=["method"])
-    names = pd.concat(
-        [named_by(results, pretrained, ["pretrain", *own]), named_by(results, rivals, ["method", *of_rivals])]
-    )
-    return pd.DataFrame(
-        [
-            (cell, reference[places[cell]], _labels_in_words(labels[cell]), names[cell], NOTHING, labels[cell])
-            for cell in cells.index[~is_reference]
-            if places[cell] in reference
-        ],
-        columns=[*PAIRS, "labels"],
-    )
+    names = named_by(results, pretrained, ["pretrain", *own]).to_dict()
+    names |= named_by(results, rivals, ["method", *of_rivals]).to_dict()
+    return [
+        Pair(cell, reference[places[cell]], _labels_in_words(labels[cell]), names[cell], NOTHING, labels[cell])
+        for cell in cells.index[~is_reference]
+        if places[cell] in reference
+    ]
 
 
 def _labels_of(regime: str, number: Any) -> float:
@@ -156,12 +157,10 @@ def _labels_in_words(labels: float) -> str:
     return f"{labels:g} labels" if labels >= 1 else f"{100 * labels:g} % of the labels"
 
 
-def against_none(results: CellResults) -> pd.DataFrame:
+def against_none(results: CellResults) -> list[Pair]:
     """Cells with a pre-training, beside those that differ from them only in having none.
 
-    Returns:
-        A row a pair of cells: ``cell, reference``, labels of `CellResults.cells`; ``context``, what both share;
-        ``name``, the pre-training and what cells of the same one differ in; ``reference_name``.
+    They are named by the pre-training and by what cells of the same one differ in.
     """
     cells = results.cells
     pairs = []
@@ -179,8 +178,8 @@ def against_none(results: CellResults) -> pd.DataFrame:
         names = _names(results, with_one, [column for column in options if column not in shared])
         for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
             if tuple(key) in reference:
-                pairs.append((label, reference[tuple(key)], contexts[label], names[label], NOTHING))
-    return pd.DataFrame(pairs, columns=PAIRS)
+                pairs.append(Pair(label, reference[tuple(key)], contexts[label], names[label], NOTHING))
+    return pairs
 
 
 def _names(results: CellResults, cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str]":
@@ -192,8 +191,8 @@ def _names(results: CellResults, cells: pd.DataFrame, columns: list[str]) -> "pd
     return pd.concat(named)
 
 
-def against_usual(results: CellResults) -> pd.DataFrame:
-    """Cells beside the one of the same dataset and context that is nearest to what is usual; as `against_none`."""
+def against_usual(results: CellResults) -> list[Pair]:
+    """Cells beside the one of the same dataset and context that is nearest to what is usual."""
     cells = results.cells
     different = distinguishing(cells, results.axes)
     contexts = [column for column in CONTEXT if column in different]
@@ -201,25 +200,25 @@ def against_usual(results: CellResults) -> pd.DataFrame:
     if not compared:
         contexts, compared = [], contexts
     if not compared:
-        return pd.DataFrame(columns=PAIRS)
+        return []
     unusual = cells[compared].apply(lambda row: sum(v != results.usual.get(str(c)) for c, v in row.items()), axis=1)
     recipes = _recipes(cells, compared)
     names = (named_by(results, cells, compared) if recipes is None else recipes).to_dict()
     shared = named_by(results, cells, contexts) if contexts else pd.Series("", index=cells.index)
-    pairs: list[tuple[Any, ...]] = []
+    pairs = []
     for context in dict.fromkeys(shared):
-        inside = cells[shared == context]
-        nearest = unusual[inside.index].idxmin()
+        inside = cells.index[shared == context]
+        nearest = unusual[inside].idxmin()
         usual = called = names[nearest]
         if len(compared) == 1 and recipes is None:
             called = value_in_words(compared[0], cells.loc[nearest, compared[0]], results.labels)
-        reference = {dataset: label for label, dataset in inside["dataset"].items() if names[label] == usual}
+        reference = {cells.loc[label, "dataset"]: label for label in inside if names[label] == usual}
         pairs += [
-            (label, reference[dataset], context, names[label], called)
-            for label, dataset in inside["dataset"].items()
-            if names[label] != usual and dataset in reference
+            Pair(label, reference[cells.loc[label, "dataset"]], context, names[label], called)
+            for label in inside
+            if names[label] != usual and cells.loc[label, "dataset"] in reference
         ]
-    return pd.DataFrame(pairs, columns=PAIRS)
+    return pairs
 
 
 def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None":

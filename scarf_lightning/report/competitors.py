@@ -88,22 +88,15 @@ def named_competitors(results: CellResults, names: "pd.Series[str]", metric: Met
     Raises:
         UsageError: no trial has the metric.
     """
-    rows = results.trials[results.trials["cell"].isin(names.index)]
-    if rows.empty:
+    cells = pd.DataFrame({"dataset": results.cells["dataset"], "competitor": names}).loc[names.index]
+    trials = results.trials.set_index("cell")[["trial", metric.name]]
+    scores = cells.join(trials)  # a cell without trials has a row without values
+    if scores["trial"].isna().all():
         raise UsageError("None of these cells has a finished trial.")
-    if rows[metric.name].isna().all():
+    if scores[metric.name].isna().all():
         raise UsageError(f"No trial of these cells has the metric {metric.name}.")
-    unfinished = names.index.difference(rows["cell"].unique().tolist())
-    empty = pd.DataFrame({"cell": unfinished, "trial": 0, metric.name: float("nan")})
-    every = pd.concat([rows[["cell", "trial", metric.name]], empty]) if len(empty) else rows
-    scores = pd.DataFrame(
-        {
-            "dataset": every["cell"].map(results.cells["dataset"]),
-            "competitor": every["cell"].map(names),
-            "trial": every["trial"],
-            "value": metric.sign * every[metric.name],
-        }
-    )
+    scores["trial"] = scores["trial"].fillna(0).astype(int)
+    scores["value"] = metric.sign * scores.pop(metric.name)
     have = set(scores.loc[scores["value"].notna(), "competitor"])
     order = list(dict.fromkeys(names))
     return Competitors(scores, [name for name in order if name in have], [name for name in order if name not in have])
@@ -121,7 +114,8 @@ def grid_over_reference(
     Raises:
         UsageError: no row has the reference.
     """
-    values = [_joined(setting) for setting in zip(*(cells[column] for column in columns), strict=True)]
+    settings = zip(*(cells[column] for column in columns), strict=True)
+    values = [" + ".join(_text(value) for value in setting if value is not None) for setting in settings]
     names = [named_by(results, cells, chosen) for chosen in (rows, columns, [*rows, *columns])]
     every = list(zip(*names, values, strict=True))
     references = {row: name for row, _, name, value in every if value == reference}
@@ -138,10 +132,6 @@ def reference_in_words(columns: Sequence[str], reference: str, labels: Labels) -
     if len(columns) > 1 and " + " in reference:
         return reference
     return in_words({columns[0]: reference}, labels, alone=True)
-
-
-def _joined(setting: tuple[Any, ...]) -> str:
-    return " + ".join(_text(value) for value in setting if value is not None)
 
 
 def _text(value: Any) -> str:

@@ -14,8 +14,13 @@ from .competitors import columns_in_words, distinguishing, value_in_words
 from .loading import CellResults
 from .report_options import ReportOptions
 from .statistics import holm
-from .statistics.verdict import ANSWERS
 
+VERBS = {
+    "helps": ("helps", "help"),
+    "hurts": ("hurts", "hurt"),
+    "no practical difference": ("makes no practical difference", "make no practical difference"),
+}
+"""By answer, of one comparison and of several."""
 TOGETHER = (
     "These answers hold together: in at most 5 % of such pages one of them is false (Holm's correction over {n} "
     "comparisons). In the figure and the table below each comparison has its own 95 % interval and verdict; these may "
@@ -58,14 +63,11 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
 
 
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
-    verb = {
-        "helps": f"{only.name} helps {where}",
-        "hurts": f"{only.name} hurts {where}",
-        "no practical difference": f"{only.name} makes no practical difference {where}",
-        "cannot tell yet": f"It is open whether {only.name} helps {where}",
-    }[only.verdict.answer]
+    answer = f"It is open whether {only.name} helps {where}"
+    if only.verdict.answer in VERBS:
+        answer = f"{only.name} {VERBS[only.verdict.answer][0]} {where}"
     because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
-    return f"{verb}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
+    return f"{answer}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
 
 
 def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
@@ -78,17 +80,12 @@ def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOption
             f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
         )
     parts = []
-    for answer in ANSWERS[:3]:
+    for answer, (of_one, of_several) in VERBS.items():
         found = [each for each in comparisons if each.claimed == answer]
         if found:
-            ordered = found[::-1] if answer == "hurts" else found
-            examples = named([f"{each.label} {_brief_effect(each, options.measure)}" for each in ordered], 3)
-            verb = {
-                "helps": "helps" if len(found) == 1 else "help",
-                "hurts": "hurts" if len(found) == 1 else "hurt",
-                "no practical difference": f"{'makes' if len(found) == 1 else 'make'} no practical difference",
-            }[answer]
-            parts.append(f"{len(found)} {verb} ({examples})")
+            clearest_first = found[::-1] if answer == "hurts" else found
+            examples = named([f"{each.label} {_brief_effect(each, options.measure)}" for each in clearest_first], 3)
+            parts.append(f"{len(found)} {of_one if len(found) == 1 else of_several} ({examples})")
     rest = f"; {n_open} {'is' if n_open == 1 else 'are'} open" if n_open else ""
     return f"Of {every}, {', '.join(parts)}{rest}."
 

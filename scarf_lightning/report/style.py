@@ -1,4 +1,4 @@
-"""How all figures look: a paper's widths and sizes of letters, colours that the colour-blind tell apart."""
+"""How all figures look: widths and letters of a paper, colours that colour-blind readers tell apart."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,15 +26,9 @@ GREY = "#767676"
 
 STYLE: Any = {
     "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize"), 8),
+    **dict.fromkeys(("xtick.labelsize", "ytick.labelsize", "legend.fontsize"), 7),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.2,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -46,11 +40,11 @@ STYLE: Any = {
 
 DPI = 200
 TIP = "tip:"
-"""What the ids of parts that say something begin with."""
+"""The ids of parts with a tip begin with it."""
 
 
 def styled() -> Callable[[F], F]:
-    """Decorates what makes a figure; matplotlib's settings are as before when it is made."""
+    """Decorate a function that makes a figure: matplotlib has these settings while it runs."""
     decorator: Callable[[F], F] = matplotlib.rc_context(STYLE)
     return decorator
 
@@ -58,7 +52,7 @@ def styled() -> Callable[[F], F]:
 def new_figure(
     width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure that belongs to nobody else, and its axes row by row."""
+    """A figure outside pyplot, and its axes row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, list(axes.flat)
@@ -83,12 +77,12 @@ def as_svg(figure: Figure) -> str:
 
 
 def tip(artist: Artist, words: str) -> None:
-    """Let a part of a figure say this where a mouse rests on it; `as_inline` makes it so."""
+    """Give a part of a figure words that `as_inline` shows while a mouse rests on it."""
     artist.set_gid(TIP + quote(words))
 
 
 def as_inline(svg: str) -> str:
-    """An SVG file as a part of a page: without prologue and ids that other figures have too, with its tips."""
+    """An SVG file as a part of a page: with its tips, without the prologue and ids that other figures have too."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
@@ -110,10 +104,10 @@ def marker(index: int) -> str:
 
 
 def jitter(n: int, width: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Offsets that part points of one place, the same ones every time."""
+    """Offsets that separate points in one place, the same ones every time."""
     return np.random.default_rng(0).uniform(-width, width, n)
 
 
 def spread(values: Sequence[float]) -> bool:
-    """Whether positive numbers span so much that a logarithmic axis shows them better."""
+    """Whether positive numbers have a range that a logarithmic axis shows better."""
     return min(values) > 0 and max(values) / min(values) > 20

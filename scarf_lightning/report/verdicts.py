@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
@@ -24,11 +23,16 @@ NOT_KEPT = "all trials share their test rows, and their predictions, from which 
 
 
 def verdict_of(
-    results: CellResults, pairs: pd.DataFrame, differences: Floats, sizes: Floats, options: ReportOptions
+    results: CellResults,
+    pairs: Sequence[tuple[int, int]],
+    differences: Floats,
+    sizes: Floats,
+    options: ReportOptions,
 ) -> Verdict:
-    """The verdict on cells beside their references, a row of ``pairs`` per dataset.
+    """The verdict on cells beside their references.
 
     Args:
+        pairs: labels of a cell and of its reference for each of D datasets.
         differences: of their trials, ``(D, T)``, divided by ``sizes``; higher is better, NaN if either has no trial.
         sizes: what the differences on each dataset were divided by, ``(D,)``.
     """
@@ -37,7 +41,7 @@ def verdict_of(
     tried = np.isfinite(differences).any(axis=1)
     if tried.sum() != 1:
         return judge(differences, rope=options.rope, width=width)
-    cell, reference = (int(pairs[side].to_numpy()[tried][0]) for side in ("cell", "reference"))
+    cell, reference = pairs[int(tried.argmax())]
     its = differences[tried][0]
     its = its[np.isfinite(its)]
     if not is_fixed(results, cell):

@@ -147,9 +147,9 @@ def test_few_datasets_ask_for_more_of_them() -> None:
 def test_along_one_axis_the_usual_option_is_the_reference() -> None:
     results = one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH})
 
-    assert against_usual(results)[["cell", "reference", "name", "reference_name"]].to_numpy().tolist() == [
-        [0, 1, "mean", "marginal corruption"],
-        [2, 1, "no corruption", "marginal corruption"],
+    assert against_usual(results) == [
+        (0, 1, "", "mean", "marginal corruption", None),
+        (2, 1, "", "no corruption", "marginal corruption", None),
     ]
     assert said(results)[0].startswith(
         "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean −29.75 points)"
@@ -170,7 +170,7 @@ def test_recipes_that_differ_in_several_options_are_called_by_their_names() -> N
 
     pairs = against_usual(results_of(cells, usual=usual))
 
-    assert pairs[["name", "reference_name"]].to_numpy().tolist() == [["recipe practical", "recipe paper"]]
+    assert pairs == [(1, 0, "", "recipe practical", "recipe paper", None)]
 
 
 def test_an_option_beside_a_recipe_is_named_by_its_value() -> None:
@@ -181,7 +181,7 @@ def test_an_option_beside_a_recipe_is_named_by_its_value() -> None:
 
     pairs = against_usual(results_of(cells, usual={"fit_on": "all"}))
 
-    assert pairs[["name", "reference_name"]].to_numpy().tolist() == [["fitted on training rows", "fitted on all rows"]]
+    assert pairs == [(1, 0, "", "fitted on training rows", "fitted on all rows", None)]
 
 
 def test_two_axes_are_named_by_what_is_unusual() -> None:
@@ -222,8 +222,10 @@ def test_a_pretraining_is_paired_with_what_lacks_it_alone() -> None:
 
     pairs = against_none(results)
 
-    assert pairs[["cell", "reference"]].to_numpy().tolist() == [[1, 0], [2, 0]]
-    assert pairs["name"].tolist() == ["SCARF, rate 0.3", "SCARF, rate 0.6"]
+    assert [(pair.cell, pair.reference, pair.name) for pair in pairs] == [
+        (1, 0, "SCARF, rate 0.3"),
+        (2, 0, "SCARF, rate 0.6"),
+    ]
 
 
 def test_scalings_are_paired_with_themselves() -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from scarf_lightning.data.targets import Classes
@@ -17,7 +16,7 @@ from tests.report.cell_results import results_of
 
 TRIALS, ROWS = 4, 60
 BINARY = Classes(("a", "b"))
-PAIR = pd.DataFrame({"cell": [0], "reference": [1]})
+PAIR = [(0, 1)]
 ACCURACY = metric_named("accuracy")
 
 Keep = Callable[[list[np.ndarray]], CellResults]
