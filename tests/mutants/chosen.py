@@ -162,6 +162,8 @@ EQUIVALENT = (
     ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[0].cells[-1].results"),
     # Means that do not differ have p = 1, which no level exceeds.
     ("report/statistics/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
+    # A two-sided test has the same p-value, whichever sample comes first.
+    ("report/statistics/pairs.py", "paired_test(a, b, test_to_train", "paired_test(b, a, test_to_train"),
     # The default of NumPy from 2.3 on.
     ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
     # The end of the function.

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from scipy import special
 
 from ...errors import UsageError, counted
-from ..blocks import Block, Paragraph, Picture, named, table
+from ..blocks import Block, Picture, named, table
 from ..competitors import column_in_words, distinguishing, named_by, named_competitors, need
 from ..loading import CellResults, curves_of
 from ..report_options import ReportOptions
 from ..statistics import cell_means
 from ..style import COLUMN, PAGE, colour, new_figure, short, spread, styled
-from .drawing import Drawing, left_out
+from .drawing import Drawing, left_out, warning
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
 MOST_PANELS = 4
@@ -66,9 +66,8 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     """
     shown = curves[curves["phase"] == phase]
     panels = list(dict.fromkeys(shown["panel"]))
-    figure, axes = new_figure(
-        PAGE if len(panels) > 1 else COLUMN * 1.5, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row"
-    )
+    width = PAGE if len(panels) > 1 else COLUMN * 1.5
+    figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
     for place, (panel, (column, title)) in zip(axes, ((p, c) for p in panels for c in PHASES), strict=True):
         _lines(place, shown.loc[shown["panel"] == panel, ["line", "epoch", column]], column)
         place.set_title(f"{title}, {short(panel)}" if len(panels) > 1 else title)
@@ -123,9 +122,8 @@ class Sensitivity(Drawing):
                 f"{counted(len(complete), 'dataset')} with its 95 % interval where there are two or more.",
             )
         ]
-        left_out = [str(d) for d in dict.fromkeys(cells["dataset"]) if d not in complete.index]
-        if left_out:
-            blocks.append(Paragraph(f"Without trials of every {x}, and left out: {named(left_out)}.", warns=True))
+        lacking = [str(dataset) for dataset in cells["dataset"].unique() if dataset not in complete.index]
+        blocks += warning(f"Without trials of every {x}, and left out", lacking)
         heading = {"x": x, "mean": "mean, % of the best"}
         formats = {"x": "g", "mean": ".2f", "low": ".2f", "high": ".2f"}
         blocks.append(table(name, f"{label} relative to the best {x} of each dataset", relative, formats, heading))

@@ -1,4 +1,4 @@
-"""What all drawings share: their place in a sweep file's ``report:``, and how they are read."""
+"""What all drawings share: their entries in a sweep file's ``report:``, how these are read, and panels and notes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -6,15 +6,19 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, get_origin, get_type_hints
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ...errors import UsageError, did_you_mean
 from ...options.axes import registered
-from ..blocks import Block, Paragraph, Section
+from ..blocks import Block, Paragraph, Section, named
 from ..competitors import select
 from ..loading import CellResults
 from ..report_options import ReportOptions
+from ..style import new_figure
 
 BASE = "scarf_lightning.report.drawings:Drawing"
+NO_REFERENCE = "Without a reference, and left out"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +29,8 @@ class Drawing(ABC):
 
     Args:
         title: of its section.
-        where: which cells it is of: columns to a value or a list of them.
-        metric: what it compares by; the report's if not given.
+        where: the cells that it shows: for each of these columns one value or a list of values.
+        metric: the metric that it compares by; the report's if not given.
     """
 
     name: ClassVar[str]
@@ -38,22 +42,51 @@ class Drawing(ABC):
 
     @abstractmethod
     def blocks(self, results: CellResults, options: ReportOptions, name: str) -> list[Block]:
-        """What the section consists of; the names of its figures and tables begin with ``name``.
+        """The blocks of the section; the names of its figures and tables begin with ``name``.
 
         Raises:
-            UsageError: it cannot be drawn of these cells, or not yet.
+            UsageError: these cells cannot be drawn, or not yet.
         """
 
     def cells(self, results: CellResults) -> pd.DataFrame:
-        """The cells that it is of."""
+        """The cells that it shows."""
         return select(results, self.where)
 
 
 def left_out(n_shown: int, n_found: int) -> list[Block]:
-    """A sentence, where only the first of the cells are shown."""
+    """A sentence, if only the first cells are shown."""
     if n_found <= n_shown:
         return []
     return [Paragraph(f"The first {n_shown} of {n_found} cells are shown; the drawing's where chooses others.")]
+
+
+def warning(words: str, items: list[str], longest: int = 8) -> list[Block]:
+    """A warning that names these items, the first few of many; nothing without items."""
+    return [Paragraph(f"{words}: {named(items, longest)}.", warns=True)] if items else []
+
+
+def panels(
+    titles: Sequence[str], width: float, height: float, x_title: str, y_title: str, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel for each title, two in a row; a single panel has no title.
+
+    Args:
+        titles: of the panels.
+        width: of the figure.
+        height: of a row of panels.
+        x_title, y_title: of the axes of all panels.
+        options: see `new_figure`.
+    """
+    across = min(2, len(titles))
+    down = -(-len(titles) // across)
+    figure, axes = new_figure(width, height * down, down, across, **options)
+    for place, title in zip(axes, titles, strict=False):
+        place.set_title(title if len(titles) > 1 else "")
+    for place in axes[len(titles) :]:
+        place.set_visible(False)
+    figure.supxlabel(x_title, fontsize=8)
+    figure.supylabel(y_title, fontsize=8)
+    return figure, axes[: len(titles)]
 
 
 def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:

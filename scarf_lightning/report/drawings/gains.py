@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ...errors import counted
-from ..blocks import NOTHING, Block, Entry, Paragraph, Picture, Table, named, number
+from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
 from ..competitors import columns_in_words, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..report_options import ReportOptions
 from ..statistics import gain_table, relative_gains
 from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, short, styled
-from .drawing import Drawing
+from .drawing import NO_REFERENCE, Drawing, panels, warning
 
 FILTER = 0.20
 """The paper's p-value for box plots and average gains."""
@@ -28,7 +28,7 @@ class GainTable(Drawing):
 
     Args:
         rows, columns: columns of the results whose values are the grid's.
-        reference: the values of ``columns`` that are gained upon.
+        reference: the values of ``columns`` that gains are measured against.
     """
 
     name = "gain_table"
@@ -58,8 +58,8 @@ class GainTable(Drawing):
 
 @styled()
 def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
-    """Of a `gain_table`, a line a row of the grid and a mark a column: hollow what the paper's filter keeps, filled all
-    datasets."""
+    """A `gain_table` as marks: a line for each row of the grid, in it for each column a hollow mark for the mean that
+    the paper's filter keeps and a filled one for that over all datasets."""
     rows = list(dict.fromkeys(table.index.get_level_values("row")))
     columns = list(dict.fromkeys(table.index.get_level_values("column")))
     height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
@@ -88,7 +88,7 @@ def gains_over(
     reference: str,
     options: ReportOptions,
 ) -> tuple[pd.DataFrame, list[Block]]:
-    """Gains of every cell of the grid on every dataset, and what is to be said of those that have none."""
+    """Gains of every cell of the grid on every dataset, and notes that name the missing ones."""
     found = competing(results, cells, [*rows, *columns], options.measure)
     grid, alone = grid_over_reference(results, cells, rows, columns, reference)
     gains = relative_gains(found.scores, grid, alpha=FILTER, test=options.test)
@@ -97,31 +97,27 @@ def gains_over(
         for dataset, competitor in gains.loc[gains["gain"].isna(), ["dataset", "competitor"]].itertuples(index=False)
         if (dataset, competitor) in found.wanted
     ]
-    notes: list[Block] = []
-    if missing:
-        what = f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}: {named(missing)}."
-        notes.append(Paragraph(what, warns=True))
-    if alone:
-        notes.append(Paragraph(f"Without a reference, and left out: {named(alone)}.", warns=True))
-    return gains, notes
+    notes = warning(f"{counted(len(missing), 'gain')} not known yet, of {len(gains)}", missing)
+    return gains, notes + warning(NO_REFERENCE, alone)
 
 
 def average_table(
     averages: pd.DataFrame, name: str, rows: Sequence[str], columns: Sequence[str], options: ReportOptions
 ) -> Table:
-    """Average gains: a row a row of the grid; for each column the filtered mean, and that over all datasets."""
+    """Average gains: a line for each row of the grid, in it for each column the filtered mean and that over all
+    datasets."""
     places: dict[Any, Any] = averages.to_dict("index")
     of_grid = averages.index.get_level_values("column").unique()
     kinds = (("kept_mean", "kept_datasets", f"p < {FILTER:.2f}"), ("mean", "datasets", "all"))
-    nothing = {"kept_mean": float("nan"), "mean": float("nan"), "kept_datasets": 0, "datasets": 0}
 
-    def shown(cell: dict[str, float], mean: str, count: str) -> Entry:
-        if pd.isna(cell[mean]):
+    def shown(row: str, column: str, mean: str, count: str) -> Entry:
+        cell = places.get((row, column))
+        if cell is None or pd.isna(cell[mean]):
             return Entry(NOTHING, None)
-        return Entry(f"{number(cell[mean], '+.2f')} ({int(cell[count])})", float(cell[mean]))
+        return Entry(f"{number(cell[mean], '+.2f')} ({cell[count]})", cell[mean])
 
     lines = [
-        (Entry(row, row), *(shown(places.get((row, c), nothing), m, n) for c in of_grid for m, n, _ in kinds))
+        (Entry(row, row), *(shown(row, column, mean, count) for column in of_grid for mean, count, _ in kinds))
         for row in averages.index.get_level_values("row").unique()
     ]
     return Table(
@@ -150,8 +146,8 @@ class BoxPlot(Drawing):
 
     Args:
         compare: columns whose values are the competitors.
-        reference: the values of ``compare`` that are improved upon.
-        panels: columns whose values have a panel each.
+        reference: the values of ``compare`` that improvements are measured against.
+        panels: columns whose values get a panel each.
     """
 
     name = "box_plot"
@@ -181,20 +177,18 @@ class BoxPlot(Drawing):
 
 @styled()
 def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figure:
-    """Of `relative_gains`, a panel a row of the grid, in it two boxes a column: coloured what the paper's filter keeps,
-    grey all datasets.
+    """`relative_gains` as boxes: a panel for each row of the grid, in it for each column a coloured box of what the
+    paper's filter keeps and a grey one of all datasets.
 
     Each dataset is a point. The y-axis is that of the boxes and whiskers; points beyond it stand at its edge as
     triangles.
     """
     rows = list(dict.fromkeys(gains["row"]))
     columns = list(dict.fromkeys(gains["column"]))
-    across = 1 if len(rows) == 1 else 2
-    down = -(-len(rows) // across)
-    height = 2.4 if across == 1 else 2.2 * down
-    width = COLUMN if across == 1 and len(columns) <= 5 else PAGE
-    figure, panels = new_figure(width, height, down, across, sharex=True)
-    for axes, row in zip(panels, rows, strict=False):
+    width, height = (COLUMN if len(columns) <= 5 else PAGE, 2.4) if len(rows) == 1 else (PAGE, 2.2)
+    titles, y_title = [short(row) for row in rows], f"improvement over {reference}, %"
+    figure, places = panels(titles, width, height, column_title, y_title, sharex=True)
+    for axes, row in zip(places, rows, strict=True):
         of_row = gains[(gains["row"] == row) & gains["gain"].notna()]
         parts = [
             (of_row.loc[(of_row["column"] == column) & keep, "gain"].to_numpy(float), i, side)
@@ -209,11 +203,6 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
         axes.set_xticks(
             range(len(columns)), [short(name, 20) for name in columns], rotation=30, ha="right", rotation_mode="anchor"
         )
-        axes.set_title(short(row) if len(rows) > 1 else "")
-    for axes in panels[len(rows) :]:
-        axes.set_visible(False)
-    figure.supylabel(f"improvement over {reference}, %", fontsize=8)
-    figure.supxlabel(column_title, fontsize=8)
     return figure
 
 

@@ -1,5 +1,6 @@
-"""Win matrices: wins over wins and losses, by datasets (the paper's section 4, "Win matrix")."""
+"""Win matrices, and mean ranks beside them: wins over wins and losses, by datasets (the paper's section 4)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +16,29 @@ from ..blocks import Block, Paragraph, Picture, Table, named, table
 from ..competitors import Competitors, columns_in_words, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
 from ..report_options import ReportOptions
-from ..statistics import Pair, WinMatrix, reference_win_matrix, surviving_wins, win_matrix
-from ..style import new_figure, short, styled
-from .drawing import Drawing
-from .rankings import rank_blocks
+from ..statistics import (
+    Pair,
+    Ranking,
+    WinMatrix,
+    friedman_test,
+    rank_competitors,
+    reference_win_matrix,
+    surviving_wins,
+    wilcoxon_cliques,
+    wilcoxon_tests,
+    win_matrix,
+)
+from ..statistics.ranks import Cliques
+from ..style import PAGE, new_figure, short, styled
+from .drawing import NO_REFERENCE, Drawing, warning
 
 LONGEST_PAIRS = 45
 """Pairs of competitors of which it is said how many wins survive each test: those of ten competitors."""
 COLOUR_MAP = "RdBu"
 GAP = 0.35
 """Between the matrix and its column of minima, in cells."""
+LINE = 0.2
+"""Between names in the diagram of ranks, in inches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,9 +147,6 @@ def minima(matrix: WinMatrix) -> str:
 def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportOptions, name: str) -> Table:
     """Wins and losses of each pair by every test, without and with Holm's correction."""
     survivors = surviving_wins(scores, pairs, alpha=options.alpha)
-    order = {pair: place for place, pair in enumerate(pairs)}
-    places = [order[pair] for pair in zip(survivors["competitor"], survivors["reference"], strict=True)]
-    survivors = survivors.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
     outcome = survivors["wins"].astype(str) + "–" + survivors["losses"].astype(str)
     by = survivors["test"] + survivors["adjusted"].map({True: ", Holm", False: ""})
     wide = survivors.assign(outcome=outcome, by=by).pivot_table(
@@ -151,19 +162,14 @@ def survival_table(scores: pd.DataFrame, pairs: Sequence[Pair], options: ReportO
 
 
 def lacking(matrix: WinMatrix, found: Competitors) -> list[Block]:
-    """What is to be said of cells that lack trials."""
-    blocks: list[Block] = []
-    if found.empty:
-        blocks.append(Paragraph(f"Without any finished trial, and left out: {named(found.empty)}.", warns=True))
+    """Notes that name the cells that lack trials."""
     cells = [
         f"{dataset} {competitor} ({trials} of {expected} trials)"
         for dataset, competitor, trials, expected in matrix.incomplete.itertuples(index=False)
         if (dataset, competitor) in found.wanted
     ]
-    if cells:
-        text = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest: {named(cells, 3)}."
-        blocks.append(Paragraph(text, warns=True))
-    return blocks
+    fewer = f"{counted(len(cells), 'cell')} of this drawing with fewer trials than the fullest"
+    return warning("Without any finished trial, and left out", found.empty) + warning(fewer, cells, 3)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +196,7 @@ class WinsOverReference(Drawing):
             return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
         matrix = reference_win_matrix(found.scores, grid, **options.how)
         rows, columns = columns_in_words(self.rows), columns_in_words(self.columns)
-        blocks: list[Block] = [
+        return [
             matrix_picture(
                 name,
                 heat_map(matrix, row_title=rows, column_title=f"{columns}, against {reference}"),
@@ -199,7 +205,100 @@ class WinsOverReference(Drawing):
                 options=options,
             ),
             *lacking(matrix, found),
+            *warning(NO_REFERENCE, alone),
+            survival_table(found.scores, list(grid.values()), options, name),
         ]
-        if alone:
-            blocks.append(Paragraph(f"Without a reference, and left out: {named(alone)}.", warns=True))
-        return [*blocks, survival_table(found.scores, list(grid.values()), options, name)]
+
+
+def rank_blocks(found: Competitors, options: ReportOptions, name: str) -> list[Block]:
+    """Mean ranks with Friedman's test, the critical-difference diagram, and pairwise tests."""
+    try:
+        ranking = rank_competitors(found.scores, found.names)
+    except UsageError as error:
+        return [Paragraph(f"Not ranked: {error}")]
+    lacking = [f"{dataset} ({', '.join(names)})" for dataset, names in ranking.left_out.items()]
+    blocks = warning(f"{counted(len(lacking), 'dataset')} not ranked, for want of a competitor", lacking)
+    if len(ranking.mean_ranks) < 3:
+        return [*blocks, _pairwise_table(ranking, name)] if len(ranking.ranks) > 1 else blocks
+    if len(ranking.ranks) < 2:
+        sentence = "Ranks are compared over datasets, and here all competitors meet on one alone."
+        return [*blocks, Paragraph(sentence)]
+    return [*blocks, _diagram(ranking, options, name), _rank_table(ranking, name), _pairwise_table(ranking, name)]
+
+
+def friedman_words(ranking: Ranking) -> str:
+    """Friedman's test in words."""
+    result = friedman_test(ranking)
+    return f" Friedman's chi-squared {result.statistic:.1f}, p = {result.p:.2g}."
+
+
+def _diagram(ranking: Ranking, options: ReportOptions, name: str) -> Picture:
+    cliques = wilcoxon_cliques(ranking, alpha=options.alpha)
+    joined = f"that do not differ (Wilcoxon's signed-rank test with Holm's correction, p < {options.alpha:g})"
+    order = ", ".join(f"{name} {rank:.2f}" for name, rank in ranking.mean_ranks.items())
+    groups = "; ".join(" and ".join(clique) for clique in cliques) or "nobody"
+    return Picture(
+        f"{name}-ranks",
+        critical_difference(ranking.mean_ranks, cliques),
+        alt=f"Critical-difference diagram. Mean ranks: {order}. Joined: {groups}.",
+        caption=f"Mean ranks over {counted(len(ranking.ranks), 'dataset')}, 1 is best. Bars join competitors {joined}."
+        f"{friedman_words(ranking)}",
+    )
+
+
+def _rank_table(ranking: Ranking, name: str) -> Block:
+    frame = pd.DataFrame(
+        {
+            "competitor": list(ranking.mean_ranks.index),
+            "mean rank": ranking.mean_ranks.to_numpy(),
+            "best on": [int((ranking.ranks[c] == ranking.ranks.min(axis=1)).sum()) for c in ranking.mean_ranks.index],
+            "datasets": np.full(len(ranking.mean_ranks), len(ranking.ranks)),
+        }
+    )
+    return table(
+        f"{name}-ranks", f"Mean ranks, 1 is best.{friedman_words(ranking)}", frame, formats={"mean rank": ".2f"}
+    )
+
+
+def _pairwise_table(ranking: Ranking, name: str) -> Block:
+    return table(
+        f"{name}-wilcoxon",
+        "Wilcoxon's signed-rank test of each pair over datasets (equal means ranked, then dropped: Pratt), and with "
+        "Holm's correction over pairs",
+        wilcoxon_tests(ranking),
+        formats={"p": ".2g", "p_holm": ".2g"},
+        headings={"p_holm": "p, Holm"},
+    )
+
+
+@styled()
+def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques) -> Figure:
+    """Competitors along an axis of mean ranks, best to the left; a bar joins those that do not differ."""
+    names, ranks = list(mean_ranks.index), mean_ranks.to_numpy(float)
+    low, high = math.floor(ranks.min()), math.ceil(ranks.max())
+    high = max(high, low + 1)
+    half = math.ceil(len(names) / 2)
+    depth = 0.35 + 0.16 * len(cliques)
+    height = 0.55 + depth + LINE * half
+    figure, (axes,) = new_figure(PAGE * 0.8, height)
+    axes.set_axis_off()
+    axes.plot([low, high], [0, 0], color="black", lw=0.8)
+    for tick in range(low, high + 1):
+        axes.plot([tick, tick], [0, 0.08], color="black", lw=0.8)
+        axes.text(tick, 0.12, str(tick), ha="center", va="bottom")
+    margin = 0.06 * (high - low)
+    for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
+        left = i < half
+        y = -depth - LINE * (i if left else len(names) - 1 - i)
+        end = low - margin if left else high + margin
+        axes.plot([rank, rank, end], [0, y, y], color="black", lw=0.7)
+        shift = -margin / 4 if left else margin / 4
+        axes.text(end + shift, y, f"{short(name)}  {rank:.2f}", ha="right" if left else "left", va="center")
+    for level, clique in enumerate(cliques):
+        ends = mean_ranks[list(clique)]
+        y = -0.14 - 0.16 * level
+        reach = 0.012 * (high - low)
+        axes.plot([ends.min() - reach, ends.max() + reach], [y, y], color="black", lw=3, solid_capstyle="butt")
+    axes.set_ylim(-depth - LINE * (half - 1) - 0.15, 0.35)
+    axes.set_xlim(low - margin, high + margin)
+    return figure

@@ -7,12 +7,12 @@ import pandas as pd
 
 from ...errors import counted
 from ...metrics import Metric
-from ..blocks import NOTHING, Block, Entry, Paragraph, Table, named
+from ..blocks import NOTHING, Block, Entry, Table
 from ..competitors import competing
 from ..loading import CellResults
 from ..report_options import ReportOptions
 from ..statistics import cell_means
-from .drawing import Drawing
+from .drawing import Drawing, warning
 
 
 class Epochs(Metric):
@@ -62,10 +62,7 @@ class MetricTable(Drawing):
         means[["mean", "standard_error"]] *= metric.scale
         blocks: list[Block] = [Table(name, caption, ("dataset", *competitors), tuple(rows), means)]
         missing = [f"{dataset} {competitor}" for (dataset, competitor), cell in places.items() if not cell["trials"]]
-        if missing:
-            what = f"{counted(len(missing), 'cell')} without a trial: {named(missing)}."
-            blocks.append(Paragraph(what, warns=True))
-        return blocks
+        return blocks + warning(f"{counted(len(missing), 'cell')} without a trial", missing)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from ..competitors import distinguishing, named_by
 from ..loading import CellResults
 from ..report_options import ReportOptions
 from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled
-from .drawing import Drawing, left_out
+from .drawing import Drawing, left_out, panels
 
 Floats = NDArray[np.float64]
 
@@ -210,34 +210,18 @@ def mistakes(cell: PredictedCell) -> str:
 @styled()
 def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, classes from above and from the left in their order."""
-    figure, panels = _panels(cells, 0.95, "class given", "class")
-    for axes, cell in panels:
+    figure, places = _squares(cells, 0.95, "class given", "class")
+    for axes, cell in places:
         _square(axes, confusion(cell), [short(name, 14) for name in cell.classes])
     return figure
 
 
-def _panels(
-    cells: Sequence[PredictedCell], height: float, across: str, down: str, **options: Any
-) -> tuple[Figure, list[tuple[Axes, PredictedCell]]]:
-    """A panel with its title for each cell, two in a row.
-
-    Args:
-        cells: what the panels show.
-        height: of a panel, in its widths.
-        across, down: the titles of the axes.
-        options: see `new_figure`.
-    """
-    n_across = min(2, len(cells))
-    n_down = -(-len(cells) // n_across)
-    width = PAGE if n_across == 2 else COLUMN * 1.3
-    figure, panels = new_figure(width, width / n_across * height * n_down, n_down, n_across, **options)
-    for axes, cell in zip(panels, cells, strict=False):
-        axes.set_title(short(cell.name, 40) if len(cells) > 1 else "")
-    for axes in panels[len(cells) :]:
-        axes.set_visible(False)
-    figure.supxlabel(across, fontsize=8)
-    figure.supylabel(down, fontsize=8)
-    return figure, list(zip(panels, cells, strict=False))
+def _squares(cells: Sequence[PredictedCell], ratio: float, x_title: str, y_title: str, **options: Any) -> Any:
+    """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
+    width = COLUMN * 1.3 if len(cells) == 1 else PAGE
+    height = width / min(2, len(cells)) * ratio
+    figure, axes = panels([short(cell.name, 40) for cell in cells], width, height, x_title, y_title, **options)
+    return figure, zip(axes, cells, strict=True)
 
 
 def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
@@ -305,10 +289,10 @@ def errors_in_words(cell: PredictedCell) -> str:
 @styled()
 def predicted_figure(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, all of one scale."""
-    figure, panels = _panels(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
+    figure, places = _squares(cells, 1.0, "true value", "predicted value", sharex=True, sharey=True)
     every = np.concatenate([values for cell in cells for each in cell.trials for values in (each.values, each.labels)])
     ends = [float(every.min()), float(every.max())]
-    for axes, cell in panels:
+    for axes, cell in places:
         truth, given = (np.concatenate([getattr(each, name) for each in cell.trials]) for name in ("labels", "values"))
         step = -(-len(truth) // MOST_POINTS)
         axes.plot(ends, ends, color=GREY, lw=0.6, ls=":", zorder=0)

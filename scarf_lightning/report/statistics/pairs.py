@@ -269,20 +269,20 @@ def surviving_wins(scores: pd.DataFrame, pairs: Iterable[Pair], *, alpha: float 
     """How many wins survive a stricter test: each pair by every test, without and with Holm's correction over datasets.
 
     Returns:
-        A row a pair, test and correction: ``competitor, reference, test, adjusted``; ``wins, losses, ties,
-        undecided``.
+        A row a pair, test and correction, in the order of the pairs: ``competitor, reference, test, adjusted``;
+        ``wins, losses, ties, undecided``.
 
     Raises:
         UsageError: as `compare`.
     """
-    pairs = list(pairs)
+    pairs = list(dict.fromkeys(pairs))
     tallies = []
     for test in get_args(Test):
         for adjust in (False, True):
             compared = compare(scores, pairs, test=test, adjust=adjust)
             tallies.append(_tally(compared, alpha).assign(test=test, adjusted=adjust))
-    columns = ["competitor", "reference", "test", "adjusted", *OUTCOMES]
-    return pd.concat(tallies)[columns].sort_values(["competitor", "reference"], kind="stable", ignore_index=True)
+    survived = pd.concat(tallies)[["competitor", "reference", "test", "adjusted", *OUTCOMES]]
+    return pd.DataFrame(pairs, columns=["competitor", "reference"]).merge(survived)
 
 
 def _matrix(

@@ -300,6 +300,14 @@ def test_stricter_tests_and_corrections_keep_fewer_wins() -> None:
     assert survived["welch", False] > survived["corrected", True]
 
 
+def test_wins_that_survive_stand_in_the_order_of_the_pairs() -> None:
+    pairs = [("c", "a"), ("a", "c"), ("c", "b"), ("a", "b")]
+
+    survived = surviving_wins(random_scores(4, "abc", 3), pairs)
+
+    assert list(zip(survived["competitor"], survived["reference"], strict=True)) == [p for p in pairs for _ in range(6)]
+
+
 def test_holm_corrects_over_datasets() -> None:
     # The largest of four p-values stays as it is; the least is multiplied by four, and the others follow it.
     near = {"a": [0.50, 0.51, 0.52, 0.53], "b": [0.525, 0.535, 0.545, 0.54]}

@@ -32,11 +32,12 @@ def test_a_dataset_without_scores_of_the_chosen_stays() -> None:
 
 
 def test_summaries_are_over_the_trials_that_are_there() -> None:
-    array = score_array(scores_from({0: {"a": [0.25, np.nan, 0.75], "b": [0.5], "c": [np.nan]}}))
+    trials = {"a": [0.25, np.nan, 0.75], "b": [0.5], "c": [np.nan], "d": [0.25, 0.5, 0.75]}
+    array = score_array(scores_from({0: trials}))
 
-    np.testing.assert_array_equal(array.counts, [[2, 1, 0]])
-    np.testing.assert_array_equal(array.means, [[0.5, 0.5, np.nan]])
-    np.testing.assert_array_equal(variance_of(array.values), [[0.125, np.nan, np.nan]])
+    np.testing.assert_array_equal(array.counts, [[2, 1, 0, 3]])
+    np.testing.assert_array_equal(array.means, [[0.5, 0.5, np.nan, 0.5]])
+    np.testing.assert_array_equal(variance_of(array.values), [[0.125, np.nan, np.nan, 0.0625]])
 
 
 def test_incomplete_cells_are_named() -> None:

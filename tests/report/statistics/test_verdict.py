@@ -94,6 +94,34 @@ def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> Non
     assert answer(sure + 0.01, rope=0) == "helps"
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("rope", [0.0, 0.02])
+def test_the_level_of_an_answer_is_that_of_the_weaker_of_its_two_conditions(sign: int, rope: float) -> None:
+    """The interval of this level ends at zero, or the difference lies outside the region with one minus this level."""
+    differences = normal(2, 8, mean=0.06)
+    scale = math.sqrt((1 / 8 + RATIO) * differences.var(ddof=1))
+    posterior = stats.t(7, loc=differences.mean(), scale=scale)
+
+    found = of_one(sign * differences, rope=rope, test_to_train=RATIO)
+
+    assert found.answer == ("helps" if sign > 0 else "hurts")
+    assert found.p == pytest.approx(max(2 * posterior.cdf(0), posterior.cdf(rope)))
+    same = of_one(sign * (differences - differences.mean() + 0.001) / 10, rope=0.05, test_to_train=RATIO)
+    assert same.answer != "no practical difference", "eight trials are too few"
+    assert same.p == 1
+
+
+def test_the_level_of_no_difference_is_that_of_the_nearer_end_of_the_region() -> None:
+    differences = normal(2, 12, mean=0.002)
+    scale = math.sqrt((1 / 12 + RATIO) * differences.var(ddof=1))
+    posterior = stats.t(11, loc=differences.mean(), scale=scale)
+
+    found = of_one(differences, rope=0.05, test_to_train=RATIO)
+
+    assert found.answer == "no practical difference"
+    assert found.p == pytest.approx(2 * max(posterior.sf(0.05), posterior.cdf(-0.05)))
+
+
 def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
     for n in range(10):
         assert of_one(np.zeros(n)).answer == "cannot tell yet"
