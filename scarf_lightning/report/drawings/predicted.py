@@ -216,12 +216,14 @@ def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
     return figure
 
 
-def _squares(cells: Sequence[PredictedCell], ratio: float, x_title: str, y_title: str, **options: Any) -> Any:
+def _squares(
+    cells: Sequence[PredictedCell], ratio: float, x_title: str, y_title: str, **options: Any
+) -> tuple[Figure, list[tuple[Axes, PredictedCell]]]:
     """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
     width = COLUMN * 1.3 if len(cells) == 1 else PAGE
     height = width / min(2, len(cells)) * ratio
     figure, axes = panels([short(cell.name, 40) for cell in cells], width, height, x_title, y_title, **options)
-    return figure, zip(axes, cells, strict=True)
+    return figure, list(zip(axes, cells, strict=True))
 
 
 def _square(axes: Axes, shares: NDArray[np.float64], classes: Sequence[str]) -> None:
