@@ -158,8 +158,8 @@ EQUIVALENT = (
     ("results/claims.py", "uuid4().hex[:8]", "uuid4().hex[:9]"),
     # The arrays of all stacks have the same names.
     ("results/store.py", "for name in records[0].preprocessing", "for name in records[-1].preprocessing"),
-    # The file of a chunk may be in the results folder of any of its cells.
-    ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[0].cells[-1].results"),
+    # The files of chunks may be in the results folder of any cell.
+    ("sweeping/chunks.py", "chunks[0].cells[0].results", "chunks[-1].cells[0].results"),
     # Means that do not differ have p = 1, which no level exceeds.
     ("report/statistics/pairs.py", 'compared["difference"] < 0', 'compared["difference"] <= 0'),
     # A two-sided test has the same p-value, whichever sample comes first.

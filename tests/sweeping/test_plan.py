@@ -153,6 +153,18 @@ def test_columns_count_beside_the_rest_of_the_network(pretrain: Any, phases: int
     assert wide - overhead == pytest.approx(2 * (usual - overhead))
 
 
+def test_a_pretraining_that_one_cell_tunes_takes_the_time_of_its_tries(cells: list[Cell]) -> None:
+    _, _, control, dropout = cells
+    (usual,) = planned([control, dropout]).groups
+
+    for tuned in (
+        [replace(control, config=replace(control.config, tune=3)), dropout],
+        [control, replace(dropout, config=replace(dropout.config, tune=3))],
+    ):
+        (group,) = planned(tuned).groups
+        assert group.pretraining == pytest.approx(3 * usual.pretraining)
+
+
 @pytest.mark.parametrize(("chosen", "times"), [({"tune": 3}, 3), ({"trials": 4}, 2)])
 def test_every_fit_counts(chosen: dict[str, Any], times: float) -> None:
     assert seconds(**chosen) == pytest.approx(times * seconds())
