@@ -39,9 +39,9 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
     answers = {answer for each in comparisons for answer in (each.claimed, each.verdict.answer)}
     if are_several and answers != {"cannot tell yet"}:
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
-    if outside := outlying_in_words(comparisons, results, options):
+    if outside := outlying_in_words(comparisons, options.measure):
         blocks.append(Paragraph(outside))
-    if forest := forest_picture(comparisons, results, options):
+    if forest := forest_picture(comparisons, options):
         blocks.append(forest)
     blocks += [effects_picture(comparisons, options), _table(comparisons, results, options)]
     for sentence, command in what_would_settle(comparisons, commands, results):

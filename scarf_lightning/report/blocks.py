@@ -1,7 +1,7 @@
 """What a page is made of: sections of paragraphs, commands, figures, and tables as CSV, Markdown and LaTeX."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,7 +102,7 @@ class Section:
 
     name: str
     title: str
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Block]
 
 
 def named(items: list[str], longest: int = 8) -> str:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..metrics import Metric
 from .competitors import distinguishing, named_by, value_in_words
 from .loading import CellResults
 from .report_options import ReportOptions
@@ -43,13 +42,13 @@ class Comparison:
     Attributes:
         context: what both share and other comparisons do not, or how many labels; empty if there are no others.
         name, reference: what the two are called.
-        pairs: labels of their cells, ``(cell, reference)`` a dataset.
+        pairs: labels of their cells, ``(cell, reference)`` for each of the ``datasets``.
         verdict: on their differences.
         welch: datasets won, lost and not decided by Welch's test, the paper's procedure.
         claimed: the answer that may be claimed together with those of all other comparisons of the page; over the
             number of labels, together with those of the same competitor, which share a sentence.
-        by_dataset: over a few datasets, the verdict on each, as ``pairs``.
-        means: the mean difference on each dataset, as ``pairs``.
+        by_dataset: over a few datasets, the verdict on each.
+        means: the mean difference on each dataset.
         labels: how many labels training sees, infinity for all; None if cells do not differ in it.
     """
 
@@ -57,6 +56,7 @@ class Comparison:
     name: str
     reference: str
     pairs: Sequence[tuple[int, int]]
+    datasets: Sequence[str]
     verdict: Verdict
     welch: tuple[int, int, int]
     claimed: Answer = "cannot tell yet"
@@ -97,7 +97,10 @@ def _compare(
 ) -> Comparison:
     """One setting beside its reference; ``values`` ``(cells, trials)`` are higher if better."""
     first, second = (values.loc[list(cells)].to_numpy() for cells in list(zip(*pairs, strict=True))[:2])
-    sizes = _sizes(second, options.measure)
+    sizes = np.ones(len(second))
+    if options.measure.is_relative:  # in percent of the reference's mean, unless that is zero
+        means = np.abs(mean_of(second))
+        sizes = np.where(means > 0, means, 1.0)
     differences = (first - second) / sizes[:, None]
     cells, told = [(pair.cell, pair.reference) for pair in pairs], pairs[0]
     each_dataset = [
@@ -110,6 +113,7 @@ def _compare(
         told.name,
         told.reference_name,
         cells,
+        [str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
         verdict_of(results, cells, differences, sizes, options),
         _welch_outcomes(first, second, options.alpha),
         by_dataset=tuple(each_dataset),
@@ -175,20 +179,14 @@ def against_none(results: CellResults) -> list[Pair]:
         reference = {tuple(row): label for label, row in zip(without.index, without[keys].to_numpy(), strict=True)}
         told = ["regime", "method"]
         contexts = named_by(results, with_one, [*told, *distinguishing(without, shared, beyond=told)])
-        names = _names(results, with_one, [column for column in options if column not in shared])
+        names: dict[Any, str] = {}
+        for _, same in with_one.groupby("pretrain", sort=False):
+            own = distinguishing(same, [column for column in options if column not in shared])
+            names |= named_by(results, same, ["pretrain", *own], tells_usual=len(own) <= 1).to_dict()
         for label, key in zip(with_one.index, with_one[keys].to_numpy(), strict=True):
             if tuple(key) in reference:
                 pairs.append(Pair(label, reference[tuple(key)], contexts[label], names[label], NOTHING))
     return pairs
-
-
-def _names(results: CellResults, cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str]":
-    """Pre-trainings, with the options in which cells of the same one differ."""
-    named = []
-    for _, same in cells.groupby("pretrain", sort=False):
-        own = distinguishing(same, columns)
-        named.append(named_by(results, same, ["pretrain", *own], tells_usual=len(own) <= 1))
-    return pd.concat(named)
 
 
 def against_usual(results: CellResults) -> list[Pair]:
@@ -230,13 +228,6 @@ def _recipes(cells: pd.DataFrame, columns: list[str]) -> "pd.Series[str] | None"
     together = cells[columns].astype(str).assign(recipe=recipes).drop_duplicates()
     apart = recipes.nunique()
     return recipes if apart == len(together) == len(together[columns].drop_duplicates()) else None
-
-
-def _sizes(references: Floats, metric: Metric) -> Floats:
-    """What differences on each of D datasets are divided by, from trials of the reference ``(D, T)``: the size of its
-    mean for a metric that is judged in percent of it, else 1. A reference of zero is not divided by."""
-    sizes = np.abs(mean_of(references))
-    return np.where(sizes > 0, sizes, 1.0) if metric.is_relative else np.ones_like(sizes)
 
 
 def _welch_outcomes(first: Floats, second: Floats, alpha: float) -> tuple[int, int, int]:

@@ -39,8 +39,8 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
     drawn = any(not math.isnan(each.verdict.low) for each in comparisons)
     return Picture(
         "effects",
-        effects_figure(comparisons, metric, options.rope),
-        narrow=effects_figure(comparisons, metric, options.rope, is_narrow=True),
+        effects_figure(comparisons, options),
+        narrow=effects_figure(comparisons, options, is_narrow=True),
         alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
         caption=f"Improvement in {metric.label} over {references(comparisons)}"
         + (f", with its 95 % interval {kind}" if drawn else "")
@@ -51,23 +51,20 @@ def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -
 
 
 @styled()
-def effects_figure(
-    comparisons: Sequence[Comparison], metric: Metric, rope: float, *, is_narrow: bool = False
-) -> Figure:
+def effects_figure(comparisons: Sequence[Comparison], options: ReportOptions, *, is_narrow: bool = False) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
     Names and answers stand beside the lines; in a narrow figure they stand above them.
     """
     width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
     figure, (axes,) = new_figure(width, 0.6 + height * len(comparisons))
-    _band(axes, metric, rope)
+    metric, scale = options.measure, options.measure.difference_scale
+    _band(axes, options)
     for y, each in enumerate(comparisons):
         verdict = each.verdict
-        low, difference, high = (
-            metric.difference_scale * value for value in (verdict.low, verdict.difference, verdict.high)
-        )
-        (line,) = axes.plot([low, high], [y, y], color=COLOUR_OF[verdict.answer], lw=1.8)
-        (point,) = axes.plot([difference], [y], "o", color=COLOUR_OF[verdict.answer], ms=5)
+        colour_of = COLOUR_OF[verdict.answer]
+        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour_of, lw=1.8)
+        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour_of, ms=5)
         for part in (line, point):
             tip(part, f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}")
     axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
@@ -88,9 +85,10 @@ def effects_figure(
     return figure
 
 
-def _band(axes: Axes, metric: Metric, rope: float) -> None:
+def _band(axes: Axes, options: ReportOptions) -> None:
     """The differences without practical consequence, around zero."""
-    axes.axvspan(-rope * metric.difference_scale, rope * metric.difference_scale, color=GREY, alpha=0.15, lw=0)
+    end = options.rope * options.measure.difference_scale
+    axes.axvspan(-end, end, color=GREY, alpha=0.15, lw=0)
     axes.axvline(0, color="black", lw=0.6)
     axes.tick_params(axis="y", length=0)
 
@@ -99,7 +97,7 @@ def _improvement(metric: Metric) -> str:
     return f"improvement in {metric.label}{f', {metric.unit}' if metric.unit else ''}"
 
 
-def forest_picture(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Picture | None:
+def forest_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture | None:
     """The effect on each dataset with its interval; None for one dataset or for many."""
     chosen = [each for each in comparisons if each.by_dataset][:MOST_FORESTS]
     if not chosen:
@@ -109,11 +107,11 @@ def forest_picture(comparisons: Sequence[Comparison], results: CellResults, opti
     words = "; ".join(
         f"{each.label} on {name} {signed(verdict.difference, metric)}"
         for each in chosen
-        for name, verdict in zip(_datasets(each, results), each.by_dataset, strict=True)
+        for name, verdict in zip(each.datasets, each.by_dataset, strict=True)
     )
     return Picture(
         "by-dataset",
-        forest_figure(chosen, results, metric, options.rope),
+        forest_figure(chosen, options),
         alt=f"Improvement in {metric.label} on each dataset. {words}.",
         caption=f"Improvement in {metric.label} over {references(chosen)} on each dataset"
         + (", with the 95 % interval of that dataset alone" if drawn else "")
@@ -122,43 +120,39 @@ def forest_picture(comparisons: Sequence[Comparison], results: CellResults, opti
 
 
 @styled()
-def forest_figure(comparisons: Sequence[Comparison], results: CellResults, metric: Metric, rope: float) -> Figure:
+def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> Figure:
     """A panel a comparison, a line a dataset: its effect and interval; below them the mean over datasets."""
-    scale = metric.difference_scale
+    metric, scale = options.measure, options.measure.difference_scale
     most = max(len(each.by_dataset) for each in comparisons)
     width = PAGE * 0.62 if len(comparisons) == 1 else PAGE * 1.2
     figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
     for axes, each in zip(panels, comparisons, strict=True):
-        names = _datasets(each, results)
-        _band(axes, metric, rope)
-        for y, (name, verdict) in enumerate(zip(names, each.by_dataset, strict=True)):
+        _band(axes, options)
+        for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
             (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
             tip(line, f"{name}: {signed(verdict.difference, metric)}")
         mean, low, high = (scale * value for value in each.verdict.average)
-        axes.plot([low, high], [len(names)] * 2, color="black", lw=1.8)
-        axes.plot([mean], [len(names)], "D", color="black", ms=5)
-        axes.set_yticks(range(len(names) + 1), [*(short(name, 24) for name in names), "mean"])
-        axes.set_ylim(len(names) + 0.6, -0.6)
+        last = len(each.datasets)
+        axes.plot([low, high], [last, last], color="black", lw=1.8)
+        axes.plot([mean], [last], "D", color="black", ms=5)
+        axes.set_yticks(range(last + 1), [*(short(name, 24) for name in each.datasets), "mean"])
+        axes.set_ylim(last + 0.6, -0.6)
         axes.set_title(short(each.label, 30) if len(comparisons) > 1 else "")
     figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
 
 
-def _datasets(comparison: Comparison, results: CellResults) -> list[str]:
-    return [str(results.cells.loc[cell, "dataset"]) for cell, _ in comparison.pairs]
-
-
-def outlying_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> str:
+def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
     """The datasets on which a comparison is far from what it is on the others; empty if there are none."""
     said = []
     for each in comparisons[:MOST_FORESTS]:
-        means, datasets = np.array(each.means), _datasets(each, results)
+        means = np.array(each.means)
         known = np.flatnonzero(np.isfinite(means))
         outside = known[outlying(means[known])]
         largest_first = outside[np.argsort(-np.abs(means[outside]), kind="stable")]
         if len(outside):
-            shown = [f"{datasets[i]} {signed(means[i], options.measure)}" for i in largest_first]
+            shown = [f"{each.datasets[i]} {signed(means[i], metric)}" for i in largest_first]
             said.append(f"{each.label}: {named(shown, 5)}")
     return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(said)}." if said else ""
 

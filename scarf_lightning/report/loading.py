@@ -12,15 +12,8 @@ from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError
 from ..intervals import SIZES
 from ..metrics import metrics
-from ..results import (
-    Row,
-    described_cells,
-    measured_rows,
-    read_cell,
-    read_curves,
-    read_environments,
-    values_of,
-)  # fmt: skip
+from ..results import described_cells, measured_rows, read_cell, read_curves, read_environments, values_of
+from ..results.records import Row
 
 Labels = Mapping[str, Mapping[str, str]]
 """By axis, what people call its parts; a part without a label is called by its name with spaces."""

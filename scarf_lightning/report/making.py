@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from jinja2 import Environment
@@ -26,9 +25,6 @@ from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
 from .report_options import ReportOptions
 from .style import as_inline, as_svg, save
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RowOf = Callable[[Sequence[str]], Row]
 """The axis columns of the cell that overrides such as ``["pretrain=scarf"]`` ask for."""
@@ -146,26 +142,17 @@ def write_report(report: Report, folder: Path) -> Path:
 def page(report: Report, folder: Path) -> str:
     """One HTML page that needs no other file: it embeds the figures in the folder's ``figures/`` and links to
     ``tables/``."""
-
-    def drawn(name: str) -> Markup:
-        return Markup(as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")))
-
-    def narrow(figure: "Figure") -> Markup:
-        return Markup(as_inline(as_svg(figure)))
-
-    return escaped(
-        Environment(autoescape=True)
-        .from_string(_shipped("page.html"))
-        .render(
-            generator=GENERATOR,
-            long_table=LONG_TABLE,
-            report=report,
-            drawn=drawn,
-            narrow=narrow,
-            style=Markup(_shipped("page.css")),
-            script=Markup(_shipped("page.js")),
-        )
+    template = Environment(autoescape=True).from_string(_shipped("page.html"))
+    page = template.render(
+        generator=GENERATOR,
+        long_table=LONG_TABLE,
+        report=report,
+        drawn=lambda name: as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")),
+        narrow=lambda figure: as_inline(as_svg(figure)),
+        style=Markup(_shipped("page.css")),
+        script=Markup(_shipped("page.js")),
     )
+    return escaped(page)
 
 
 def _shipped(name: str) -> str:

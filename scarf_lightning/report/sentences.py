@@ -57,7 +57,7 @@ def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, opt
     """The answer in a sentence; or in one for each competitor, if cells differ in the number of labels."""
     if comparisons[0].labels is not None:
         return _over_labels(comparisons, results, options.measure)
-    datasets = dict.fromkeys(results.cells.loc[cell, "dataset"] for each in comparisons for cell, _ in each.pairs)
+    datasets = dict.fromkeys(dataset for each in comparisons for dataset in each.datasets)
     where = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
     return [_of_one(comparisons[0], where, options) if len(comparisons) == 1 else _of_all(comparisons, where, options)]
 

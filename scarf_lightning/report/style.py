@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 import matplotlib
 import numpy as np
+from markupsafe import Markup
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -81,12 +82,12 @@ def tip(artist: Artist, words: str) -> None:
     artist.set_gid(TIP + quote(words))
 
 
-def as_inline(svg: str) -> str:
+def as_inline(svg: str) -> Markup:
     """An SVG file as a part of a page: with its tips, without the prologue and ids that other figures have too."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(rf'<g id="{TIP}([^"]*)">', lambda found: f"<g><title>{escape(unquote(found[1]))}</title>", svg)
-    return re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg)
+    return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
 
 
 def short(name: object, longest: int = 32) -> str:

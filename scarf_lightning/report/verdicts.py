@@ -44,24 +44,24 @@ def verdict_of(
     cell, reference = pairs[int(tried.argmax())]
     its = differences[tried][0]
     its = its[np.isfinite(its)]
-    if not is_fixed(results, cell):
-        ratio = ratio_of(results, cell, metric, reference)
-        return judge(differences, rope=options.rope, test_to_train=ratio, n_test=_n_test(results, cell), width=width)
+    if not _is_fixed(results, cell):
+        ratio, n_test = _overlap(results, cell, metric, reference)
+        return judge(differences, rope=options.rope, test_to_train=ratio, n_test=n_test, width=width)
     if len(its) < FEWEST:
         return judge(differences, rope=options.rope, width=width)
     first, second = _shared(results, cell, reference)
     if len(first) < FEWEST:
         return no_verdict(its, NOT_KEPT)
     error, freedom = _error(results, cell, metric, first, second)
-    size, n_test = float(sizes[tried][0]), len(first[0].rows)
-    return judge_fixed(its, error / size, freedom, rope=options.rope, n_test=n_test, width=width)
+    size, n_rows = float(sizes[tried][0]), len(first[0].rows)
+    return judge_fixed(its, error / size, freedom, rope=options.rope, n_test=n_rows, width=width)
 
 
 def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
     """The mean of a cell's metric over trials with its interval, whose ends are NaN if the error is unknown."""
     values = results.trials.loc[results.trials["cell"] == cell, metric.name].dropna().tolist()
-    if not is_fixed(results, cell):
-        ratio, n_test = ratio_of(results, cell, metric), _n_test(results, cell)
+    if not _is_fixed(results, cell):
+        ratio, n_test = _overlap(results, cell, metric)
         return mean_interval(values, ratio, n_test=n_test, bounds=metric.bounds)
     mean = float(np.mean(values))
     predicted = _aligned(list(_predictions(results, cell).values())) if len(values) >= FEWEST else []
@@ -75,13 +75,14 @@ def level_of(results: CellResults, cell: int, metric: Metric) -> Interval:
     return Interval(mean, max(mean - half, lowest), min(mean + half, highest))
 
 
-def is_fixed(results: CellResults, cell: int) -> bool:
+def _is_fixed(results: CellResults, cell: int) -> bool:
     """Whether all trials of a cell share their test rows."""
     return "split" in results.cells and results.cells.loc[cell, "split"] in FIXED_SPLITS
 
 
-def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | None = None) -> float:
-    """The `overlap_ratio` of a cell's trials, or of their differences from a reference's; the paper's if unknown."""
+def _overlap(results: CellResults, cell: int, metric: Metric, reference: int | None = None) -> tuple[float, float]:
+    """The `overlap_ratio` of a cell's trials, or of their differences from a reference's, the paper's if unknown; and
+    the test rows of the median trial, infinite for results of an older version, which do not hold them."""
     its = results.trials.loc[results.trials["cell"] == cell, list(SIZES)]
     n_test, n_train, n_labelled = median_sizes({name: its[name].tolist() for name in SIZES})
     share = 1.0
@@ -92,13 +93,8 @@ def ratio_of(results: CellResults, cell: int, metric: Metric, reference: int | N
         rows = [_right(first[t]) - (_right(second[t]) if t in second else 0.0) for t in trials]
         if len(rows) >= FEWEST and len({len(each) for each in rows}) == 1:
             share = share_of_test(np.array(rows))
-    return overlap_ratio(n_test, n_train, n_labelled, share)
-
-
-def _n_test(results: CellResults, cell: int) -> float:
-    """Test rows of the median trial; infinite for results of an older version, which do not hold it."""
-    found = float(results.trials.loc[results.trials["cell"] == cell, "n_test"].median())
-    return math.inf if math.isnan(found) else found
+    known = float(its["n_test"].median())
+    return overlap_ratio(n_test, n_train, n_labelled, share), math.inf if math.isnan(known) else known
 
 
 def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:

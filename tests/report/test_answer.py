@@ -272,7 +272,7 @@ def test_trials_without_the_metric_do_not_count() -> None:
 def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
     results = compared({HOSTILE: {"none": LOW, "scarf": HIGH}})
     comparisons = compare_all(results, ReportOptions())
-    save(effects_figure(comparisons, METRICS[0], 0.01), tmp_path, "effects")
+    save(effects_figure(comparisons, ReportOptions()), tmp_path, "effects")
 
     inline = as_inline((tmp_path / "effects.svg").read_text())
 
@@ -303,7 +303,7 @@ def test_the_caption_says_how_its_interval_was_made(datasets: int, shares_rows: 
 def test_on_a_phone_names_and_answers_stand_above_the_lines() -> None:
     comparisons = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), ReportOptions())
 
-    wide, narrow = (effects_figure(comparisons, METRICS[0], 0.01, is_narrow=is_narrow) for is_narrow in (False, True))
+    wide, narrow = (effects_figure(comparisons, ReportOptions(), is_narrow=is_narrow) for is_narrow in (False, True))
 
     assert narrow.get_size_inches()[0] * 96 < 380 < wide.get_size_inches()[0] * 96
     (axes,) = narrow.axes
