@@ -10,7 +10,7 @@ load the pre-training (`pretrain`), run the method (`run`), measure on the test 
 - 4, mini-batches: `StackDataModule.training_examples`;
 - 5, corrupted views: `Pretext.make_views`, which asks `BatchRows.corrupted`;
 - 6, embeddings of the views: `PretextTask.losses`;
-- 7 and 8, similarities and the loss: `losses.contrastive.infonce`;
+- 7 and 8, similarities and the loss: `losses.loss.InfoNCE`;
 - 9, the update: `StackModule.training_step`;
 - 10 and 11, the end and f: `fitting.fit` and `Fit.part`.
 """
