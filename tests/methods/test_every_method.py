@@ -104,6 +104,8 @@ def test_all_fits_are_counted_and_see_training_rows_only(
         assert outcome.fits.tolist() == [METHODS[name].typical_fits] * 2
     assert len(set(numbers)) == len(numbers), "every fit has its own streams"
     assert outcome.seconds.shape == (2,)
+    assert outcome.diverged.dtype == bool
+    assert not outcome.diverged.any()
     assert (outcome.seconds > 0).all()
 
 

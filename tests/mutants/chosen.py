@@ -141,7 +141,9 @@ EQUIVALENT = (
     ("engine/fitting.py", "self.diverged = np.zeros(", "self.diverged = np.ones("),
     # Another shape that the kernels are tried with.
     ("engine/hardware.py", "(2, 16), (16, 9), (16, 16), (256, 256)]", "(2, 15), (16, 9), (16, 16), (256, 256)]"),
-    ("engine/hardware.py", "MIXED_LAYERS = [(5, 16),", "MIXED_LAYERS = [(5, 17),"),
+    ("engine/hardware.py", "(5, 16), (16, 9), (256, 5)", "(5, 16), (17, 9), (256, 5)"),
+    # Any numbers will do.
+    ("engine/hardware.py", "torch.Generator().manual_seed(0)", "torch.Generator().manual_seed(1)"),
     # The networks are built alike, and all their parameters are replaced.
     ("engine/lifting.py", "self.network = deepcopy(networks[0])", "self.network = deepcopy(networks[-1])"),
     # Only the width of what comes out is looked at.
@@ -152,6 +154,8 @@ EQUIVALENT = (
     ("losses/loss.py", "- positive).mean(dim=-1)", "- positive).mean(dim=0)"),
     # The smallest number to a power of at least one is zero.
     ("losses/supervised.py", "* (labels > 0)", "* (labels > -1)"),
+    # Scikit-learn reads tensors too.
+    ("methods/pseudo_labels.py", "rows)[0].cpu().numpy()", "rows)[0].cpu()"),
     # A stack of one trial.
     ("methods/rivals.py", "np.asarray(stack.encoded(rows)[0])", "np.asarray(stack.encoded(rows)[-1])"),
     # A few letters more of a random name.
