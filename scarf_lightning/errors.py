@@ -11,6 +11,13 @@ class UsageError(ValueError):
     status: ClassVar[int] = 2
 
 
+class NoSubjectError(UsageError):
+    """A report is asked for, and not of what."""
+
+    def __init__(self) -> None:
+        super().__init__("Name what the report is of: sweeps=NAME, or results=FOLDER.")
+
+
 class UnfinishedError(RuntimeError):
     """Cells of a sweep did not finish: what each of them met, a line each. The others did, and are kept."""
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from ..errors import UnfinishedError, UsageError, did_you_mean, explained
+from ..errors import NoSubjectError, UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
@@ -185,6 +185,8 @@ def _report(arguments: list[str]) -> None:
 
         sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
         return
+    if not arguments:
+        raise NoSubjectError  # before the imports, which take seconds
     with _importing():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out

@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
-from ..errors import UnfinishedError, UsageError
+from ..errors import NoSubjectError, UnfinishedError, UsageError
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
@@ -223,7 +223,7 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
     request = expand(overrides, compose, SWEEPS)
     sweep, cells = request.sweep, distinct(request.cells)
     if sweep is None:
-        raise UsageError("Name what the report is of: sweeps=NAME, or results=FOLDER.")
+        raise NoSubjectError
     if goes_in_rounds(overrides):
         cells = as_far_as_trained(cells)
     wanted = []
