@@ -99,7 +99,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
         reasons += unserved
     left_out = tuple(dict.fromkeys(reasons))
     usual = columns(composer(())) if len(cells) > 1 else {}
-    return ExpandedSweep(cells, sweep, left_out, tuple(_as_given(override) for override in given), usual)
+    return ExpandedSweep(cells, sweep, left_out, tuple(as_given(arguments)), usual)
 
 
 def _composed(
@@ -231,10 +231,15 @@ def _deferred(arguments: list[str]) -> list[str]:
     return [deferred.get(argument, argument) for argument in arguments]
 
 
-def _as_given(override: Override) -> str:
-    """An override as the user wrote it, before `_deferred`."""
+def as_given(arguments: Sequence[str]) -> list[str]:
+    """Overrides as the user wrote them, before `_deferred`."""
+    return [_without_choice(argument) if "=choice(" in argument else argument for argument in arguments]
+
+
+def _without_choice(argument: str) -> str:
+    override = OverridesParser.create().parse_override(argument)
     values = list(override.sweep_string_iterator()) if override.is_choice_sweep() else []
-    return f"{override.get_key_element()}={values[0]}" if len(values) == 1 else str(override.input_line)
+    return f"{override.get_key_element()}={values[0]}" if len(values) == 1 else argument
 
 
 def _readable(argument: str) -> str:

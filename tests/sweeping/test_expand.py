@@ -6,7 +6,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import answer_of_file, check_choices, one_cell, spelled_out
+from scarf_lightning.sweeping.expand import answer_of_file, as_given, check_choices, one_cell, spelled_out
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, names, request_of
 
@@ -300,6 +300,13 @@ def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
     assert spelled_out(given) == ["regime=full,few", "regime.labels=choice(40)", "trials=2"]
     assert list(request_of(*spelled_out(given)).arguments) == given
     assert spelled_out(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
+
+
+def test_a_report_of_a_sweep_repeats_its_command_as_it_was_given() -> None:
+    given = ["sweeps=quick", "pretrain.max_epochs=2", "dataset.drop=[a,b]", "regime=choice(full,few)", "loss=glob(*)"]
+
+    assert as_given(spelled_out(given)) == given
+    assert as_given(["pretrain", "regime.labels='no number'"]) == ["pretrain", "regime.labels='no number'"]
 
 
 def test_augmentation_after_a_pretraining_is_refused() -> None:
