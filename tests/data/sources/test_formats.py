@@ -72,6 +72,13 @@ def test_utf_16_is_known_by_its_mark(tmp_path: Path, encoding: str) -> None:
     assert seen == TextFormat(";", None, "utf-16" if "16" in encoding else None)
 
 
+@pytest.mark.parametrize(("text", "is_known"), [("ab\nλ,", True), ("a\nλλλ", False)])
+def test_utf_16_without_a_mark_is_known_if_most_of_its_characters_are_latin(
+    tmp_path: Path, text: str, is_known: bool
+) -> None:
+    assert (found(tmp_path, text * 20, encoding="utf-16-le").encoding == "utf-16-le") == is_known
+
+
 def test_what_is_given_is_taken(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n")
     given = text_format(tmp_path / "t.csv", separator=";", decimal=",", encoding="cp1252")
