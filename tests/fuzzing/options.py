@@ -44,12 +44,12 @@ BROKEN = (
 
 def prepare(folder: Path) -> list[tuple[str, tuple[str, ...]]]:
     """All options by dotted name, with what must be asked for to have each. The first run imports everything."""
-    found: list[tuple[str, tuple[str, ...]]] = [(name, ()) for name, _ in common_options()]
+    found: list[tuple[str, tuple[str, ...]]] = [(name, ()) for name in common_options()]
     for axis in AXES:
         if axis.name in DESCRIBED:
             for choice in choices(axis.name):
                 asked = (f"{axis.name}={choice.name}",) if choice.name and axis.name != "cotrain" else ()
-                found += [(name, asked) for name, _ in choice.options]
+                found += [(name, asked) for name in choice.options]
             found.append((axis.name, ()))
     ran = here(commands.train, *BASE, cwd=folder)
     assert ran.returncode == 0, ran.stderr
