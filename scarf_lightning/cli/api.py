@@ -12,7 +12,7 @@ from ..results import write_whole
 from ..screen import silent
 from ..sweeping.cell import SurveyedCell, distinct, survey
 from ..sweeping.composer import Composer
-from ..sweeping.expand import answer_of_file, expand, overrides_of
+from ..sweeping.expand import answer_of_file, deferred, expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from ..sweeping.plan import HOUR, make_plan
@@ -57,7 +57,7 @@ def run(asked: str | Sequence[str] = (), *overrides: str, verbose: bool = True) 
         if option in NOT_HERE:
             raise UsageError(f"{override} is not for scarf_lightning.run: {NOT_HERE[option]}.")
     with hydra_started(named_plugins(given)) as hydra, nullcontext() if verbose else silent():
-        return _trials(hydra.multirun("train", task_function=train_job, overrides=given))
+        return _trials(hydra.multirun("train", task_function=train_job, overrides=deferred(given)))
 
 
 def plan(asked: str | Sequence[str] = (), *overrides: str) -> "pd.DataFrame":

@@ -68,7 +68,7 @@ def _train(arguments: list[str]) -> None:
         from hydra.errors import ConfigCompositionException
 
         from ..options.axes import BASES, parts
-        from ..sweeping.expand import check_choices, spelled_out
+        from ..sweeping.expand import check_choices, deferred, spelled_out
         from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
         from .running import goes_in_rounds, train_job
 
@@ -84,7 +84,7 @@ def _train(arguments: list[str]) -> None:
     try:
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
-                started.multirun("train", task_function=train_job, overrides=asked)
+                started.multirun("train", task_function=train_job, overrides=deferred(asked))
             if goes_in_rounds(asked):
                 from .reporting import write  # imports matplotlib
 
@@ -92,7 +92,7 @@ def _train(arguments: list[str]) -> None:
             return
         if not shows_one and "hydra.mode=RUN" not in asked:
             asked.insert(0, "--multirun")  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
-        sys.argv[1:] = asked
+        sys.argv[1:] = deferred(asked)
         offer(plugins)
         with option_files():
             hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()

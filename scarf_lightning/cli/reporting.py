@@ -24,7 +24,7 @@ from ..results import columns, read_failure
 from ..screen import command_line, screen
 from ..sweeping.cell import distinct
 from ..sweeping.composer import Composer
-from ..sweeping.expand import as_given, expand, overrides_of
+from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from .running import as_far_as_trained, goes_in_rounds
@@ -140,7 +140,7 @@ def write(
     **options: Any,
 ) -> WrittenReport:
     """Like `report`, from a list of overrides and without an upload."""
-    asked, makers = as_given(asked), makers_of(sections)
+    makers = makers_of(sections)
     with gathered(asked, results) as material:
         chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
         more = [made for make in makers if (made := make(material.results, material.row_of)) is not None]

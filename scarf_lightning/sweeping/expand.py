@@ -205,11 +205,12 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
     elif ENDING.search(file):
         others = [argument for argument in arguments if argument not in names]
         spelled = [*others, "dataset=csv", f"dataset.path={file}"]
-    return _deferred([_readable(argument) for argument in spelled])
+    return [_readable(argument) for argument in spelled]
 
 
-def _deferred(arguments: list[str]) -> list[str]:
-    """In a run of several cells, options of parts as sweeps of one value, ``regime.labels=choice(20)``.
+def deferred(arguments: Sequence[str]) -> list[str]:
+    """Overrides for Hydra: in a run of several cells, options of parts are sweeps of one value,
+    ``regime.labels=choice(20)``.
 
     Hydra composes the command line's single values with the default part of each axis first, and would refuse an
     option that only other parts have.
@@ -226,13 +227,13 @@ def _deferred(arguments: list[str]) -> list[str]:
     options = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
     has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
     if has_other_sweeper or not any(map(is_sweep, options)):
-        return arguments
-    deferred = {each: "{}=choice({})".format(*each.partition("=")[::2]) for each in options if of_a_part(each)}
-    return [deferred.get(argument, argument) for argument in arguments]
+        return list(arguments)
+    later = {each: "{}=choice({})".format(*each.partition("=")[::2]) for each in options if of_a_part(each)}
+    return [later.get(argument, argument) for argument in arguments]
 
 
 def as_given(arguments: Sequence[str]) -> list[str]:
-    """Overrides as the user wrote them, before `_deferred`."""
+    """Overrides as the user wrote them, before `deferred`."""
     return [_without_choice(argument) if "=choice(" in argument else argument for argument in arguments]
 
 

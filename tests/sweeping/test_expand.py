@@ -6,7 +6,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import columns, fingerprint, identity
 from scarf_lightning.sweeping.cell import distinct
-from scarf_lightning.sweeping.expand import answer_of_file, as_given, check_choices, one_cell, spelled_out
+from scarf_lightning.sweeping.expand import answer_of_file, as_given, check_choices, deferred, one_cell, spelled_out
 from tests.cells import DATA_HASH
 from tests.composing import CONF, cells_of, config_of, names, request_of
 
@@ -265,7 +265,7 @@ def test_an_option_that_the_chosen_corruption_lacks_is_refused_with_those_it_has
 
 @pytest.mark.parametrize("axis", ["corruption=gaussian,marginal", "pretrain=add_noise_ae,scarf_ae"])
 def test_an_option_is_set_where_the_chosen_part_has_it(axis: str) -> None:
-    without, with_it = request_of(*spelled_out([axis, "corruption.rate=0.3"])).cells
+    without, with_it = request_of(*deferred([axis, "corruption.rate=0.3"])).cells
 
     assert [each.config.corruption for each in (without, with_it)] == [
         {"name": "gaussian", "sigma": 0.5},
@@ -276,7 +276,7 @@ def test_an_option_is_set_where_the_chosen_part_has_it(axis: str) -> None:
 
 
 def test_parts_of_an_axis_are_compared_with_an_option_of_each() -> None:
-    asked = spelled_out(["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"])
+    asked = deferred(["pretrain=vime,subtab", "pretrain.alpha=1.5,3", "pretrain.n_subsets=5"])
 
     configs = [cell.config.pretrain for cell in request_of(*asked).cells]
 
@@ -297,15 +297,16 @@ def test_an_option_that_no_chosen_part_has_is_refused_once() -> None:
 def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
     given = ["regime=full,few", "regime.labels=40", "trials=2"]
 
-    assert spelled_out(given) == ["regime=full,few", "regime.labels=choice(40)", "trials=2"]
-    assert list(request_of(*spelled_out(given)).arguments) == given
-    assert spelled_out(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
+    assert deferred(given) == ["regime=full,few", "regime.labels=choice(40)", "trials=2"]
+    assert list(request_of(*deferred(given)).arguments) == given
+    assert deferred(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
 
 
 def test_a_report_of_a_sweep_repeats_its_command_as_it_was_given() -> None:
     given = ["sweeps=quick", "pretrain.max_epochs=2", "dataset.drop=[a,b]", "regime=choice(full,few)", "loss=glob(*)"]
 
-    assert as_given(spelled_out(given)) == given
+    assert spelled_out(given) == given
+    assert as_given(deferred(given)) == given
     assert as_given(["pretrain", "regime.labels='no number'"]) == ["pretrain", "regime.labels='no number'"]
 
 
