@@ -60,6 +60,15 @@ def test_embeddings_that_another_model_learns_from_are_counted(patients: Table) 
     assert more == pytest.approx([patients.n_rows * 64 * (4 * n_trials + 16) for n_trials in (1, 5)], abs=1)
 
 
+def test_the_encoded_table_of_a_model_without_a_network_is_counted(patients: Table) -> None:
+    without = replace(demand(patients, MLP()), network=None)
+    table = len(patients.columns) * 4 + memory.OF_AN_ENCODED_CELL * patients.n_encoded
+    trial = memory.OF_A_ROW + memory.TEST_SHARE * 3 * memory.OF_A_PREDICTION
+
+    assert without.rows(1) == pytest.approx(patients.n_rows * (table + trial), abs=1)
+    assert without.rows(2) == pytest.approx(patients.n_rows * (table + 2 * trial), abs=1)
+
+
 def test_as_many_trials_fit_as_the_bytes_allow(patients: Table) -> None:
     asked = demand(patients, MLP(), batch_size=1024)
     limit = asked.counted(4)
@@ -86,6 +95,7 @@ def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypat
         ("0::/job", {"job/memory.max": "max", "job/memory.current": "7"}, 5_000 * 1024),
         ("0::/job", {"job/memory.max": "1000", "job/memory.current": "700"}, 300),
         ("0::/job", {"job/memory.max": "1000", "job/memory.current": "1100"}, 0),
+        ("0::/job", {"job/memory.max": "1000"}, 5_000 * 1024),
         ("0::/a/job", {"a/memory.max": "1000", "a/memory.current": "900", "a/memory.stat": "inactive_file 50"}, 150),
         (
             "4:cpu,memory:/job",

@@ -49,7 +49,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "networks/": ("networks/test_network", "networks/test_layers", "engine/test_lifting"),
     "pretexts/others.py": ("pretexts/test_others", *PRETEXTS),
     "pretexts/": PRETEXTS,
-    "engine/stack.py": ("networks/test_mlp", *STACKS),
+    "engine/stack.py": ("engine/test_stack", "networks/test_mlp", *STACKS),
     "engine/modules.py": ("engine/test_modules", "engine/test_fitting", *STACKS),
     "engine/pretext_task.py": ("data/test_device_table", "corruption/test_strategies", *PRETEXTS),
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_fine_tuning", "networks/test_mlp"),
@@ -71,6 +71,8 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "options/": OPTIONS,
     "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),
     "training/trained_stack.py": ("training/test_trained_stack",),
+    "training/cell_training.py": ("training/test_cell_training", "training/test_trained_stack"),
+    "training/pretraining.py": ("training/test_cell_training",),
     "training/": (
         "training/test_loop",
         "training/test_tuning",
@@ -170,6 +172,12 @@ EQUIVALENT = (
     ("report/statistics/pairs.py", "paired_test(a, b, test_to_train", "paired_test(b, a, test_to_train"),
     # The default of NumPy from 2.3 on.
     ("report/statistics/pairs.py", "np.take_along_axis(raw, order, axis=-1)", "np.take_along_axis(raw, order)"),
+    # A shape without the trials, of however many.
+    ("engine/stack.py", "encoder(self.trials[:1], learns", "encoder(self.trials[:2], learns"),
+    # Only the type is looked at.
+    ("options/option.py", "abs(value) > LARGEST[type(value + 0)]", "abs(value) > LARGEST[type(value + 1)]"),
+    # A method that fits one trial after the other gives the numbers that it gives to each alone.
+    ("methods/method.py", "trains_each_alone: ClassVar[bool] = True", "trains_each_alone: ClassVar[bool] = False"),
     # The end of the function.
     ("networks/network.py", "        return\n", "        pass\n"),
 )

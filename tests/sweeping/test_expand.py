@@ -96,6 +96,12 @@ def test_a_pattern_stands_for_the_options_that_it_fits() -> None:
     assert [f"cc18-{cell.config.dataset.name}" for cell in cells] == fitting
 
 
+def test_a_pattern_that_fits_no_option_is_refused() -> None:
+    (sentence,) = refusal("dataset=glob(cc81-*)")
+
+    assert sentence == "dataset=glob(cc81-*) matches no option."
+
+
 @pytest.mark.parametrize("values", ["interval(0, 1)", "tag(wide, interval(0, 1))"])
 def test_an_interval_has_no_values_to_train(values: str) -> None:
     (sentence,) = refusal(f"finetune.learning_rate={values}", "trials=0")
@@ -548,6 +554,8 @@ def test_a_file_may_be_named_in_the_place_of_a_dataset(arguments: list[str], spe
         ("dataset.target='Größe'", "Größe"),
         ("dataset.target=sepal length (cm)", "sepal length (cm)"),
         ("dataset.path=it's (1).csv", "it's (1).csv"),
+        ("dataset.path=(a)[1]", "(a)[1]"),
+        ("dataset.path=[1](a", "[1](a"),
         ("dataset.drop=[Größe, Preis (€),'a,b']", ["Größe", "Preis (€)", "a,b"]),
         ("dataset.drop=[a,b]", ["a", "b"]),
         ("corruption.rate=0.3", 0.3),
@@ -613,6 +621,7 @@ class TestMethodsForOtherTargets:
         ("+loss=null", "+loss=null: loss is chosen by name; --help loss lists the names."),
         ("loss@cotrain.loss=3", "loss@cotrain.loss=3: loss is chosen by name; --help loss lists the names."),
         ("corruption=[mean,marginal]", "corruption=[mean,marginal]: name one option, or try each of them with "),
+        ("loss=[infonce,3]", "loss=[infonce,3]: loss is chosen by name; --help loss lists the names."),
         ("~", "~ names no option; write OPTION=VALUE."),
     ],
 )

@@ -1,0 +1,42 @@
+"""What a stack computes for rows once its networks stand."""
+
+import numpy as np
+import pytest
+import torch
+
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine import stack as module
+from scarf_lightning.engine.encoder import Classifier
+from scarf_lightning.engine.stack import Stack
+from tests.stacks import MakeStack
+
+
+@pytest.fixture
+def stack(patients: Table, make_stack: MakeStack) -> Stack:
+    return make_stack(patients, [0, 3])
+
+
+def test_rows_are_the_same_however_many_are_computed_at_once(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """39 rows in pieces of 16, of which the last one is shorter."""
+    networks, rows = stack.networks, stack.data.test[:, :39]
+    classifier = Classifier(networks.encoder(stack.trials), networks.head(stack.trials))
+    at_once, embedded = stack.predict(classifier, rows), stack.embed(rows)
+
+    monkeypatch.setattr(module, "EVALUATION_ROWS", 16)
+
+    assert at_once.shape == (2, 39, 3)
+    np.testing.assert_allclose(stack.predict(classifier, rows), at_once, rtol=1e-5)
+    np.testing.assert_allclose(stack.embed(rows), embedded, rtol=1e-4, atol=1e-6)
+
+
+def test_embeddings_are_the_outputs_of_f_for_each_trials_own_rows(stack: Stack) -> None:
+    rows = stack.data.test[:, :5]
+
+    embedded = stack.embed(rows)
+
+    for position, trial in enumerate(stack.trials):
+        alone = stack.of(position)
+        encoder = alone.networks.encoder((trial,)).eval()
+        with torch.no_grad():
+            expected = encoder(alone.raw(rows[[position]]))[0].numpy()
+        np.testing.assert_allclose(embedded[position], expected, rtol=1e-5, atol=1e-6)

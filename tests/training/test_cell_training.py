@@ -1,0 +1,68 @@
+"""A cell, before and after its stacks are trained."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.preprocessing import Preprocessing
+from scarf_lightning.data.sources import WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.results import read_cell
+from scarf_lightning.training import CellTraining
+from scarf_lightning.training.pretraining import Start
+from tests.composing import config_of
+from tests.short_training import training_of
+
+
+@pytest.fixture(scope="module")
+def wdbc() -> Table:
+    return WdbcSource().load()
+
+
+def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
+    training = training_of(config_of("pretrain=scarf", "trials=2"), wdbc)
+    asked = CellTraining.prepare(training.config, wdbc, training.hardware, tmp_path)
+    asked = replace(asked, notes=["one column is constant"])
+    assert asked.store is not None
+
+    asked.describe(["pretrain=scarf"])
+
+    described = read_cell(asked.store.folder).description
+    assert described["overrides"] == ["pretrain=scarf"]
+    assert described["reading"] == wdbc.report(["one column is constant"])
+    assert described["config"]["trials"] == 2
+    assert [column["name"] for column in described["columns"]] == [column.name for column in wdbc.columns]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "pretexts"),
+    [
+        (("pretrain=none",), []),
+        (("pretrain=scarf", "pretrain.batch_size=64", "pretrain.validation_passes=7"), [("scarf", 64, 7)]),
+        (("pretrain=none", "method=cotrain", "cotrain=scarf", "finetune.batch_size=32"), [("scarf", 32, 1)]),
+    ],
+)
+def test_memory_is_asked_for_the_views_that_a_validation_takes_at_once(
+    chosen: tuple[str, ...], pretexts: list[tuple[str, int, int]], wdbc: Table
+) -> None:
+    demand = training_of(config_of(*chosen), wdbc)._demand
+
+    assert [(each.name, rows, views) for each, rows, views in demand.pretexts] == pretexts
+
+
+def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:
+    """Three encoders serve five trials; what the target has fitted is of the trials themselves."""
+    numbers = np.arange(18, dtype=float).reshape(3, 3, 2)
+    start = Start({"weight": numbers[0]}, Preprocessing(*numbers, is_shared=False, target=np.zeros((3, 1))))
+    own = np.array([[7.0], [8.0]])
+    fitted = Preprocessing(*np.zeros((3, 2, 2)), is_shared=True, target=own)
+
+    preprocessing = start.preprocess([4, 0], fitted)
+
+    for name, array in zip(("fill", "shift", "scale"), numbers, strict=True):
+        np.testing.assert_array_equal(getattr(preprocessing, name), array[[1, 0]])
+    np.testing.assert_array_equal(preprocessing.target, own)
+    assert not preprocessing.is_shared
+    np.testing.assert_array_equal(start.weights([4, 0])["weight"], numbers[0][[1, 0]])
