@@ -1,8 +1,11 @@
 """What a stack computes for rows once its networks stand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from sklearn.utils.class_weight import compute_sample_weight
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import stack as module
@@ -40,3 +43,18 @@ def test_embeddings_are_the_outputs_of_f_for_each_trials_own_rows(stack: Stack) 
         with torch.no_grad():
             expected = encoder(alone.raw(rows[[position]]))[0].numpy()
         np.testing.assert_allclose(embedded[position], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_weigh_what_the_table_says_times_what_their_class_says(patients: Table, make_stack: MakeStack) -> None:
+    weights = np.linspace(1, 2, patients.n_rows)
+    plain, weighted = make_stack(patients, [0, 3]), make_stack(replace(patients, weights=weights), [0, 3])
+    labelled = weighted.data.labelled
+    balanced, of_plain = (
+        np.stack([compute_sample_weight("balanced", labels) for labels in stack.data.labels])
+        for stack in (weighted, plain)
+    )
+
+    assert plain.row_weights() is None
+    np.testing.assert_array_equal(weighted.row_weights(), weights[labelled])
+    np.testing.assert_allclose(weighted.row_weights("balanced"), balanced * weights[labelled])
+    np.testing.assert_allclose(plain.row_weights("balanced"), of_plain)

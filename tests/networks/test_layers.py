@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from torch import Tensor, nn
 
 from scarf_lightning.networks import BatchNorm, Dropout, OneHot, initialise
+from scarf_lightning.networks.layers import SomeColumns
 from scarf_lightning.randomness import StackedGenerator
 
 
@@ -261,3 +262,10 @@ def test_numbers_are_those_of_float32_whatever_the_default_dtype() -> None:
     single = drawn("pytorch", 7, 5).to(torch.float32)
     torch.testing.assert_close(layer.weight, single.weight.double(), rtol=1e-6, atol=0)
     torch.testing.assert_close(layer.bias, single.bias.double(), rtol=1e-6, atol=0)
+
+
+def test_some_columns_of_the_last_axis_are_picked_in_their_order() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+
+    assert len(SomeColumns([2, 0])) == 2
+    torch.testing.assert_close(SomeColumns([2, 0])(x), x[..., [2, 0]])

@@ -15,7 +15,7 @@ from scarf_lightning.data.sources import open_source
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import BASES, Config, options_of, part, parts
 from scarf_lightning.options.option import Option
-from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled
+from scarf_lightning.options.reference import DESCRIBED, SETTINGS, choices, common_options, filled, shown
 from scarf_lightning.options.settings import (
     CotrainSettings,
     FinetuneSettings,
@@ -200,6 +200,17 @@ def test_every_choice_has_a_meaning_and_so_has_every_option(axis: str) -> None:
     for choice in found.values():
         assert choice.meaning
         assert all(each.meaning for each in choice.options.values())
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "null"), (True, "true"), ("German", "German"), (0.5, "0.5")])
+def test_a_value_is_written_as_on_the_command_line(value: Any, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_every_default_is_one_of_its_choices() -> None:
+    for name, each in every_option().items():
+        if each.choices and isinstance(each.default, str):
+            assert each.default in each.choices, name
 
 
 def test_every_number_has_its_bounds() -> None:

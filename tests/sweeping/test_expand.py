@@ -446,6 +446,11 @@ cells:
         assert (sweep.title, sweep.paper) == ("Some figure", "Figure 3")
         assert request_of("sweeps=null", sweeps=sweeps).sweep is None
 
+    def test_of_two_sweeps_the_last_one_counts(self, sweeps: Path) -> None:
+        (sweeps / "other.yaml").write_text("title: Other\ncells:\n  - dataset: wdbc\n")
+
+        assert self.axes(sweeps, "sweeps=other", "sweeps=some") == self.axes(sweeps, "sweeps=some")
+
     def test_what_the_command_line_says_of_an_axis_replaces_it_in_every_block(self, sweeps: Path) -> None:
         assert self.axes(sweeps, "sweeps=some", "dataset=cc18-wilt,cc18-wdbc", "trials=2", "corruption=mean") == [
             ("wilt", "scarf", "mean", 2),

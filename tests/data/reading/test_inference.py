@@ -259,6 +259,14 @@ def test_times_of_another_zone_are_noted_and_others_are_not() -> None:
     assert read(days).notes == read(days.tz_localize("UTC")).notes == []
 
 
+def test_texts_of_another_zone_are_noted_too() -> None:
+    days = [f"2020-01-{day:02}T10:00:00+0200" for day in range(1, 29)]
+
+    (note,) = read(cycle(*days)).notes
+
+    assert "time zones other than UTC" in str(note)
+
+
 def test_times_of_day_are_hours() -> None:
     found = read(cycle("07:30", "18:00:36", "?"))
     assert found.kind == "times of day"

@@ -1,4 +1,6 @@
 import os
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -47,6 +49,16 @@ def test_the_source_names_its_key_and_its_file() -> None:
     (file,) = source.files()
     assert file.name == "breast_cancer.csv"
     assert os.access(file, os.R_OK)
+
+
+def test_a_bundled_table_that_has_lost_a_file_names_none() -> None:
+    """Two files, of which the installed package has one."""
+
+    @dataclass(frozen=True)
+    class TwoFiles(WdbcSource):
+        bundled: ClassVar[tuple[str, ...]] = ("breast_cancer.csv", "no_such_file.csv")
+
+    assert TwoFiles().files() == ()
 
 
 def test_the_table_has_the_name_that_is_asked_for() -> None:

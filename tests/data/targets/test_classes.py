@@ -3,6 +3,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.utils.class_weight import compute_class_weight
 
 from scarf_lightning.data.targets import Classes, Number, Target
@@ -64,3 +65,35 @@ def test_the_size_in_a_file_is_that_of_the_columns() -> None:
     ):
         columns = target.packed(labels, predictions)
         assert target.packed_size(predictions) == sum(columns[name].to_numpy().nbytes for name in columns)
+
+
+def test_noise_draws_from_all_classes_alike_and_leaves_other_rows_alone() -> None:
+    target, labels = Classes(("a", "b", "c")), np.zeros(4000, dtype=np.int64)
+
+    noisy = target.redrawn(labels, np.arange(3000), np.random.default_rng(0))
+
+    assert not labels.any(), "the labels that were given stay"
+    assert not noisy[3000:].any()
+    assert stats.chisquare(np.bincount(noisy[:3000], minlength=3)).pvalue > 0.001
+
+
+def test_a_library_learns_the_classes_that_occur_from_zero() -> None:
+    """Classes 1 and 3 of five occur; a library gives the first 0.3, the second 0.7."""
+    seen = []
+
+    def learn(numbered: np.ndarray) -> np.ndarray:
+        seen.append(numbered.tolist())
+        return np.tile([0.3, 0.7], (2, 1))
+
+    found = Classes(tuple("abcde")).taught(np.array([3, 1, 3]), 2, learn)
+
+    assert seen == [[1, 0, 1]]
+    np.testing.assert_array_equal(found, [[0, 0.3, 0, 0.7, 0]] * 2)
+
+
+def test_rows_without_a_label_have_no_name() -> None:
+    named = Classes(("a", "b")).named(np.array([1, -1, 0]))
+
+    assert named.name == "class"
+    assert named[0] == "b"
+    assert named.isna().tolist() == [False, True, False]

@@ -174,3 +174,12 @@ def test_weights_and_labels_are_part_of_the_datas_hash() -> None:
     }
     assert len(hashes) == 4
     assert replace(table, target=Number("another name")).hash == table.hash
+
+
+def test_validation_is_by_the_mean_squared_and_the_mean_absolute_error() -> None:
+    outputs, targets = torch.tensor([[[1.0], [4.0]], [[0.0], [0.0]]]), torch.tensor([[[3.0], [3.0]], [[0.0], [-2.0]]])
+
+    measured = Number("y").validation(outputs, targets)
+
+    torch.testing.assert_close(measured["loss"], torch.tensor([2.5, 2.0]))
+    torch.testing.assert_close(measured["error"], torch.tensor([1.5, 1.0], dtype=torch.float64))
