@@ -1,0 +1,26 @@
+"""The versions that are pinned can be installed wherever the package can."""
+
+import re
+import tomllib
+from importlib.metadata import distributions
+
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from tests.composing import ROOT
+
+
+def test_every_pin_serves_the_oldest_python_that_is_allowed() -> None:
+    """One wants 3.11.5, and a machine with 3.11.2, such as Debian 12, is left without any of them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (oldest,) = re.findall(r">=(3\.\d+)", project["requires-python"])
+    pins = re.findall(r"^([^=\s]+)==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    pinned = {(canonicalize_name(name), version) for name, version in pins}
+    installed = {
+        (canonicalize_name(each.name), each.version): each.metadata.get("Requires-Python") or ""
+        for each in distributions()
+    }
+
+    wanted = {pin: installed[pin] for pin in pinned & installed.keys()}
+    assert len(wanted) > 40
+    assert {pin for pin, python in wanted.items() if f"{oldest}.0" not in SpecifierSet(python)} == set()
