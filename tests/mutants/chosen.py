@@ -71,7 +71,11 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "options/": OPTIONS,
     "training/loop.py": ("training/test_loop", "loggers/test_training_logs"),
     "training/trained_stack.py": ("training/test_trained_stack",),
-    "training/cell_training.py": ("training/test_cell_training", "training/test_trained_stack"),
+    "training/cell_training.py": (
+        "training/test_cell_training",
+        "training/test_trained_stack",
+        "training/test_stack_sizes",
+    ),
     "training/pretraining.py": ("training/test_cell_training",),
     "training/": (
         "training/test_loop",

@@ -325,6 +325,7 @@ def test_a_number_is_its_value_and_not_its_type() -> None:
         return name_of(replace(config, loss={"name": "infonce", "temperature": value}))
 
     assert with_temperature(2) == with_temperature(2.0)
+    assert with_temperature([2]) == with_temperature((2.0,))
     assert with_temperature(2**53 - 1) == with_temperature(2.0**53 - 1), "the largest that both types hold"
     assert with_temperature(2**53) != with_temperature(2.0**53), "which stands for the next whole number too"
     different = (2, 1.5, None, "1", "", [2], [], {})

@@ -52,6 +52,13 @@ def test_memory_is_asked_for_the_views_that_a_validation_takes_at_once(
     assert [(each.name, rows, views) for each, rows, views in demand.pretexts] == pretexts
 
 
+@pytest.mark.parametrize(("method", "has_network"), [("control", True), ("logistic", False)])
+def test_memory_for_networks_is_asked_for_where_the_method_has_one(method: str, has_network: bool, wdbc: Table) -> None:
+    demand = training_of(config_of(f"method={method}"), wdbc)._demand
+
+    assert (demand.network is not None) == has_network
+
+
 def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:
     """Three encoders serve five trials; what the target has fitted is of the trials themselves."""
     numbers = np.arange(18, dtype=float).reshape(3, 3, 2)
