@@ -11,7 +11,7 @@ from tests.composing import ROOT
 
 
 def test_every_pin_serves_the_oldest_python_that_is_allowed() -> None:
-    """One wants 3.11.5, and a machine with 3.11.2, such as Debian 12, is left without any of them."""
+    """Pip installs none of them where one needs a newer Python: Debian 12 has 3.11.2."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (oldest,) = re.findall(r">=(3\.\d+)", project["requires-python"])
     pins = re.findall(r"^([^=\s]+)==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)

@@ -54,6 +54,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
     "engine/pretext_task.py": ("data/test_device_table", "corruption/test_strategies", *PRETEXTS),
     "engine/encoder.py": ("corruption/test_strategies", "methods/test_fine_tuning", "networks/test_mlp"),
     "engine/": STACKS,
+    "methods/method.py": ("training/test_trained_stack",),
     "methods/rivals.py": ("methods/test_rivals", *DEFAULTS),
     "methods/tabm.py": ("methods/test_rivals", *DEFAULTS),
     "methods/": ("methods/test_fine_tuning", "methods/test_pseudo_labels", "methods/test_every_method"),
@@ -76,7 +77,6 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_trained_stack",
         "training/test_stack_sizes",
     ),
-    "training/pretraining.py": ("training/test_cell_training",),
     "training/": (
         "training/test_loop",
         "training/test_tuning",
@@ -180,8 +180,6 @@ EQUIVALENT = (
     ("engine/stack.py", "encoder(self.trials[:1], learns", "encoder(self.trials[:2], learns"),
     # Only the type is looked at.
     ("options/option.py", "abs(value) > LARGEST[type(value + 0)]", "abs(value) > LARGEST[type(value + 1)]"),
-    # A method that fits one trial after the other gives the numbers that it gives to each alone.
-    ("methods/method.py", "trains_each_alone: ClassVar[bool] = True", "trains_each_alone: ClassVar[bool] = False"),
     # The end of the function.
     ("networks/network.py", "        return\n", "        pass\n"),
 )

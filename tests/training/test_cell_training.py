@@ -3,22 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from scarf_lightning.data.preprocessing import Preprocessing
-from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.results import read_cell
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import Start
 from tests.composing import config_of
 from tests.short_training import training_of
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table, tmp_path: Path) -> None:
@@ -57,19 +48,3 @@ def test_memory_for_networks_is_asked_for_where_the_method_has_one(method: str, 
     demand = training_of(config_of(f"method={method}"), wdbc)._demand
 
     assert (demand.network is not None) == has_network
-
-
-def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:
-    """Three encoders serve five trials; what the target has fitted is of the trials themselves."""
-    numbers = np.arange(18, dtype=float).reshape(3, 3, 2)
-    start = Start({"weight": numbers[0]}, Preprocessing(*numbers, is_shared=False, target=np.zeros((3, 1))))
-    own = np.array([[7.0], [8.0]])
-    fitted = Preprocessing(*np.zeros((3, 2, 2)), is_shared=True, target=own)
-
-    preprocessing = start.preprocess([4, 0], fitted)
-
-    for name, array in zip(("fill", "shift", "scale"), numbers, strict=True):
-        np.testing.assert_array_equal(getattr(preprocessing, name), array[[1, 0]])
-    np.testing.assert_array_equal(preprocessing.target, own)
-    assert not preprocessing.is_shared
-    np.testing.assert_array_equal(start.weights([4, 0])["weight"], numbers[0][[1, 0]])

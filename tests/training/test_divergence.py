@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.modules import FinetuneModule, PretrainModule
 from scarf_lightning.metrics import metrics
@@ -17,11 +16,6 @@ from tests.promises import is_exact
 from tests.short_training import short, trained
 
 TRIALS, GONE = [0, 1, 2], 1
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 @pytest.fixture

@@ -2,15 +2,9 @@
 
 import pytest
 
-from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from tests.composing import config_of
 from tests.short_training import trained
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 @pytest.mark.parametrize(

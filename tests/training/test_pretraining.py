@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save
 
-from scarf_lightning.data.sources import WdbcSource
+from scarf_lightning.data.preprocessing import Preprocessing
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.hardware import Hardware
@@ -19,18 +19,13 @@ from scarf_lightning.options import Config
 from scarf_lightning.options.axes import parts
 from scarf_lightning.results import PretrainingStore, StackRecord, pretraining_identity
 from scarf_lightning.training import CellTraining
-from scarf_lightning.training.pretraining import pretrain
+from scarf_lightning.training.pretraining import Start, pretrain
 from tests.composing import config_of
 from tests.promises import is_exact
 from tests.results.sealing import replace_file
 from tests.short_training import short, trained, training_of
 
 Find = Callable[[Config], PretrainingStore]
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 @pytest.fixture
@@ -285,3 +280,19 @@ class TestPretrain:
 
         assert store.missing([0]) == [0]
         assert not (store.folder / "claim").exists()
+
+
+def test_a_start_is_the_preprocessing_and_the_weights_of_encoder_t_modulo_e() -> None:
+    """Three encoders serve five trials; what the target has fitted is of the trials themselves."""
+    numbers = np.arange(18, dtype=float).reshape(3, 3, 2)
+    start = Start({"weight": numbers[0]}, Preprocessing(*numbers, is_shared=False, target=np.zeros((3, 1))))
+    own = np.array([[7.0], [8.0]])
+    fitted = Preprocessing(*np.zeros((3, 2, 2)), is_shared=True, target=own)
+
+    preprocessing = start.preprocess([4, 0], fitted)
+
+    for name, array in zip(("fill", "shift", "scale"), numbers, strict=True):
+        np.testing.assert_array_equal(getattr(preprocessing, name), array[[1, 0]])
+    np.testing.assert_array_equal(preprocessing.target, own)
+    assert not preprocessing.is_shared
+    np.testing.assert_array_equal(start.weights([4, 0])["weight"], numbers[0][[1, 0]])

@@ -7,7 +7,6 @@ from importlib.metadata import version
 import numpy as np
 import pytest
 
-from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.metrics import metrics
@@ -17,11 +16,6 @@ from tests.promises import assert_same_numbers
 from tests.short_training import training_of
 
 COMPANY, KEPT = [3, 0, 5], [0, 5]
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import numpy as np
 import optuna
 import pytest
 
-from scarf_lightning.data.sources import WdbcSource
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.engine.stack import Stack
@@ -28,11 +27,6 @@ from scarf_lightning.training.tuning import tune
 from tests.cells import OF_WDBC
 from tests.composing import config_of, names
 from tests.short_training import short, trained
-
-
-@pytest.fixture(scope="module")
-def wdbc() -> Table:
-    return WdbcSource().load()
 
 
 def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: int = 3) -> StackRecord:
