@@ -94,7 +94,7 @@ def _overlap(results: CellResults, cell: int, metric: Metric, reference: int | N
         if len(rows) >= FEWEST and len({len(each) for each in rows}) == 1:
             share = share_of_test(np.array(rows))
     known = float(its["n_test"].median())
-    return overlap_ratio(n_test, n_train, n_labelled, share), math.inf if math.isnan(known) else known
+    return overlap_ratio(n_test, n_train, n_labelled, share), known if known >= 1 else math.inf
 
 
 def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:

@@ -67,3 +67,11 @@ def test_rows_in_one_order_in_all_trials_keep_it(keep: Keep) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
     results = keep([order] * TRIALS)
     assert all((each.rows == 100 + order).all() for each in verdicts._shared(results, 0, 1)[0])
+
+
+@pytest.mark.parametrize("n_test", [None, 0, -5])
+def test_a_number_of_test_rows_that_cannot_be_is_unknown(n_test: int | None) -> None:
+    results = results_of([({"dataset": "wdbc", "pretrain": "none"}, [0.9] * 5)])
+    results.trials["n_test"] = n_test
+
+    assert verdicts.level_of(results, 0, metric_named("accuracy")) == (0.9, 0.9, 0.9)

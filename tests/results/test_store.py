@@ -133,13 +133,13 @@ def test_a_metric_that_is_not_defined_is_null(cell: CellStore, missing: Any) -> 
 def test_numpy_values_become_plain_ones_of_full_precision(cell: CellStore) -> None:
     third = np.float64(1) / 3
 
-    cell.add(some_record([np.int64(0)], accuracy=third, n_train=np.int64(2**40), device=np.True_))
+    cell.add(some_record([np.int64(0)], accuracy=third, n_train=np.int64(2**40), is_odd=np.True_))
 
     (row,) = cell.rows()
     assert row["trial"] == 0
     assert row["accuracy"] == third
     assert row["n_train"] == 2**40
-    assert row["device"] is True
+    assert row["is_odd"] is True
     assert {type(row[key]) for key in ("trial", "n_train", "pretrain_epochs")} == {int}
 
 
@@ -294,7 +294,8 @@ class TestMending:
         [
             None, [3], [{"accuracy": 0.5}], [{"trial": "0"}], [{"trial": True}], [{"trial": -1}], [{"trial": 10_000}],
             [{"trial": 0, "fits": 10**30}], [{"trial": 0, "accuracy": "high"}], [{"trial": 0, "device": ["cpu"]}],
-            [{"trial": 0, "finetune_epochs": 0.5}],
+            [{"trial": 0, "finetune_epochs": 0.5}], [{"trial": 0, "n_test": "/dev/zero"}], [{"trial": 0, "threads": 0.5}],
+            [{"trial": 0, "precision": 32}],
         ],
     )  # fmt: skip
     def test_rows_of_other_types_are_damage(self, trained: CellStore, trials: Any) -> None:

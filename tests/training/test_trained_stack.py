@@ -10,6 +10,7 @@ import pytest
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.metrics import metrics
+from scarf_lightning.results.store import kinds_of_columns
 from scarf_lightning.training.trained_stack import PACKAGES, TrainedStack
 from tests.composing import config_of
 from tests.promises import assert_same_numbers
@@ -43,6 +44,7 @@ def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc
         assert row["finetune_seconds"] == ran.outcome.seconds[position]
         assert row["fits"] == 1
         assert (row["device"], row["precision"], row["threads"], row["diverged"]) == ("cpu", "32-true", 1, None)
+        assert row.keys() <= kinds_of_columns().keys(), "a reader does not know the type of a column"
         sizes = [row[f"n_{of}"] for of in ("train", "labelled", "unlabelled", "validation", "test")]
         assert sizes == [398, 100, 298, 57, 114]
 
