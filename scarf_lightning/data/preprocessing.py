@@ -1,7 +1,7 @@
 """From columns to the numbers that networks get: encoding, imputation and scaling (paper, section 4)."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
+VECTORS = ("fill", "shift", "scale")
+"""The vectors of `Preprocessing` that stand in front of every network."""
 
 
 @dataclass
@@ -180,6 +182,17 @@ class Preprocessing:
             stacked.append(fitted[key])
         fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
         return cls(fill, shift, scale, is_shared=set(fitted) == {None})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
+        """The inverse of `arrays`.
+
+        Raises:
+            ValueError: a vector is missing, or its name is unknown.
+        """
+        if arrays.keys() - {"target"} != set(VECTORS):
+            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)}")
+        return cls(**arrays, is_shared=is_shared)
 
     def of(self, trial: int) -> "Preprocessing":
         """The vectors of the trial at position ``trial`` alone."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from ..data.preprocessing import VECTORS
 from ..data.splits import Split, Splitting
 from ..data.table import Table
 from ..data.targets import Target
@@ -21,7 +22,6 @@ from ..results import StackRecord, StoredTrial
 from ..screen import screen
 from ..training import CellTraining, Start
 from .model import Model, model_of
-from .trained_networks import VECTORS
 
 JUDGES = 1 / 3
 """The share of the trials that are trained with pre-training and from scratch, to choose between the two. On 24 fits

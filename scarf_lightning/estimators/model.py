@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.preprocessing import Preprocessing
+from ..data.preprocessing import VECTORS, Preprocessing
 from ..data.reading import Reader
 from ..data.table import Column
 from ..data.targets import Target, target_from_plain
@@ -35,7 +35,7 @@ from ..results.store import DESCRIPTION
 from ..screen import command_line
 from .onnx import to_onnx
 from .saving import CONTENTS, check_imported, check_reader, read_model, save
-from .trained_networks import OF_A_FILE, VECTORS, Description, Floats, TrainedNetworks
+from .trained_networks import OF_A_FILE, Description, Floats, TrainedNetworks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,7 +180,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     names = [name for name in trials[0].preprocessing if name in VECTORS or target is not None]
     vectors = {name: np.stack([kept.preprocessing[name] for kept in trials]) for name in names}
     weights = {name: np.stack([kept.weights[name] for kept in trials]) for name in trials[0].weights}
-    return Model(description, Preprocessing(**vectors, is_shared=config.fit_on == "all"), weights, config)
+    return Model(description, Preprocessing.from_arrays(vectors, is_shared=description.is_shared), weights, config)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ..errors import UsageError
 from ..options import load_plugins
 from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
 from ..results.records import WEIGHTS, new_record, parsed, read_file, read_record
-from .trained_networks import VECTORS, Description, TrainedNetworks
+from .trained_networks import Description, TrainedNetworks
 
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
@@ -136,10 +136,12 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
         for needed in (WEIGHTS, PREPROCESSING):
             if needed not in contents["files"]:
                 raise DamagedRecordError(f"it has no {needed}")
-        weights, vectors = (read_file(folder, contents, file, load) for file in (WEIGHTS, PREPROCESSING))
-        if set(vectors) - {"target"} != set(VECTORS):
-            raise DamagedRecordError(f"{PREPROCESSING} does not hold {', '.join(VECTORS)}")
-        model = TrainedNetworks(description, Preprocessing(**vectors, is_shared=description.is_shared), weights)
+
+        def preprocessing(content: bytes) -> Preprocessing:
+            return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
+
+        vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
+        model = TrainedNetworks(description, vectors, read_file(folder, contents, WEIGHTS, load))
         model.check()
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..data.device_table import DeviceTable
-from ..data.preprocessing import Preprocessing
+from ..data.preprocessing import VECTORS, Preprocessing
 from ..data.reading import Reader
 from ..data.table import Column, Table
 from ..data.targets import Number, Target, target_from_plain
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ..options import Config
 
 ROWS_AT_ONCE = 1024
-VECTORS = ("fill", "shift", "scale")
 OF_A_FILE = ("separator", "decimal", "encoding")
 Floats = NDArray[np.float64]
 Weights = Mapping[str, NDArray[Any]]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.numpy import load_file, save
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -34,6 +35,7 @@ from scarf_lightning.training.loop import CellLoop
 from tests.composing import ROOT, cells_of, config_of, names
 from tests.estimators.conftest import OfACell, TrainOn
 from tests.processes import TINY
+from tests.results.sealing import replace_file
 
 WIDTH = 16
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -325,6 +327,22 @@ class TestACellFromElsewhere:
         with pytest.raises(UsageError, match="fit_on must be one of") as raised:
             load_model(copy)
         assert "hidden" not in str(raised.value)
+
+    @pytest.mark.parametrize(
+        "change", [lambda arrays: arrays.pop("fill"), lambda arrays: arrays.update(more=np.zeros((2, 1)))]
+    )
+    def test_its_preprocessing_has_the_vectors_that_a_model_needs(
+        self, change: Callable[[dict[str, Any]], object], scarf: OfACell, tmp_path: Path
+    ) -> None:
+        copy = shutil.copytree(scarf.folder, tmp_path / scarf.folder.name)
+        for file in copy.glob("stacks/*/preprocessing.safetensors"):
+            arrays = load_file(file)
+            change(arrays)
+            content = save({name: np.asarray(array) for name, array in arrays.items()})
+            replace_file(file.parent, "trials.json", file.name, content)
+
+        with pytest.raises(UsageError, match=r"cannot be used: the preprocessing must hold fill, shift, scale\."):
+            load_model(copy)
 
 
 def rewritten(cell: Path, **options: Any) -> None:

@@ -217,7 +217,7 @@ class TestAFolderFromElsewhere:
     @pytest.mark.parametrize(
         ("file", "change", "sentence"),
         [
-            ("preprocessing", lambda arrays: arrays.pop("fill"), "does not hold fill, shift, scale"),
+            ("preprocessing", lambda arrays: arrays.pop("fill"), "must hold fill, shift, scale"),
             ("preprocessing", lambda arrays: arrays.update(fill=arrays["fill"][:, 1:]), "fill is not an array of 2 x"),
             ("preprocessing", lambda arrays: arrays.update(scale=arrays["scale"] * np.inf), "NaN|infinite"),
             ("weights", lambda arrays: arrays.pop("head.layers.0.bias"), "head.layers.0.bias is missing"),
