@@ -5,7 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -228,7 +228,8 @@ class SweepProgress:
     def _watch(self) -> None:
         while not self._stopped.is_set():
             started = time.monotonic()
-            self.look()
+            with suppress(OSError):  # a file server that is away for a moment; what lasts stops the run, which says it
+                self.look()
             self._stopped.wait(max(1.0, (time.monotonic() - started) / BUSY_AT_MOST))
 
     def _expected_end(self, surveyed: Sequence[SurveyedCell]) -> float:

@@ -175,6 +175,30 @@ def test_the_watch_ends_with_the_block_also_by_an_exception(cells: list[Cell]) -
     assert set(threading.enumerate()) <= before
 
 
+def test_the_watch_goes_on_after_a_look_that_the_system_refused(
+    cells: list[Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress, _ = watching(cells, terminal=False)
+    looked, look, unhandled = threading.Event(), progress.look, list[object]()
+    monkeypatch.setattr(threading, "excepthook", unhandled.append)
+    monkeypatch.setattr(progress._stopped, "wait", lambda seconds: time.sleep(0.01))
+    answers = iter([OSError("refused"), None])
+
+    def sometimes() -> None:
+        answer = next(answers, None)
+        if answer is not None:
+            raise answer
+        look()
+        looked.set()
+
+    monkeypatch.setattr(progress, "look", sometimes)
+    with progress.shown():
+        assert looked.wait(30)
+
+    assert unhandled == []
+    assert progress._counts == "1 of 4 cells done"
+
+
 def test_looking_takes_a_small_share_of_the_time(cells: list[Cell], monkeypatch: pytest.MonkeyPatch) -> None:
     """A survey that takes ten seconds is made every eight minutes."""
     progress, _ = watching(cells, terminal=False)
