@@ -354,6 +354,7 @@ def _description(cell: Path) -> Row | None:
     except OSError:
         return None  # also where another process has just set it aside
     check_fields(description, DESCRIBED)
+    check_fields({"metric": None} | description["config"], {"metric": str | None})
     for column in description["columns"]:
         check_fields(column, {"name": str, "categories": list | None})
         _check_texts(column["categories"] or (), "categories")

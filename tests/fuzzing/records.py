@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from safetensors.numpy import save
+from safetensors.numpy import load_file, save
 
+from scarf_lightning.cli.reporting import report
 from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
-from scarf_lightning.report.loading import cells_of_folder, curves_of, environments, read_results
 from scarf_lightning.results import CellStore, load, load_cell, load_predictions, load_trials, read_cell
 from tests.fuzzing.attacking import USED, sentence_of
 from tests.fuzzing.values import changed
@@ -24,7 +24,7 @@ COUNT = 400
 
 
 def prepare(folder: Path) -> Path:
-    """Two cells; the first one by name is to be damaged."""
+    """Two cells, one with a model and one with tries."""
     for asked in ("keep_weights=true", "tune=1"):
         stored(folder / "results", "trials=2", "pretrain=none", asked)
     _read_everything(folder / "results")
@@ -33,8 +33,8 @@ def prepare(folder: Path) -> Path:
 
 def attack(prepared: Path, draw: random.Random, folder: Path) -> str:
     results = Path(shutil.copytree(prepared, folder / "results"))
-    crafted, other = (cell.parent for cell in sorted(results.glob("*/cell.json")))
-    (stack,) = (crafted / "stacks").iterdir()
+    crafted, other = draw.sample([cell.parent for cell in sorted(results.glob("*/cell.json"))], 2)
+    stack = draw.choice(sorted((crafted / "stacks").iterdir()))
     if draw.random() < 0.3:
         _file(stack, draw)
     for file in draw.choice([[crafted / "cell.json"], [stack / "trials.json"], [crafted / "cell.json"] * 2]):
@@ -57,20 +57,19 @@ def attack(prepared: Path, draw: random.Random, folder: Path) -> str:
 def _read_everything(results: Path) -> list[str]:
     """Whatever a user may read; the sentences by which it is refused."""
 
-    def report() -> None:
-        reported = read_results(*cells_of_folder(results))
-        curves_of(reported, reported.folders)
-        environments(reported)
-
-    readers: list[Any] = [lambda: load(results).to_csv().encode(), report]
+    readers: list[Any] = [
+        lambda: load(results).to_csv().encode(),
+        lambda: report(results=results, out=results.with_name("report")),
+    ]
     for folder in results.glob("*/cell.json"):
         name = folder.parent.name
         readers += [
             lambda name=name: load_cell(name, results),
             lambda name=name: load_trials(name, results),
             lambda name=name: load_predictions(name, results),
-            lambda name=name: load_model(results / name),
         ]
+        if (folder.parent / "model").exists():
+            readers.append(lambda name=name: load_model(results / name))
     refusals = []
     for reader in readers:
         try:
@@ -98,5 +97,48 @@ def _file(stack: Path, draw: random.Random) -> None:
         parquet.getvalue(), parquet.getvalue()[:-9] + b"\xff" * 9, save({}), save({"fill": np.ones(1)}),
         save({"encoder.body": np.zeros((7, 2))}),
     ]  # fmt: skip
-    names = [path.name for path in stack.iterdir() if path.name != "trials.json"]
-    replace_file(stack, "trials.json", draw.choice(names), draw.choice(contents))
+    file = draw.choice(sorted(path for path in stack.iterdir() if path.name != "trials.json"))
+    if file.suffix != ".json" and draw.random() < 0.5:
+        contents = [_changed_frame(file, draw) if file.suffix == ".parquet" else _changed_arrays(file, draw)]
+    replace_file(stack, "trials.json", file.name, draw.choice(contents))
+
+
+def _changed_frame(file: Path, draw: random.Random) -> bytes:
+    """A Parquet file in which one column is gone, has another name, or has other values or another type."""
+    frame = pd.read_parquet(file)
+    column = draw.choice([*frame])
+    values = frame.pop(column).tolist()
+    other = draw.choice([None, -1, 0, 1, 10**12, 0.5, np.nan, np.inf, "", "a", True, [1], b"a"])
+    kind = draw.choice(["gone", "renamed", "one", "all", "text", "shuffled"])
+    if kind == "one" and values and isinstance(other, (int, float)) and isinstance(values[0], (int, float)):
+        values[draw.randrange(len(values))] = other
+    elif kind == "all":
+        values = [other] * len(values)
+    elif kind == "text":
+        values = list(map(str, values))
+    elif kind == "shuffled":
+        draw.shuffle(values)
+    changed_frame = frame if kind == "gone" else frame.assign(**{"x" if kind == "renamed" else column: values})
+    content = BytesIO()
+    changed_frame.to_parquet(content)
+    return content.getvalue()
+
+
+def _changed_arrays(file: Path, draw: random.Random) -> bytes:
+    """Arrays of which one is gone, has another name, or has other values, another type or another shape."""
+    arrays = load_file(file)
+    name = draw.choice(sorted(arrays))
+    array = arrays.pop(name)
+    others = {
+        "gone": {},
+        "renamed": {draw.choice(["x", "fill", "head.x", "encoder.missing"]): array},
+        "infinite": {name: array * np.inf},
+        "negative": {name: -array},
+        "zero": {name: array * 0},
+        "cut": {name: np.ascontiguousarray(array[..., 1:])},
+        "deeper": {name: array[..., None]},
+        "doubled": {name: np.concatenate([array, array])},
+        "whole": {name: array.astype(np.int64)},
+        "true": {name: array.astype(bool)},
+    }
+    return save(arrays | others[draw.choice(sorted(others))])

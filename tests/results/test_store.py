@@ -326,6 +326,7 @@ class TestMending:
             ("classes", [1, 2]),
             ("overrides", [3]),
             ("labels", {"method": 1}),
+            ("config", {"metric": ["accuracy"]}),
             ("options", {"method": {"name": "control"}}),
             ("columns", [{"name": "a", "categories": [1]}]),
             ("columns", ["a"]),
