@@ -122,6 +122,18 @@ def test_what_comes_to_a_cell_or_leaves_it_is_seen(cell: Path) -> None:
     assert is_read_again(cell)
 
 
+def test_a_cell_that_changes_while_it_is_read_has_no_entry(cell: Path) -> None:
+    def read_and_changed(*asked: Any, **options: Any) -> Any:
+        stored = read_cell(*asked, **options)
+        rewritten(of_stack("trials.json")(cell), lambda content: content.update(notes=["a note"]))
+        return stored
+
+    with patch.object(index_module, "read_cell", read_and_changed):
+        assert read_summary(cell, TRIALS).is_whole
+
+    assert not entry_of(cell).exists()
+
+
 def test_a_cell_in_the_place_of_another_is_not_taken_for_it(cell: Path) -> None:
     is_read_again(cell)
     other = cell.with_name("0" * 16)

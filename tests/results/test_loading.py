@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from scarf_lightning.data.targets import Number
 from scarf_lightning.errors import UsageError
 from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from scarf_lightning.results.records import SCHEMA_VERSION
@@ -84,6 +85,22 @@ def test_types_serve_for_calculation_also_where_values_are_missing(results: Path
         assert str(frame["pretrain.restore_best"].dtype) == "boolean"
     assert frame["auroc"].isna().tolist() == [False, False, True]
     assert frame["dataset_id"].isna().all()
+
+
+def test_metrics_of_another_kind_of_target_have_no_column(results: Path) -> None:
+    of_numbers = CellStore(results, identity(some_config(seed=4), DATA_HASH))
+    described = OF_WDBC | {"target": Number("price"), "options": {}}
+    of_numbers.describe(dataset="houses", dataset_id=None, source="somewhere", **described)
+    of_numbers.add(some_record([0], rmse=2.0))
+    numbers = {metric.name for metric in Number("price").metrics()}
+    classes = {metric.name for metric in OF_WDBC["target"].metrics()}
+
+    every = load(results)
+    alone = load(results, sorted(set(every["fingerprint"]) - {of_numbers.fingerprint}))
+
+    assert set(every.columns) >= numbers | classes
+    assert set(alone.columns) & (numbers | classes) == classes
+    assert every.loc[every["dataset"] == "houses", "rmse"].tolist() == [2.0]
 
 
 def test_what_a_cell_does_not_use_is_null_in_its_rows_alone(results: Path) -> None:

@@ -1,5 +1,6 @@
 """`train.py`'s loop over cells, in a world that is not as it should be."""
 
+import io
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from scarf_lightning.cli import commands
 from scarf_lightning.data.sources.source import WdbcSource
+from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, load, load_cell
-from tests.composing import config_of
+from scarf_lightning.results import CellStore, LostClaimError, load, load_cell, read_failure
+from scarf_lightning.screen import Screen
+from scarf_lightning.training.loop import CellLoop
+from tests.composing import cells_of, config_of
 from tests.processes import TINY, TINY_CONTROL, here
 from tests.short_training import training_of
 
@@ -98,6 +103,32 @@ def test_a_results_folder_that_becomes_a_file_is_said_in_a_sentence(
     assert "Traceback" not in ran.stderr
     assert "results" in ran.stderr
     assert "Not a directory" in ran.stderr or "File exists" in ran.stderr
+
+
+def test_a_cell_that_was_taken_over_is_said_and_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(*_: object) -> None:
+        raise LostClaimError("The cell was taken over.")
+
+    (cell,) = cells_of(*CONTROL, f"paths.results={tmp_path}")
+    monkeypatch.setattr(CellStore, "add", lose)
+    out = io.StringIO()
+
+    CellLoop(shown=Screen(file=out)).train([cell])
+
+    assert out.getvalue().endswith("The cell was taken over.\n")
+    assert read_failure(cell.results, cell.key) is None
+
+
+def test_the_drawback_of_a_precision_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [*cells_of(*CONTROL, "seed=1,2", f"paths.results={tmp_path}")]
+    monkeypatch.setattr(Hardware, "drawback", property(lambda hardware: f"{hardware.precision} is slow here."))
+    monkeypatch.setattr("scarf_lightning.training.loop.choose_hardware", lambda _: Hardware(torch.device("cpu")))
+    out = io.StringIO()
+
+    CellLoop(shown=Screen(file=out)).train(cells)
+
+    assert out.getvalue().count("32-true is slow here.") == 1
+    assert len(load(tmp_path)) == 2
 
 
 def test_a_method_must_predict_the_rows_that_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,9 @@ def task_folder(cache: Path) -> Path:
     return cache / PUBLIC.parents[1] / "tasks" / str(TASK)
 
 
-def opened(cache: Path, split: str = "task") -> OpenMLTaskSource:
-    source = open_source("openml", name=None, openml_cache=str(cache), split={"name": split}, id=None, task=TASK)
+def opened(cache: Path, split: str = "task", **given: object) -> OpenMLTaskSource:
+    named = {"split": {"name": split}, "id": None, "task": TASK}
+    source = open_source("openml", name=None, openml_cache=str(cache), **named | given)
     assert isinstance(source, OpenMLTaskSource)
     return source
 
@@ -152,6 +153,7 @@ def test_a_regression_has_a_number_to_predict(cache: Path) -> None:
     (task_folder(cache) / "task.xml").write_text(text)
 
     assert loaded(cache).target == Number("size")
+    assert opened(cache, target_kind="classes").load().target.name == "classes", "what is asked for goes first"
 
 
 def test_a_task_of_another_kind_is_refused(cache: Path) -> None:
