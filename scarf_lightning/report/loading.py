@@ -1,5 +1,6 @@
 """The cells of a report, and what the store holds of them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,10 +204,11 @@ def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[R
         if not sign or column not in known:
             raise UsageError(f"{condition} does not narrow these results; give one of {', '.join(known)} a value.")
         there = [str(cell.axes.get(column, "null")) for cell in cells]
-        for value in values.split(","):
+        wanted = re.split(r",(?![^\[]*\])", values)  # a comma within [a,b] is one of the value
+        for value in wanted:
             if value not in there:
                 raise UsageError(f"No cell has {column}={value}; {column} has: {', '.join(dict.fromkeys(there))}.")
-        cells = [cell for cell, its in zip(cells, there, strict=True) if its in values.split(",")]
+        cells = [cell for cell, its in zip(cells, there, strict=True) if its in wanted]
     return list(cells)
 
 

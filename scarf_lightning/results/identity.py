@@ -38,7 +38,14 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 def columns(config: Config) -> dict[str, Any]:
     """Every option that the cell uses, by its dotted name, as columns of results show it."""
-    return {each.name: NULL if each.value is None else _plain(each.value) for each in used_options(config)}
+    return {each.name: as_column(_plain(each.value)) for each in used_options(config)}
+
+
+def as_column(value: Any) -> Any:
+    """An option's value in a column of results: a list in the words of the command line, so that it can be compared."""
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    return NULL if value is None else value
 
 
 def fingerprint(fields: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import metrics
 from .claims import Claim, claim, folder_time
 from .files import DamagedRecordError, remove_unfinished, set_aside, write_whole
-from .identity import fingerprint
+from .identity import as_column, fingerprint
 from .records import (
     NUMBER,
     PREDICTIONS,
@@ -367,6 +367,7 @@ def _description(cell: Path) -> Row | None:
     _check_texts(description["labels"].values(), "labels")
     if any(isinstance(value, dict) for value in description["options"].values()):
         raise DamagedRecordError("it has no options")
+    description["options"] = {name: as_column(value) for name, value in description["options"].items()}
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description

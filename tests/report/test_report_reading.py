@@ -2,9 +2,17 @@ from pathlib import Path
 
 import pytest
 
+from scarf_lightning.cli.reporting import report
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
-from scarf_lightning.report.loading import ReportedCell, cells_of_folder, curves_of, environments, read_results
+from scarf_lightning.report.loading import (
+    ReportedCell,
+    cells_of_folder,
+    curves_of,
+    environments,
+    narrowed,
+    read_results,
+)
 from scarf_lightning.results import CellStore, identity
 from tests.cells import some_config, some_record
 from tests.report.store import described
@@ -89,6 +97,28 @@ def test_numbers_are_in_the_order_of_their_size(tmp_path: Path) -> None:
         leave(tmp_path, range(1), corruption={"name": "marginal", "rate": rate})  # type: ignore[arg-type]
 
     assert [cell.axes["corruption.rate"] for cell in cells_of_folder(tmp_path)[0]] == [0.05, 0.3, 0.6]
+
+
+def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
+    """A part of a plugin may have an option that takes a list."""
+    for seed, columns in enumerate((["a", "b"], ["c"])):
+        config = some_config(seed=seed)
+        store = CellStore(tmp_path / "results", identity(config, "0" * 64))
+        of_config = described(config)
+        options = {**of_config["options"], "seed": 0, "corruption.columns": columns}
+        store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **of_config | {"options": options})
+        store.add(some_record(range(3)))
+
+    written = report(results=tmp_path / "results", out=tmp_path / "page")
+
+    assert "[a,b]" in written.index.read_text()
+    cells, _ = cells_of_folder(tmp_path / "results")
+    for asked, left in (("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)):
+        assert len(narrowed(cells, [f"corruption.columns={asked}"])) == left
+    with pytest.raises(
+        UsageError, match=r"No cell has corruption.columns=\[a\]; corruption.columns has: \[a,b\], \[c\]"
+    ):
+        narrowed(cells, ["corruption.columns=[a]"])
 
 
 def test_other_data_of_the_same_name_are_another_dataset(tmp_path: Path) -> None:

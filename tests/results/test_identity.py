@@ -32,6 +32,7 @@ from scarf_lightning.options.settings import (
     TrainerSettings,
 )
 from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
+from scarf_lightning.results.identity import as_column
 from tests.cells import DATA_HASH
 from tests.composing import config_of
 
@@ -316,6 +317,15 @@ def test_the_columns_of_a_cell_are_all_options_that_it_uses() -> None:
     assert (found["corruption"], found["corruption.rate"], found["finetune.patience"]) == ("marginal", 0.6, "null")
     assert not any(name.startswith("cotrain") for name in found)
     assert "corruption.rate" not in columns(config_of("pretrain=none"))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [([], "[]"), (["a"], "[a]"), (["a", 2, 0.5], "[a,2,0.5]"), (None, "null"), (False, False), (0.5, 0.5), ("a", "a")],
+)
+def test_a_list_in_a_column_is_in_the_words_of_the_command_line(value: Any, shown: Any) -> None:
+    assert as_column(value) == shown
+    assert type(as_column(value)) is type(shown)
 
 
 def test_a_number_is_its_value_and_not_its_type() -> None:
