@@ -5,6 +5,7 @@ looks into the future.
 """
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -304,8 +305,11 @@ def _times(column: "pd.Series[Any]", source: str) -> Floats:
 
 def _seconds(times: "pd.Series[Any]") -> Floats:
     """Seconds since 1970, ``(n,)``."""
-    import pandas as pd
+    from pandas.errors import OutOfBoundsTimedelta
 
-    from .reading.dates import in_utc
+    from .reading.dates import EPOCH, SECOND, in_utc
 
-    return np.asarray((in_utc(times) - pd.Timestamp(0)) / pd.Timedelta(seconds=1), dtype=np.float64)
+    since = in_utc(times) - EPOCH
+    with suppress(OutOfBoundsTimedelta):  # a coarser unit rounds fractions of a second in another way
+        since = since.dt.as_unit("ns")
+    return np.asarray(since / SECOND, dtype=np.float64)

@@ -11,6 +11,8 @@ from ..columns import Floats
 from .numbers import is_missing
 
 DAY = 86_400.0
+EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
+"""In seconds: nanoseconds end in 2262, and many tables write 9999-12-31 for a date that never comes."""
 PARTS = ("days", "month", "weekday", "hour")
 CATEGORICAL_PARTS = ("month", "weekday")
 
@@ -57,7 +59,7 @@ def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:
     with it the hash of the data.
     """
     times = in_utc(times)
-    seconds = (times - pd.Timestamp(0)) // pd.Timedelta(seconds=1)
+    seconds = (times - EPOCH) // SECOND
     known = times.notna()
     parts: dict[str, Any] = {
         "days": seconds / DAY,

@@ -41,6 +41,7 @@ CHUNK = 1 << 20
 
 CELLS = 1 << 23
 """Cells of a Parquet file that are converted at once: the file's columns never exist twice as a whole."""
+FLOATS = (pa.float32(), pa.float64())
 
 UNREADABLE = (
     ValueError,
@@ -363,13 +364,14 @@ def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
 
 def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
     """The extreme values of each column of numbers whose file gives them for all of its parts."""
+    schema = metadata.schema.to_arrow_schema()
+    numbers = {each.name for each in schema if pa.types.is_integer(each.type) or each.type in FLOATS}
     parts: dict[str, list[Any]] = {}
     for group in range(metadata.num_row_groups):
         for position in range(metadata.num_columns):
             column = metadata.row_group(group).column(position)
             noted = column.statistics
-            is_number = column.physical_type in ("INT32", "INT64", "FLOAT", "DOUBLE")
-            has = is_number and noted is not None and noted.has_min_max and type(noted.min) in (int, float)
+            has = column.path_in_schema in numbers and noted is not None and noted.has_min_max
             parts.setdefault(column.path_in_schema, []).append((noted.min, noted.max) if has else None)
     return {
         name: (min(low for low, _ in found), max(high for _, high in found))

@@ -1,5 +1,6 @@
 """What is made of a column, kind by kind."""
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -238,6 +239,20 @@ def test_dates_in_text(texts: list[str], day: float) -> None:
     assert made["c (month)"][:2] == [1, 2]
     assert made["c (weekday)"][:2] == [3, 4], "Wednesday and Thursday"
     assert ("c (hour)" in made) == (day % 1 != 0)
+
+
+@pytest.mark.parametrize("unit", ["text", "s", "us"])
+def test_dates_of_any_century(unit: str) -> None:
+    """Many tables write 9999-12-31 for a date that never comes. Nanoseconds since 1970 end in 2262."""
+    days = ["1583-10-15", "1969-12-31", "2024-02-29", "9999-12-31"]
+    column = cycle(*days)
+    found = read(column if unit == "text" else pd.Series(column).astype(f"datetime64[{unit}]"))
+
+    made = {feature.name: values_of(feature) for feature in found.features}
+    dates = [date.fromisoformat(day) for day in days]
+    assert made["c (days)"][:4] == [(day - date(1970, 1, 1)).days for day in dates]
+    assert made["c (month)"][:4] == [day.month for day in dates]
+    assert made["c (weekday)"][:4] == [day.isoweekday() for day in dates]
 
 
 def test_dates_that_could_be_read_in_two_ways_are_said() -> None:

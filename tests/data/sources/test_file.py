@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -739,6 +740,20 @@ class TestSplits:
                 assert read.split_by.tolist() == seconds.tolist()
             if kind == "column":
                 assert read.split_by.tolist() == [0.0] * 80 + [1.0] * 10 + [2.0] * 30
+
+    @pytest.mark.parametrize("format", ["csv", "parquet"])
+    def test_times_may_be_of_any_century(self, tmp_path: Path, format: str) -> None:
+        days = ["1066-10-14", "1969-12-31", "2024-02-29", "9999-12-31"] * 5
+        times = pd.Series(days).astype("datetime64[s]")
+        table, path = (
+            pd.DataFrame({"size": range(20), "since": times, "level": ["a", "b"] * 10}),
+            tmp_path / f"t.{format}",
+        )
+        table.to_csv(path, index=False) if format == "csv" else table.to_parquet(path)
+        read = loaded(path, split=SplitBy("time", "since"))
+        assert read.split_by is not None
+        seconds = [(date.fromisoformat(day) - date(1970, 1, 1)).total_seconds() for day in days]
+        assert read.split_by.tolist() == seconds
 
     def test_what_a_column_says_must_be_known(self, tmp_path: Path) -> None:
         _, path = self.whole(tmp_path)

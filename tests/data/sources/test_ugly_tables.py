@@ -1,6 +1,8 @@
 """Tables as nobody wants them: each is read and trains with finite numbers, or is refused in a sentence."""
 
 from collections.abc import Callable
+from datetime import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,14 @@ COLUMNS: list[Make] = [
     lambda random, n: np.full(n, random.choice([0.0, np.nan, 1e30])),
     lambda random, n: ["9" * k for k in random.integers(1, 400, n)],
     lambda random, n: [f"1e{k}" for k in random.integers(-400, 30, n)],
+    lambda random, n: [f"{y:04d}-{m:02d}-{d:02d}" for y, m, d in random.integers(1, [9999, 13, 29], (n, 3))],
+    lambda random, n: random.choice(["2024-01-31", "9999-12-31", "0001-01-01", "1900-01-00"], n),
+    lambda random, n: pd.Series(random.integers(-(10**11), 10**11, n)).astype("datetime64[s]"),
+    lambda random, n: pd.to_timedelta(random.integers(0, 10**6, n), unit="s"),
+    lambda random, n: [time(h, m) for h, m in random.integers(0, [24, 60], (n, 2))],
+    lambda random, n: [Decimal(int(value)) / 100 for value in random.integers(0, 10**6, n)],
+    lambda random, n: [[1, 2] if is_known else None for is_known in random.random(n) < 0.5],
+    lambda random, n: random.choice(np.array([b"\xff\x00", b"a"], dtype=object), n),
     lambda random, n: random.choice(["2024-01-01T00:00:00Z", "2024-06-01T12:00:00+02:00", "", "NaT"], n),
 ]
 
