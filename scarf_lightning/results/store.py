@@ -379,7 +379,7 @@ def _check_rows(table: Row) -> None:
         raise DamagedRecordError("it has no notes")
     _check_texts(notes, "notes")
     rows = table.get("trials")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise DamagedRecordError("it has no trials")
     columns = {name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}}
     kinds = kinds_of_columns()
@@ -388,6 +388,8 @@ def _check_rows(table: Row) -> None:
             raise DamagedRecordError(f"it has no {name}")
     if wrong := [trial for trial in columns["trial"] if not 0 <= trial < MOST_TRIALS]:
         raise DamagedRecordError(f"it has a trial {wrong[0]}")
+    if len(set(columns["trial"])) < len(rows):
+        raise DamagedRecordError("it has a trial twice")
 
 
 def kinds_of_columns() -> dict[str, set[type]]:

@@ -292,7 +292,8 @@ class TestMending:
     @pytest.mark.parametrize(
         "trials",
         [
-            None, [3], [{"accuracy": 0.5}], [{"trial": "0"}], [{"trial": True}], [{"trial": -1}], [{"trial": 10_000}],
+            None, [], [3], [{"trial": 0}, {"trial": 0}],
+            [{"accuracy": 0.5}], [{"trial": "0"}], [{"trial": True}], [{"trial": -1}], [{"trial": 10_000}],
             [{"trial": 0, "fits": 10**30}], [{"trial": 0, "accuracy": "high"}], [{"trial": 0, "device": ["cpu"]}],
             [{"trial": 0, "finetune_epochs": 0.5}], [{"trial": 0, "n_test": "/dev/zero"}],
             [{"trial": 0, "threads": 0.5}], [{"trial": 0, "precision": 32}],

@@ -346,7 +346,9 @@ def _read_arrow(path: Path) -> pd.DataFrame:
 
 
 def _feather(path: Path, names: list[str]) -> Iterator[pa.Table]:
-    yield feather.read_table(path, columns=names)
+    table = feather.read_table(path, columns=names)
+    table.validate(full=True)  # the format has no checksums, and a false place of a text ends the process
+    yield table
 
 
 def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
@@ -370,6 +372,9 @@ def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
     for group in range(metadata.num_row_groups):
         for position in range(metadata.num_columns):
             column = metadata.row_group(group).column(position)
+            if column.physical_type != metadata.schema.column(position).physical_type:
+                # To read the statistics of such a column ends the process.
+                raise pa.ArrowInvalid(f"its column {column.path_in_schema!r} is of two types")
             noted = column.statistics
             has = column.path_in_schema in numbers and noted is not None and noted.has_min_max
             parts.setdefault(column.path_in_schema, []).append((noted.min, noted.max) if has else None)
