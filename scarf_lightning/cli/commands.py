@@ -237,12 +237,13 @@ def answered(command: Callable[[list[str]], None]) -> int:
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:
     """What is wrong, in words for the user; None if the code is wrong."""
     from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
 
     from ..sweeping.hydra import usage_error
 
     if isinstance(error, (UsageError, UnfinishedError)):
         return error
-    if isinstance(error, HydraException):
+    if isinstance(error, (HydraException, OmegaConfBaseException)):
         return usage_error(error)
     reason = explained(error)  # a full disk, a folder without rights
     return UnfinishedError(reason) if reason else None

@@ -56,7 +56,8 @@ class Composer:
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader, self._master = loader, master
         self._repository: Any = loader.repository  # type: ignore[attr-defined]
-        self._overrides_of_master: list[str] = list(master.hydra.overrides.task)
+        given: Any = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
+        self._overrides_of_master: list[str] = given
         self._configured = cache(self._configure)
         self._together = cache(self._put_together)
         self._composed = cache(self._compose)

@@ -19,7 +19,7 @@ from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
 
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
@@ -27,6 +27,7 @@ from ..options.axes import parts
 from ..options.reference import filled
 from .folders import CONF
 
+UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -107,7 +108,7 @@ def read_config(composed: DictConfig) -> Config:
         ours = our_sections(composed) if "hydra" in composed else composed
         values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
-        raise UsageError(f"{error.full_key}: {str(error).splitlines()[0].removesuffix('.')}.") from error
+        raise _wrong_value(error) from error
     assert isinstance(values, dict)
     return read({str(name): value for name, value in values.items()})
 
@@ -133,8 +134,10 @@ def usage_error(error: BaseException) -> UsageError:
     """An error of Hydra's or OmegaConf's in one sentence, which names the options that exist if one is unknown."""
     if isinstance(error, MissingConfigException) and error.options and error.missing_cfg_file:
         return UsageError(_unknown_choice(error.missing_cfg_file, error.options))
-    cause = error.__cause__
-    if isinstance(cause, OmegaConfBaseException) and isinstance(cause.parent_node, DictConfig):
+    cause = error if isinstance(error, OmegaConfBaseException) else error.__cause__
+    if isinstance(cause, OmegaConfBaseException) and not isinstance(cause, UNKNOWN):
+        return _wrong_value(cause)
+    if isinstance(cause, UNKNOWN) and isinstance(cause.parent_node, DictConfig):
         known = [str(key) for key in cause.parent_node if key != "hydra"]
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
@@ -143,6 +146,14 @@ def usage_error(error: BaseException) -> UsageError:
         return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
     message = str(error) if cause is None else f"{error} {cause}"
     return UsageError(" ".join(message.split()))
+
+
+def _wrong_value(error: OmegaConfBaseException) -> UsageError:
+    """A value that OmegaConf cannot make, such as an interpolation that leads nowhere, by the name of its option."""
+    place = f"{error.full_key}: " if error.full_key else ""
+    reason = str(error).splitlines()[0].removesuffix(".")
+    hint = "" if isinstance(error, MissingMandatoryValue) else "; to write ${ as text, put a backslash before it"
+    return UsageError(f"{place}{reason}{hint}.")
 
 
 def _within(group: DictConfig, place: str, name: str) -> str:
@@ -209,7 +220,7 @@ def hydra_started(plugins: Sequence[str] = ()) -> Iterator[Hydra]:
             hydra = GlobalHydra.instance().hydra
             assert hydra is not None
             yield hydra
-    except HydraException as error:
+    except (HydraException, OmegaConfBaseException) as error:
         raise usage_error(error) from error
     finally:
         GlobalHydra.instance().hydra = theirs

@@ -21,6 +21,11 @@ from tests.processes import TINY, here
         (["-m", "pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
         (["pretrain=none,scarf", "lr=3"], "lr is not an option; the options are: .* Did you mean learning_rate?"),
         (["corruption=[mean,marginal]"], "corruption=[mean,marginal]: name one option, or try each of them with "),
+        (["trials=${x}"], "trials: Interpolation key 'x' not found; to write ${ as text, put a backslash before it."),
+        (["corruption.rate=0.3,${x}"], ".*corruption.rate: Interpolation key 'x' not found; to write ${ as text"),
+        (["paths.results=${oc.env:NOWHERE}"], "paths.results: .*Environment variable 'NOWHERE' not found.*backslash"),
+        (["dataset.target='${x:1}'", "dataset.path=a.csv"], "dataset.target: Unsupported interpolation type x; to "),
+        (["dataset.target='${'", "dataset.path=a.csv"], "dataset.target: .* at input '${'; to write ${ as text, put a"),
     ],
 )
 def test_a_mistake_is_answered_in_a_line(arguments: list[str], sentence: str, tmp_path: Path) -> None:

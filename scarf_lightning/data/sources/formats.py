@@ -11,7 +11,7 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -355,46 +355,45 @@ def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
     """A few columns of a Parquet file at a time."""
     # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        extremes = _extremes(file.metadata)
         width = max(1, CELLS // max(1, file.metadata.num_rows))
         for start in range(0, max(1, len(names)), width):
             some = names[start : start + width]
             table = file.read(columns=some).select(some)
-            _check_extremes(table, extremes, path)
+            _check_extremes(table, file.metadata, path)
             yield table
 
 
-def _extremes(metadata: pq.FileMetaData) -> dict[str, tuple[Any, Any]]:
-    """The extreme values of each column of numbers whose file gives them for all of its parts."""
-    schema = metadata.schema.to_arrow_schema()
-    numbers = {each.name for each in schema if pa.types.is_integer(each.type) or each.type in FLOATS}
-    parts: dict[str, list[Any]] = {}
-    for group in range(metadata.num_row_groups):
-        for position in range(metadata.num_columns):
-            column = metadata.row_group(group).column(position)
-            if column.physical_type != metadata.schema.column(position).physical_type:
-                # To read the statistics of such a column ends the process.
-                raise pa.ArrowInvalid(f"its column {column.path_in_schema!r} is of two types")
-            noted = column.statistics
-            has = column.path_in_schema in numbers and noted is not None and noted.has_min_max
-            parts.setdefault(column.path_in_schema, []).append((noted.min, noted.max) if has else None)
-    return {
-        name: (min(low for low, _ in found), max(high for _, high in found))
-        for name, found in parts.items()
-        if None not in found
-    }
+def _check_extremes(table: pa.Table, metadata: pq.FileMetaData, path: Path) -> None:
+    """Compare numbers with the extremes in the file: few writers add checksums, nearly all add these.
 
-
-def _check_extremes(table: pa.Table, extremes: Mapping[str, tuple[Any, Any]], path: Path) -> None:
-    """Compare values with the extremes in the file: few writers add checksums, nearly all add these."""
+    The table has been read from the file before, which checks more of the metadata than to ask them does: Arrow ends
+    the process then.
+    """
+    places = {metadata.schema.column(position).path: position for position in range(metadata.num_columns)}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in extremes:
-            (low, high), found = extremes[name], pc.min_max(column).as_py()
-            if None not in found.values() and not low <= found["min"] <= found["max"] <= high:
+        if name in places and (pa.types.is_integer(column.type) or column.type in FLOATS):
+            extremes, found = _extremes(metadata, places[name]), pc.min_max(column).as_py()
+            if extremes is None or None in found.values():
+                continue
+            if not extremes[0] <= found["min"] <= found["max"] <= extremes[1]:
                 raise UsageError(
                     f"column {name!r} of {path} holds a value outside the range that the file gives for it; the file "
                     "is damaged, write it again."
                 )
+
+
+def _extremes(metadata: pq.FileMetaData, position: int) -> tuple[Any, Any] | None:
+    """The extreme values of a column of numbers, if the file gives them for all of its parts."""
+    found = []
+    for group in range(metadata.num_row_groups):
+        column = metadata.row_group(group).column(position)
+        if column.physical_type != metadata.schema.column(position).physical_type:  # Arrow would end the process
+            raise pa.ArrowInvalid(f"its column {column.path_in_schema!r} is of two types")
+        noted = column.statistics
+        if noted is None or not noted.has_min_max:
+            return None
+        found.append((noted.min, noted.max))
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
 def _exact(table: pa.Table) -> pa.Table:
