@@ -6,6 +6,7 @@ finished. The description beside a cell keeps every option that the cell uses, w
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network
 
 NULL = "null"
 """An option that is set to nothing, in a column of results."""
+PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
+"""A word in a list that needs no quotes."""
 
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
@@ -44,7 +47,8 @@ def columns(config: Config) -> dict[str, Any]:
 def as_column(value: Any) -> Any:
     """An option's value in a column of results: a list in the words of the command line, so that it can be compared."""
     if isinstance(value, list):
-        return f"[{','.join(map(str, value))}]"
+        words = (str(each) for each in value)
+        return f"[{','.join(word if PLAIN_WORD.fullmatch(word) else repr(word) for word in words)}]"
     return NULL if value is None else value
 
 

@@ -321,8 +321,11 @@ def test_the_columns_of_a_cell_are_all_options_that_it_uses() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [([], "[]"), (["a"], "[a]"), (["a", 2, 0.5], "[a,2,0.5]"), (None, "null"), (False, False), (0.5, 0.5), ("a", "a")],
-)
+    [
+        ([], "[]"), (["a b"], "[a b]"), (["a", 2, 0.5], "[a,2,0.5]"), (["a", "b"], "[a,b]"), (["a,b"], "['a,b']"),
+        ([""], "['']"), (["]"], "[']']"), (None, "null"), (False, False), (0.5, 0.5), ("a", "a"),
+    ],
+)  # fmt: skip
 def test_a_list_in_a_column_is_in_the_words_of_the_command_line(value: Any, shown: Any) -> None:
     assert as_column(value) == shown
     assert type(as_column(value)) is type(shown)
