@@ -1,7 +1,7 @@
 """`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -252,6 +252,8 @@ class ScarfPredictor(ScarfEstimator):
         """Which rows have a label; the labels are checked."""
         if y.dtype.kind == "f":
             assert_all_finite(y, allow_nan=True, input_name="y")
+        if odd := [each for each in y.tolist() if not isinstance(each, Hashable)]:
+            raise UsageError(f"y holds a {type(odd[0]).__name__}, which is no label; give each row one word or number.")
         known = ~pd.isna(y)
         if not known.any():
             raise UsageError("y holds no label; ScarfTransformer learns without labels.")
@@ -315,7 +317,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
         check_is_fitted(self)
-        order = [self.model_.classes.index(spell(label)) for label in self.classes_]
+        labels = pd.Series(self.classes_).tolist()  # a time is spelled as pandas does, which read it
+        order = [self.model_.classes.index(spell(label)) for label in labels]
         return np.asarray(self.model_.predict_proba(self._rows(X))[:, order])
 
     def predict(self, X: Any) -> NDArray[Any]:

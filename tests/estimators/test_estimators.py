@@ -196,6 +196,7 @@ class TestLabels:
         [
             pytest.param([10, 9], id="int"),
             pytest.param(["10", "9"], id="text"),
+            pytest.param(np.array(["2024-03-01", "2023-12-31"], dtype="datetime64[us]"), id="time"),
             *(pytest.param(pair, id=type(pair[0]).__name__, marks=pytest.mark.slow) for pair in OTHER_TYPES),
         ],
     )
@@ -217,6 +218,7 @@ class TestLabels:
         [
             (lambda n: [None] * n, "y holds no label; ScarfTransformer learns without labels"),
             (lambda n: ["a"] * n, "has the one class 'a'; two are needed"),
+            (lambda n: [{"a": 1}] * n, "y holds a dict, which is no label; give each row one word or number"),
             (lambda n: ["a", "b", *[None] * (n - 2)], "X has 2 rows with a label in 'y'"),
             (
                 lambda n: np.arange(n) // 2 + 1,
