@@ -205,13 +205,13 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
     if origin in (Union, UnionType):
         return parsed(next((each for each in inner if _is_of(each, value)), inner[0]), value, place)
     if not _is_of(kind, value):
-        raise DamagedRecordError(f"{place} cannot be {json.dumps(value)[:40]}")
+        raise DamagedRecordError(f"{place} cannot be {json.dumps(value, default=str)[:40]}")
     if dataclasses.is_dataclass(kind):
         return _parsed_fields(kind, value, place)
     if origin in (list, tuple) and inner:
         return origin(parsed(inner[0], each, place) for each in value)
     if origin is dict and inner:
-        return {name: parsed(inner[1], each, f"{place}.{name[:40]}") for name, each in value.items()}
+        return {name: parsed(inner[1], each, f"{place}.{name!s:.40}") for name, each in value.items()}
     return value
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import yaml
 from omegaconf import OmegaConf
@@ -118,9 +118,11 @@ def _read(name: str, folder: Path) -> SweepFile:
         listed = ", ".join([*known, ALL])
         hint = did_you_mean(name, known)
         raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
+    from ..results.records import DamagedRecordError, are_usable, parsed  # `--help` starts without the store
+
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}.") from error
     known_keys = tuple(field.name for field in fields(SweepFile) if field.name != "name")
     if not isinstance(content, dict) or not {"title", "cells"} <= set(content) <= set(known_keys):
@@ -128,7 +130,13 @@ def _read(name: str, folder: Path) -> SweepFile:
     cells = content["cells"]
     if not isinstance(cells, list) or not cells or not all(isinstance(block, dict) for block in cells):
         raise UsageError(f"{path}: cells must be a list of blocks, each with axes and their values.")
-    return SweepFile(name=path.stem, **content)
+    kinds = get_type_hints(SweepFile)
+    try:
+        if not are_usable([content]):
+            raise DamagedRecordError("its values are nested too deep, too large, or no text")
+        return SweepFile(path.stem, **{name: parsed(kinds[name], value, name) for name, value in content.items()})
+    except DamagedRecordError as error:
+        raise UsageError(f"{path}: {error}.") from error
 
 
 def _swept(values: Any) -> str:

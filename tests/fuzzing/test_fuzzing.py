@@ -6,8 +6,8 @@ import pytest
 
 from tests.fuzzing.attacking import KINDS, outcomes
 
-FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "options": 4}
-SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100}
+FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "options": 4, "sweeps": 3}
+SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100, "sweeps": 50}
 
 
 def faults(kind: str, first: int, count: int, folder: Path) -> list[str]:

@@ -146,6 +146,32 @@ def test_cells_are_a_list_of_blocks(cells: str, tmp_path: Path) -> None:
     assert refusal("some", tmp_path) == f"{path}: cells must be a list of blocks, each with axes and their values."
 
 
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("trials: [1]", "trials cannot be [1]."),
+        ("trials: 2026-01-01", 'trials cannot be "2026-01-01".'),
+        ("report: 3", "report cannot be 3."),
+        ("report: [a]", 'report cannot be "a".'),
+        ("rounds: [5, many]", 'rounds cannot be "many".'),
+        ("instead: {1: 2}", "instead.1 cannot be 2."),
+        (f"paper: {'[' * 50}{']' * 50}", "its values are nested too deep, too large, or no text."),
+    ],
+)
+def test_what_a_file_says_is_of_its_type(more: str, sentence: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"title: T\ncells: [{{a: 1}}]\n{more}\n")
+
+    assert refusal("some", tmp_path) == f"{path}: {sentence}"
+
+
+@pytest.mark.parametrize("content", [b"title: \xff\n", b"title: 2021-99-99\n", b"[" * 5000])
+def test_bytes_that_are_no_yaml_are_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "some.yaml"
+    path.write_bytes(content)
+
+    assert refusal("some", tmp_path).startswith(f"{path} is not YAML: ")
+
+
 @pytest.mark.parametrize("text", ["title: [T\n", "title: T\n\tcells: []\n", "a: b: c\n"])
 def test_what_is_no_yaml_is_said(text: str, tmp_path: Path) -> None:
     path = write(tmp_path, text)

@@ -103,8 +103,8 @@ def read_drawings(entries: Sequence[Any], file: str) -> list[Drawing]:
             raise UsageError(f"{place} must say what to draw; the drawings are: {', '.join(sorted(known))}.")
         keys = {key: value for key, value in entry.items() if key != "draw"}
         name = entry["draw"]
-        if name not in known:
-            raise UsageError(f"{place}: {name} is not a drawing; the drawings are: {', '.join(sorted(known))}.")
+        if not isinstance(name, str) or name not in known:
+            raise UsageError(f"{place}: {name!s:.80} is not a drawing; the drawings are: {', '.join(sorted(known))}.")
         try:
             drawings.append(_read(known[name], keys))
         except UsageError as error:

@@ -112,6 +112,7 @@ def test_the_drawings_of_every_sweep_can_be_understood(file: Path) -> None:
         ("win_matrix", r"must say what to draw; the drawings are: box_plot, .*\."),
         ({"title": "t"}, r"must say what to draw; the drawings are: .*\."),
         ({"draw": "pie", "title": "t"}, r": pie is not a drawing; the drawings are: .*\."),
+        ({"draw": ["pie"], "title": "t"}, r": \['pie'\] is not a drawing; the drawings are: .*\."),
         (
             {"draw": "win_matrix", "title": "t"},
             r": win_matrix needs compare; its keys are: draw, title, where, metric, compare\.",
