@@ -118,7 +118,8 @@ def _read(name: str, folder: Path) -> SweepFile:
         listed = ", ".join([*known, ALL])
         hint = did_you_mean(name, known)
         raise UsageError(f"sweeps={name}: there is no file {path}; the sweeps are: {listed}.{hint}")
-    from ..results.records import DamagedRecordError, are_usable, parsed  # `--help` starts without the store
+    from ..results.files import DamagedRecordError  # here, since `--help` starts without the store
+    from ..results.records import are_usable, parsed
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
