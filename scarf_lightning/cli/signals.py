@@ -69,12 +69,25 @@ def ended_by_signals() -> Iterator[None]:
     sys.unraisablehook = again
     try:
         yield
-    except Interrupted:
-        raise KeyboardInterrupt from None
+    except BaseException as error:
+        arrived = _ended_by(error)
+        if isinstance(arrived, Interrupted):
+            raise KeyboardInterrupt from None
+        if arrived is None or arrived is error:
+            raise
+        raise arrived from None
     finally:
         sys.unraisablehook = hook
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+def _ended_by(error: BaseException) -> BaseException | None:
+    """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, (Interrupted, Terminated)):
+        behind = behind.__context__
+    return behind
 
 
 @contextmanager

@@ -68,6 +68,26 @@ def test_one_that_comes_where_no_exception_gets_out_is_sent_again(
     assert went_on == [True]
 
 
+@pytest.mark.parametrize(("send", "ends"), [(terminated, Terminated), (interrupted, KeyboardInterrupt)])
+def test_one_that_makes_another_error_as_it_leaves_is_still_what_ended_the_block(
+    send: Callable[[], None], ends: type[BaseException]
+) -> None:
+    """As in Hydra, which closes a file that it could not open."""
+
+    @ended_by_signals()
+    def block() -> None:
+        try:
+            send()
+        except BaseException:
+            del cleaned[0]
+
+    cleaned: list[bool] = []
+    with pytest.raises(ends):
+        block()
+    with pytest.raises(KeyError), ended_by_signals():
+        raise KeyError("of no signal")
+
+
 def test_what_else_comes_to_nothing_is_said_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: said.append(unraisable.exc_type))
