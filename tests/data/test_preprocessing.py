@@ -14,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import (
+    VECTORS,
     Encoding,
     Mean,
     MinMax,
@@ -181,6 +182,23 @@ def test_statistics_are_those_of_the_fitted_rows_alone(mixed_table: Table, scali
     for name in ("fill", "shift", "scale"):
         assert (getattr(before, name) == getattr(after, name)).all()
     assert (Preprocessing.fit(changed, [None], scaling).fill != before.fill).any()
+
+
+@pytest.mark.parametrize("gone", [*VECTORS, None])
+def test_it_is_made_of_its_arrays(mixed_table: Table, gone: str | None) -> None:
+    fitted = replace(Preprocessing.fit(mixed_table, [ROWS, None], ZScore()), target=np.ones((2, 3)))
+    arrays = {name: array for name, array in fitted.arrays().items() if name != gone}
+    if gone is not None:
+        with pytest.raises(ValueError, match="must hold fill, shift, scale"):
+            Preprocessing.from_arrays(arrays, is_shared=False)
+        return
+
+    made = Preprocessing.from_arrays(arrays, is_shared=False)
+
+    for name, array in fitted.arrays().items():
+        assert getattr(made, name) is array
+    with pytest.raises(ValueError, match="must hold fill, shift, scale"):
+        Preprocessing.from_arrays(arrays | {"more": np.ones((2, 8))}, is_shared=False)
 
 
 @every_scaling

@@ -305,6 +305,12 @@ class TestMending:
         assert trained.missing(range(3)) == [0, 1]
         assert len(trained.mend()) == 1
 
+    @pytest.mark.parametrize("notes", ["a note", [3], {"a": "note"}])
+    def test_notes_that_are_no_sentences_are_damage(self, trained: CellStore, notes: Any) -> None:
+        reseal(stacks(trained)[0] / "trials.json", {"notes": notes})
+
+        assert list(read_cell(trained.folder).damaged.values()) == ["it has no notes"]
+
     def test_without_its_hash_a_record_is_not_used(self, trained: CellStore) -> None:
         for path in (trained.folder / "cell.json", *trained.folder.glob("stacks/*/trials.json")):
             content = json.loads(path.read_text())

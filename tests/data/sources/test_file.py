@@ -715,6 +715,13 @@ class TestNothingIsReadOtherwiseInSilence:
         assert "CRC checksum verification failed" in refusal(tmp_path / "with.parquet")
         assert "column 'size' of" in refusal(tmp_path / "without.parquet")
 
+    def test_a_part_of_a_parquet_file_without_any_number_has_no_extremes(self, tmp_path: Path) -> None:
+        sizes = [*np.linspace(1.0, 2.0, 50), *[None] * 50]
+        table = pa.table({"size": sizes, "level": LABELS * 8 + LABELS[:4]})
+        for statistics in (True, False):
+            pq.write_table(table, tmp_path / "t.parquet", row_group_size=50, write_statistics=statistics)
+            assert np.isnan(loaded(tmp_path / "t.parquet").values[:, 0]).sum() == 50
+
 
 class TestSplits:
     def whole(self, tmp_path: Path) -> tuple[pd.DataFrame, Path]:
