@@ -297,6 +297,7 @@ class TestRefusals:
             f"{path} is of no known format; dataset.path takes .csv, .tsv and .jsonl"
         )
 
+    @pytest.mark.filterwarnings("ignore::pandas.errors.ParserWarning")  # it is an error of ours, not of pytest's
     @pytest.mark.parametrize(
         ("name", "content", "reason"),
         [
