@@ -17,7 +17,10 @@ SET_ASIDE = "set_aside"
 
 
 class DamagedRecordError(Exception):
-    """A record cannot be used; the message says why."""
+    """A record cannot be used; the message says why. What it quotes of the record can be written anywhere."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))  # JSON may hold half a character
 
 
 @contextmanager

@@ -225,6 +225,8 @@ def test_contents_without_a_schema_are_damage(record: Path, other: str, said: st
 
 def test_a_record_of_something_else_is_damage(record: Path) -> None:
     assert reason(record, "fedcba9876543210") == f"it belongs to {MINE}"
+    reseal(record / CONTENTS, {"fingerprint": "\ud800"})
+    assert reason(record).encode() == rb"it belongs to \ud800"
 
 
 def test_no_record_is_no_damage(tmp_path: Path) -> None:
