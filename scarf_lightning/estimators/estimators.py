@@ -252,7 +252,7 @@ class ScarfPredictor(ScarfEstimator):
         """Which rows have a label; the labels are checked."""
         if y.dtype.kind == "f":
             assert_all_finite(y, allow_nan=True, input_name="y")
-        if odd := [each for each in y.tolist() if not isinstance(each, Hashable)]:
+        if y.dtype == object and (odd := [each for each in y if not isinstance(each, Hashable)]):
             raise UsageError(f"y holds a {type(odd[0]).__name__}, which is no label; give each row one word or number.")
         known = ~pd.isna(y)
         if not known.any():

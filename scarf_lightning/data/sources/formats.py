@@ -355,39 +355,38 @@ def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
     """A few columns of a Parquet file at a time."""
     # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        width = max(1, CELLS // max(1, file.metadata.num_rows))
+        metadata = file.metadata
+        places = {metadata.schema.column(place).path: place for place in range(metadata.num_columns)}
+        width = max(1, CELLS // max(1, metadata.num_rows))
         for start in range(0, max(1, len(names)), width):
             some = names[start : start + width]
             table = file.read(columns=some).select(some)
-            _check_extremes(table, file.metadata, path)
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                if name in places and (pa.types.is_integer(column.type) or column.type in FLOATS):
+                    _check_extremes(column, _extremes(metadata, places[name]), f"column {name!r} of {path}")
             yield table
 
 
-def _check_extremes(table: pa.Table, metadata: pq.FileMetaData, path: Path) -> None:
-    """Compare numbers with the extremes in the file: few writers add checksums, nearly all add these.
-
-    The table has been read from the file before, which checks more of the metadata than to ask them does: Arrow ends
-    the process then.
-    """
-    places = {metadata.schema.column(position).path: position for position in range(metadata.num_columns)}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in places and (pa.types.is_integer(column.type) or column.type in FLOATS):
-            extremes, found = _extremes(metadata, places[name]), pc.min_max(column).as_py()
-            if extremes is None or None in found.values():
-                continue
-            if not extremes[0] <= found["min"] <= found["max"] <= extremes[1]:
-                raise UsageError(
-                    f"column {name!r} of {path} holds a value outside the range that the file gives for it; the file "
-                    "is damaged, write it again."
-                )
+def _check_extremes(column: pa.ChunkedArray, extremes: tuple[Any, Any] | None, what: str) -> None:
+    """Compare numbers with the extremes in the file: few writers add checksums, nearly all add these."""
+    found = pc.min_max(column).as_py()
+    if extremes is None or None in found.values():
+        return
+    if not extremes[0] <= found["min"] <= found["max"] <= extremes[1]:
+        raise UsageError(
+            f"{what} holds a value outside the range that the file gives for it; the file is damaged, write it again."
+        )
 
 
 def _extremes(metadata: pq.FileMetaData, position: int) -> tuple[Any, Any] | None:
-    """The extreme values of a column of numbers, if the file gives them for all of its parts."""
+    """The extreme values of a column of numbers, if the file gives them for all of its parts.
+
+    The column has been read before, which checks more of the metadata than this does: Arrow would end the process.
+    """
     found = []
     for group in range(metadata.num_row_groups):
         column = metadata.row_group(group).column(position)
-        if column.physical_type != metadata.schema.column(position).physical_type:  # Arrow would end the process
+        if column.physical_type != metadata.schema.column(position).physical_type:  # this ends the process, too
             raise pa.ArrowInvalid(f"its column {column.path_in_schema!r} is of two types")
         noted = column.statistics
         if noted is None or not noted.has_min_max:
