@@ -19,7 +19,14 @@ from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import ConfigAttributeError, ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import (
+    ConfigAttributeError,
+    ConfigKeyError,
+    GrammarParseError,
+    InterpolationResolutionError,
+    OmegaConfBaseException,
+    UnsupportedInterpolationType,
+)
 
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
@@ -28,6 +35,7 @@ from ..options.reference import filled
 from .folders import CONF
 
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
+OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
 NEVER_SCALED = {28: 28, 1468: 9981, 4134: 9910}
 """OpenML datasets that the paper does not scale (section 4, "Dataset pre-processing"), with the task of each."""
 
@@ -141,6 +149,8 @@ def usage_error(error: BaseException) -> UsageError:
         known = [str(key) for key in cause.parent_node if key != "hydra"]
         full = str(cause.full_key)
         parent, _, name = full.rpartition(".")
+        if not known:
+            return UnknownOptionError(f"{full} is not an option; {parent} takes one value.", full)
         where = f"the options of {parent}" if parent else "the options"
         hint = did_you_mean(name, known) or _within(cause.parent_node, parent, name)
         return UnknownOptionError(f"{full} is not an option; {where} are: {', '.join(known)}.{hint}", full)
@@ -152,7 +162,7 @@ def _wrong_value(error: OmegaConfBaseException) -> UsageError:
     """A value that OmegaConf cannot make, such as an interpolation that leads nowhere, by the name of its option."""
     place = f"{error.full_key}: " if error.full_key else ""
     reason = str(error).splitlines()[0].removesuffix(".")
-    hint = "" if isinstance(error, MissingMandatoryValue) else "; to write ${ as text, put a backslash before it"
+    hint = "; to write ${ as text, put a backslash before it" if isinstance(error, OF_INTERPOLATIONS) else ""
     return UsageError(f"{place}{reason}{hint}.")
 
 

@@ -137,6 +137,7 @@ def refusal(error: type[Exception], act: Callable[[], Any]) -> BaseException:
          " depth.", " Did you mean depth?"),
         ("network.hidden=64", "network.hidden is not an option; the options of network are: ", " Did you mean "
          "network.pretrain_head.width, network.head.width or network.encoder.width?"),
+        ("trials.a=1", "trials.a is not an option; trials takes one value.", "takes one value."),
         ("patience=5", "patience is not an option; the options are: ", " Did you mean pretrain.patience or "
          "finetune.patience?"),
     ],
