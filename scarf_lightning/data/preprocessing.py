@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COLUMNS_AT_A_TIME = 8
 """Columns that are copied at once to fit their statistics, so that no second table is needed."""
+FLOAT = np.dtype(np.float64)
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
 
@@ -188,10 +189,10 @@ class Preprocessing:
         """The inverse of `arrays`.
 
         Raises:
-            ValueError: a vector is missing, or its name is unknown.
+            ValueError: a vector is missing or of another type, or its name is unknown.
         """
-        if arrays.keys() - {"target"} != set(VECTORS):
-            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)}")
+        if arrays.keys() - {"target"} != set(VECTORS) or {array.dtype for array in arrays.values()} != {FLOAT}:
+            raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
         return cls(**arrays, is_shared=is_shared)
 
     def of(self, trial: int) -> "Preprocessing":

@@ -199,6 +199,9 @@ def test_it_is_made_of_its_arrays(mixed_table: Table, gone: str | None) -> None:
         assert getattr(made, name) is array
     with pytest.raises(ValueError, match="must hold fill, shift, scale"):
         Preprocessing.from_arrays(arrays | {"more": np.ones((2, 8))}, is_shared=False)
+    for kind in (bool, np.float32, np.int64):
+        with pytest.raises(ValueError, match="must hold fill, shift, scale as float64"):
+            Preprocessing.from_arrays(arrays | {"shift": np.ones((2, 8), dtype=kind)}, is_shared=False)
 
 
 @every_scaling

@@ -341,7 +341,9 @@ class TestACellFromElsewhere:
             content = save({name: np.asarray(array) for name, array in arrays.items()})
             replace_file(file.parent, "trials.json", file.name, content)
 
-        with pytest.raises(UsageError, match=r"cannot be used: the preprocessing must hold fill, shift, scale\."):
+        with pytest.raises(
+            UsageError, match=r"cannot be used: the preprocessing must hold fill, shift, scale as float64\."
+        ):
             load_model(copy)
 
 
