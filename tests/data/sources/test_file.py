@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,7 +23,7 @@ from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
-from scarf_lightning.data.sources.formats import read_rows
+from scarf_lightning.data.sources.formats import _extremes, read_rows
 from scarf_lightning.data.table import Column, Table
 from scarf_lightning.data.targets import Number
 from scarf_lightning.data.trials import Full, prepare_trials
@@ -715,6 +717,29 @@ class TestNothingIsReadOtherwiseInSilence:
             file.write_bytes(content)
         assert "CRC checksum verification failed" in refusal(tmp_path / "with.parquet")
         assert "column 'size' of" in refusal(tmp_path / "without.parquet")
+
+    def test_a_false_place_of_a_text_in_a_feather_file_is_found(self, tmp_path: Path) -> None:
+        """The format has no checksums. Arrow would read from there, and end the process."""
+        names = [f"{place:03d}" for place in range(100)]
+        path = tmp_path / "t.feather"
+        feather.write_feather(
+            pa.table({"x": names, "level": LABELS * 8 + LABELS[:4]}), path, compression="uncompressed"
+        )
+        content = path.read_bytes()
+        places = np.arange(0, 303, 3, dtype="<i4").tobytes()
+        assert content.count(places) == 1
+        path.write_bytes(content.replace(places, places[:-8] + np.array([10**9, 300], dtype="<i4").tobytes()))
+        assert refusal(path).startswith(f"{path} cannot be read (")
+
+    def test_a_column_of_two_types_is_not_asked_for_its_extremes(self) -> None:
+        def column(kind: str) -> SimpleNamespace:
+            return SimpleNamespace(physical_type=kind, path_in_schema="size")
+
+        group = SimpleNamespace(column=lambda _: column("FLOAT"))
+        schema = SimpleNamespace(column=lambda _: column("INT32"))
+        metadata: Any = SimpleNamespace(num_row_groups=1, row_group=lambda _: group, schema=schema)
+        with pytest.raises(pa.ArrowInvalid, match="its column 'size' is of two types"):
+            _extremes(metadata, 0)
 
     def test_a_part_of_a_parquet_file_without_any_number_has_no_extremes(self, tmp_path: Path) -> None:
         sizes = [*np.linspace(1.0, 2.0, 50), *[None] * 50]
