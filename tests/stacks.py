@@ -77,7 +77,7 @@ def make_stack() -> MakeStack:
         device: str = "cpu",
         network: Network | None = None,
     ) -> Stack:
-        streams = Streams(0, table.hash)
+        streams = Streams(0, table.n_labelled)
         data = prepare_trials(table, trials, streams, regime=regime or Full(), scaling=ZScore(), fit_on=fit_on)
         settings = NetworkSettings(pretrain_head=LayerSettings(width=width), head=LayerSettings(width=width))
         hardware = Hardware(torch.device(device), precision)

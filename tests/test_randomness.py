@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from scarf_lightning.randomness import Purpose, Roster, StackedGenerator, Streams
 
-STREAMS = Streams(seed=5, data_hash="a1b2")
+STREAMS = Streams(seed=5, n_labelled=200)
 on_any_device = pytest.mark.parametrize("ahead", [0, 512], ids=["as on a processor", "as on an accelerator"])
 SEEDS = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
 
@@ -23,11 +23,11 @@ def draws(generator: StackedGenerator) -> list[torch.Tensor]:
     return [generator.uniform(3, 4), generator.integers(100, 7), generator.permutations(9), generator.uniform(2)]
 
 
-def test_a_stream_depends_on_seed_data_trial_purpose_and_fit() -> None:
+def test_a_stream_depends_on_seed_labelled_rows_trial_purpose_and_fit() -> None:
     seeds = {
         STREAMS.seed_of(3, Purpose.ENCODER),
         replace(STREAMS, seed=6).seed_of(3, Purpose.ENCODER),
-        replace(STREAMS, data_hash="a1b3").seed_of(3, Purpose.ENCODER),
+        replace(STREAMS, n_labelled=201).seed_of(3, Purpose.ENCODER),
         STREAMS.seed_of(4, Purpose.ENCODER),
         STREAMS.seed_of(3, Purpose.HEAD),
         STREAMS.seed_of(3, Purpose.ENCODER, fit=1),
@@ -39,7 +39,7 @@ def test_a_stream_depends_on_nothing_else() -> None:
     first = STREAMS.numpy(3, Purpose.SPLIT).random(5)
     STREAMS.numpy(2, Purpose.SPLIT).random(50)
     np.random.default_rng().random(5)
-    again = Streams(seed=5, data_hash="a1b2").numpy(3, Purpose.SPLIT).random(5)
+    again = Streams(seed=5, n_labelled=200).numpy(3, Purpose.SPLIT).random(5)
     assert (first == again).all()
 
     alone = STREAMS.torch([3], Purpose.SPLIT).uniform(5)
@@ -55,17 +55,17 @@ def test_streams_of_all_purposes_trials_and_fits_differ() -> None:
     assert len(first) == len(keys)
 
 
-@given(seed=st.integers(0, 2**40), data_hash=st.text("0123456789abcdef"), trial=st.integers(0, 10**6))
-def test_seeds_fit_every_generator(seed: int, data_hash: str, trial: int) -> None:
-    value = Streams(seed, data_hash).seed_of(trial, Purpose.CORRUPTION)
+@given(seed=st.integers(0, 2**40), n_labelled=st.integers(0, 10**8), trial=st.integers(0, 10**6))
+def test_seeds_fit_every_generator(seed: int, n_labelled: int, trial: int) -> None:
+    value = Streams(seed, n_labelled).seed_of(trial, Purpose.CORRUPTION)
     assert 0 <= value < 2**63
     torch.Generator().manual_seed(value)
 
 
 def test_seeds_are_half_the_first_eight_bytes_of_a_hash() -> None:
     """Computed by hand; other seeds would be other splits, under the fingerprints that results have."""
-    assert STREAMS.seed_of(3, Purpose.SPLIT) == 3409821506012890115, "SHA-256 of 5|a1b2|3|split|0"
-    assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 5186214132481729432
+    assert STREAMS.seed_of(3, Purpose.SPLIT) == 6622724824653547663, "SHA-256 of 5|200|3|split|0"
+    assert STREAMS.seed_of(3, Purpose.ENCODER, fit=2) == 1767486803062791215
 
 
 def test_every_draw_has_a_leading_trial_axis() -> None:

@@ -103,7 +103,7 @@ def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell], termina
         f"time_limit={cells[0].config.time_limit}, so few labels without pre-training come first. Allow more time, or "
         "give a file with fewer rows."
     )
-    n_labelled = {key: table.n_rows - table.n_unlabelled for key, table in tables.items()}
+    n_labelled = {key: table.n_labelled for key, table in tables.items()}
     few = [cell for cell in cells if cell.pretraining_key is None and "labels" in cell.config.regime]
     few = [cell for cell in few if cell.config.regime["labels"] < SURELY * n_labelled[cell.source.key]]
     return sorted(few, key=lambda cell: "network" not in unused_options(cell.config))

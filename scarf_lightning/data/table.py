@@ -137,7 +137,7 @@ class Table:
         """How the table was read, for a record, with further ``notes``."""
         rules = {} if self.reader is None else {"rules": self.reader.plain_rules}
         return rules | {
-            "n_labelled": self.n_rows - self.n_unlabelled,
+            "n_labelled": self.n_labelled,
             "n_unlabelled": self.n_unlabelled,
             "columns": [asdict(reading) for reading in self.reading],
             "notes": [*map(str, self.notes), *notes],
@@ -155,7 +155,12 @@ class Table:
     @property
     def n_unlabelled(self) -> int:
         """The number of rows without a label."""
-        return int((~self.is_labelled).sum())
+        return self.n_rows - self.n_labelled
+
+    @property
+    def n_labelled(self) -> int:
+        """The number of rows with a label, which the random streams depend on."""
+        return int(self.is_labelled.sum())
 
     @cached_property
     def is_labelled(self) -> NDArray[np.bool_]:

@@ -84,7 +84,7 @@ class Demand:
         """Builds the networks; the weights that it draws are of no interest."""
         assert self.network is not None
         columns, n_outputs = Columns(tuple(self.table.n_categories)), self.table.target.n_outputs
-        return Networks(columns, n_outputs, Streams(0, ""), self.network, self.settings)
+        return Networks(columns, n_outputs, Streams(0, 0), self.network, self.settings)
 
     def at_most(self, n_trials: int) -> int:
         """An upper bound for all parts of the package, without counting."""

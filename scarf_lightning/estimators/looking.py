@@ -19,7 +19,7 @@ from ..errors import UsageError
 from ..losses.loss import squared_distance
 from ..losses.loss import uniformity as spread
 from ..options import build, build_parts
-from ..randomness import Purpose, Roster, StackedGenerator, Streams
+from ..randomness import Purpose, Roster, StackedGenerator
 from .model import Model, open_cell
 from .trained_networks import named
 
@@ -57,7 +57,7 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     if table.hash != opened.data_hash:
         raise UsageError(f"{table.source} has changed since cell {opened.folder.name} was trained on it.")
     splitting: Splitting = build("split", config.split)
-    split = splitting.of_trial(table, trial, Streams(config.seed, table.hash).numpy(trial, Purpose.SPLIT))
+    split = splitting.of_trial(table, trial, opened.streams(table.n_labelled).numpy(trial, Purpose.SPLIT))
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name

@@ -30,6 +30,7 @@ from ..results import (
     load_trials,
     pretraining_identity,
 )
+from ..results.identity import SCIENCE_VERSION
 from ..results.records import parsed
 from ..results.store import DESCRIPTION
 from ..screen import command_line
@@ -195,6 +196,20 @@ class OpenCell:
     def data_hash(self) -> str:
         return str(self.stored.description["identity"].get("data"))
 
+    def streams(self, n_labelled: int) -> Streams:
+        """The random streams that it was trained with, on a table with so many labels.
+
+        Raises:
+            UsageError: another version of the package trained it, from other streams.
+        """
+        science = self.stored.description["identity"].get("science")
+        if science != SCIENCE_VERSION:
+            raise UsageError(
+                f"Cell {self.folder.name} was trained by an earlier version of this package, which split rows and drew "
+                f"initial weights otherwise; `{self.again()}` trains it again."
+            )
+        return Streams(self.config.seed, n_labelled)
+
     def again(self, *options: str) -> str:
         """The command that trains the cell again: the one that asked for it, without what it does not use."""
         left_out = ({*OF_THE_RUN} - OF_TRAINING_AGAIN) | unused_options(self.config)
@@ -297,7 +312,8 @@ def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
     if "network" not in method_of(config).uses:
         raise UsageError(f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network.")
     untrained = model_of(config, [replace(kept, weights={}) for kept in trials], _reader(cell), None, "")
-    networks = replace(untrained.description.networks(Streams(config.seed, cell.data_hash)), settings=config.network)
+    n_labelled = parsed(int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled")
+    networks = replace(untrained.description.networks(cell.streams(n_labelled)), settings=config.network)
     encoder = networks.encoder(untrained.trials).to(untrained.dtype)
     weights = {f"encoder.{name}": weight.detach().numpy() for name, weight in encoder.state_dict().items()}
     return StoredTrial.of_stack([kept.row for kept in trials], untrained.preprocessing.arrays(), weights)

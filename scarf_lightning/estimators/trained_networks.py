@@ -228,7 +228,7 @@ class TrainedNetworks:
 
     @cached_property
     def _networks(self) -> Networks:
-        return self.description.networks(Streams(0, ""))  # the trained weights replace the initial ones
+        return self.description.networks(Streams(0, 0))  # the trained weights replace the initial ones
 
     def _part(self, prefix: str) -> dict[str, torch.Tensor]:
         own = part_of(self.weights, prefix)

@@ -15,7 +15,7 @@ from ..metrics import metric_named
 from ..options import Config, part, plugin_hashes
 from ..options.combinations import UsedOption, is_in, part_axis, used_options
 
-SCIENCE_VERSION = 2
+SCIENCE_VERSION = 3
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
 
 OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")

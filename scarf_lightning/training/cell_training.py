@@ -169,7 +169,7 @@ class CellTraining:
 
     @property
     def streams(self) -> Streams:
-        return Streams(self.config.seed, self.table.hash)
+        return Streams(self.config.seed, self.table.n_labelled)
 
     def describe(self, overrides: Sequence[str]) -> None:
         """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""

@@ -46,7 +46,7 @@ def ratios(epochs: int, turns: int) -> dict[str, list[float]]:
     def loop() -> None:
         table = Table.from_frame(x, pd.Series(y), categorical=[False] * COLUMNS, name="noise", source="made up")
         rows = np.random.default_rng(0).permutation(ROWS)
-        streams = Streams(0, table.hash)
+        streams = Streams(0, table.n_labelled)
         trial = ReferenceTrial(table, rows[:TRAINED], rows[TRAINED:], streams, 0, torch.float32, fused=True)
         trial.pretrain(max_epochs=epochs)
         trial.finetune(max_epochs=epochs)

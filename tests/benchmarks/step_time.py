@@ -102,7 +102,7 @@ class Case:
         return int(self.made.width)  # type: ignore[attr-defined]
 
     def data(self, n_trials: int) -> TrialData:
-        streams = Streams(0, self.table.hash)
+        streams = Streams(0, self.table.n_labelled)
         return prepare_trials(self.table, range(n_trials), streams, regime=Full(), scaling=ZScore(), fit_on="all")
 
     def stack(self, n_trials: int, precision: str = "32-true", device: str = "cpu") -> float:
@@ -112,7 +112,7 @@ class Case:
         stack = Stack(
             self.table,
             self.data(n_trials),
-            Streams(0, self.table.hash),
+            Streams(0, self.table.n_labelled),
             self.made,
             NetworkSettings(pretrain_head=layers, head=layers),
             hardware,
@@ -125,7 +125,7 @@ class Case:
         return clock.seconds / self.steps / n_trials
 
     def trained_by_loop(self, steps: int) -> Callable[[], Any]:
-        data, streams = self.data(1), Streams(0, self.table.hash)
+        data, streams = self.data(1), Streams(0, self.table.n_labelled)
         trial = ReferenceTrial(
             self.table, data.train[0], data.validation[0], streams, 0, torch.float32, self.width, fused=True
         )

@@ -79,7 +79,7 @@ def make(mixed_table: Table) -> Callable[..., Served]:
     def make_datamodule(
         trials: Sequence[int] = TRIALS, *, targets: Callable[[Tensor], Tensor] | None = targets_of, **options: Any
     ) -> Served:
-        streams = Streams(0, mixed_table.hash)
+        streams = Streams(0, mixed_table.n_labelled)
         fit_on = options.pop("fit_on", "all")
         data = prepare_trials(mixed_table, trials, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
         train, validation = torch.from_numpy(data.train), torch.from_numpy(data.validation)
@@ -108,7 +108,7 @@ Make = Callable[..., Served]
 
 def serve_again(served: Served, datamodule: StackDataModule, roster: Roster) -> None:
     """The same examples once more, in another order and with validation batches of the usual size."""
-    order = Streams(1, "another").torch(TRIALS, Purpose.FINETUNE_ORDER, roster=roster)
+    order = Streams(1, 50).torch(TRIALS, Purpose.FINETUNE_ORDER, roster=roster)
     datamodule.serve(served.train, served.validation, batch_size=8, order=order, roster=roster)
 
 
@@ -148,7 +148,7 @@ def test_an_epoch_is_a_permutation_of_the_examples(make: Make) -> None:
 
 def test_the_order_is_drawn_from_each_trials_stream(mixed_table: Table, make: Make) -> None:
     served = make()
-    streams = Streams(0, mixed_table.hash)
+    streams = Streams(0, mixed_table.n_labelled)
     plain = [torch.Generator().manual_seed(streams.seed_of(trial, Purpose.FINETUNE_ORDER)) for trial in TRIALS]
     for _ in range(2):
         drawn = torch.stack([torch.randperm(42, generator=generator) for generator in plain])
@@ -245,7 +245,7 @@ def test_validation_is_one_batch_where_it_is_small(make: Make) -> None:
 @pytest.mark.parametrize("fit_on", ["all", "train"])
 def test_a_batch_holds_the_features_of_its_rows(mixed_table: Table, make: Make, fit_on: str) -> None:
     datamodule = make(fit_on=fit_on).datamodule
-    streams = Streams(0, mixed_table.hash)
+    streams = Streams(0, mixed_table.n_labelled)
     data = prepare_trials(mixed_table, TRIALS, streams, regime=Full(), scaling=ZScore(), fit_on=fit_on)
     for index in itertools.chain(datamodule.training_examples(), datamodule.validation_examples()):
         batch = datamodule.fetch(index)

@@ -22,7 +22,7 @@ every_fit = pytest.mark.parametrize("fit_on", ["all", "train"])
 
 
 def prepare(table: Table, trials: Any, fit_on: str, scaling: Scaling | None = None) -> TrialData:
-    streams = Streams(0, table.hash)
+    streams = Streams(0, table.n_labelled)
     return prepare_trials(table, trials, streams, regime=Full(), scaling=scaling or ZScore(), fit_on=fit_on)
 
 
@@ -150,7 +150,7 @@ def test_a_column_unseen_in_training_gives_finite_numbers(fit_on: str) -> None:
     target = pd.Series(["a", "b"] * 15, name="y")
     base = pd.DataFrame({"rare": [np.nan] * 30, "almost": [0.1] * 30, "x": np.arange(30.0)})
     placeholder = base.assign(rare=1.0)
-    streams = Streams(0, "fixed")
+    streams = Streams(0, 200)
     options: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "fit_on": fit_on}
     as_table: dict[str, Any] = {"categorical": [False] * 3, "name": "t", "source": "test:t"}
     splits = prepare_trials(Table.from_frame(placeholder, target, **as_table), range(3), streams, **options)

@@ -54,7 +54,7 @@ def test_every_row_is_as_likely_in_every_part() -> None:
 
 
 def test_trials_have_splits_of_their_own() -> None:
-    streams = Streams(0, "d")
+    streams = Streams(0, 200)
     tests = {tuple(np.sort(cut_rows(np.arange(200), streams.numpy(t, Purpose.SPLIT)).test)) for t in range(30)}
     assert len(tests) == 30
 

@@ -4,13 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
-from scarf_lightning.data.splits import Column
+from scarf_lightning.data.splits import Column, Random, Splitting, Stratified
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
 from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials
@@ -23,7 +24,7 @@ ARRAYS = ("train", "validation", "test", "predicted", "labelled", "labels", "val
 
 def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> TrialData:
     chosen = {"regime": Full(), "scaling": ZScore(), "fit_on": "all"} | options
-    return prepare_trials(table, trials, Streams(seed, table.hash), **chosen)
+    return prepare_trials(table, trials, Streams(seed, table.n_labelled), **chosen)
 
 
 every_regime = pytest.mark.parametrize("regime", REGIMES, ids=lambda r: r.name)
@@ -49,11 +50,65 @@ def test_every_method_sees_the_same_splits(mixed_table: Table) -> None:
             assert (getattr(first, name) == getattr(other, name)).all()
 
 
-def test_another_seed_and_other_data_have_other_splits(mixed_table: Table) -> None:
+def test_another_seed_and_another_number_of_labels_have_other_splits(mixed_table: Table) -> None:
     first = prepare(mixed_table, [0])
     assert (prepare(mixed_table, [0], seed=1).train != first.train).any()
-    other = prepare_trials(mixed_table, [0], Streams(0, "other"), regime=Full(), scaling=ZScore(), fit_on="all")
+    other = prepare_trials(mixed_table, [0], Streams(0, 99), regime=Full(), scaling=ZScore(), fit_on="all")
     assert (other.train != first.train).any()
+
+
+NUMBERS = pd.DataFrame(np.random.default_rng(4).normal(size=(90, 3)), columns=["a", "b", "c"])
+CLASS = pd.Series(np.where(NUMBERS["a"] + NUMBERS["b"] > 0, "yes", "no"))
+
+
+def table_of(frame: pd.DataFrame, target: "pd.Series[Any]" = CLASS) -> Table:
+    return Table.from_frame(frame, target, categorical=[False] * frame.shape[1], name="made up", source="a test")
+
+
+@pytest.mark.parametrize("splitting", [Random(), Stratified()], ids=lambda rule: rule.name)
+@every_regime
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(table_of(NUMBERS.rename(columns={"a": "age"})), id="a column renamed"),
+        pytest.param(table_of(NUMBERS.assign(d=1 / NUMBERS["a"])), id="a column added"),
+        pytest.param(table_of(NUMBERS.drop(columns="b")), id="a column dropped"),
+        pytest.param(table_of(NUMBERS[["c", "a", "b"]]), id="columns in another order"),
+        pytest.param(table_of(NUMBERS + 1e-9), id="cells mended"),
+        pytest.param(table_of(NUMBERS, CLASS.map({"yes": "b", "no": "a"})), id="classes renamed"),
+        pytest.param(table_of(NUMBERS).weighted(np.ones(90)), id="weights of one"),
+        pytest.param(table_of(NUMBERS).weighted(np.arange(1.0, 91)), id="weights"),
+    ],
+)
+def test_a_table_that_is_read_otherwise_keeps_its_rows(changed: Table, regime: Regime, splitting: Splitting) -> None:
+    """The same rows are tested, the same rows keep a label, and the same labels are redrawn."""
+    before = prepare(table_of(NUMBERS), range(3), regime=regime, splitting=splitting)
+
+    after = prepare(changed, range(3), regime=regime, splitting=splitting)
+
+    for name in ("train", "validation", "test", "labelled", "labels"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
+
+
+def test_further_rows_without_a_label_leave_what_is_tested() -> None:
+    before = prepare(table_of(NUMBERS), range(3), regime=Few(20))
+    more = pd.concat([NUMBERS, NUMBERS.head(25) * 2], ignore_index=True)
+
+    after = prepare(table_of(more, CLASS.reindex(range(len(more)))), range(3), regime=Few(20))
+
+    for name in ("validation", "test", "labelled", "labels"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name), err_msg=name)
+    np.testing.assert_array_equal(np.sort(after.train[:, -25:]), np.tile(np.arange(90, 115), (3, 1)))
+
+
+def test_rows_in_another_order_are_another_split() -> None:
+    """Rows are drawn by their place in the table."""
+    backwards = table_of(NUMBERS[::-1].reset_index(drop=True), CLASS[::-1].reset_index(drop=True))
+
+    before, after = (prepare(table, range(3)).test for table in (table_of(NUMBERS), backwards))
+
+    np.testing.assert_array_equal(after, before)
+    assert (np.sort(89 - after) != np.sort(before)).any()
 
 
 @every_regime
@@ -165,7 +220,7 @@ def test_a_split_of_another_kind(mixed_table: Table) -> None:
     assert (np.sort(data.test, axis=1) == np.arange(48, 60)).all()
 
 
-STREAMS = Streams(0, "d")
+STREAMS = Streams(0, 200)
 
 
 def classes(n: int) -> Classes:
@@ -272,7 +327,7 @@ def test_a_trial_chooses_rows_of_its_own_and_always_the_same(regime: Regime) -> 
     ]
     assert len(set(chosen)) == 10
     assert again[::-1] == chosen
-    other_seed = np.concatenate(regime.apply(labels, classes(2), Streams(1, "d"), 0)).tobytes()
+    other_seed = np.concatenate(regime.apply(labels, classes(2), Streams(1, 200), 0)).tobytes()
     assert other_seed != chosen[0]
 
 

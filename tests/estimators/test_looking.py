@@ -86,6 +86,18 @@ class TestRows:
         with pytest.raises(UsageError, match=r"mine\.csv has changed since cell"):
             load_rows(trained.folder, 0)
 
+    def test_a_cell_of_earlier_random_streams_is_refused(self, scarf: OfACell, monkeypatch: pytest.MonkeyPatch) -> None:
+        """They split the rows otherwise, and drew other weights."""
+        monkeypatch.setattr("scarf_lightning.estimators.model.SCIENCE_VERSION", 10**6)
+        refused = pytest.raises(
+            UsageError, match=r"trained by an earlier version.*`python train\.py .* force=true` trains it"
+        )
+
+        with refused:
+            load_rows(scarf.folder, 0)
+        with refused:
+            load_model(scarf.folder, phase="initial")
+
 
 class TestViews:
     def test_what_is_not_selected_stays_and_the_rest_comes_from_the_training_rows(

@@ -162,7 +162,7 @@ def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any
     """What f of each of the cell's two trials gives for all rows, trained again as a stack outside the store."""
     (cell,) = cells_of(*TINY, *trained.overrides)
     loaded, config, parts = LastTable().load(cell.source), cell.config, build_parts(cell.config)
-    streams, table = Streams(config.seed, loaded.hash), parts.encoding.encode(loaded)
+    streams, table = Streams(config.seed, loaded.n_labelled), parts.encoding.encode(loaded)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)
     stack = Stack(table, data, streams, parts.network, config.network, hardware)

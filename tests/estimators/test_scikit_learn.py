@@ -57,12 +57,7 @@ def test_scikit_learns_own_checks_of_a_classifier(estimator: Any, check: Any) ->
 
 @parametrize_with_checks(
     [ScarfRegressor(device="cpu", n_trials=1, options=OF_A_TARGET)],
-    expected_failed_checks=lambda _: (
-        REPEATED
-        | {
-            "check_regressor_data_not_an_array": "a frame is another table than an array, with other random streams",
-        }
-    ),
+    expected_failed_checks=lambda _: REPEATED,
 )
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.slow

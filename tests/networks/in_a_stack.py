@@ -61,7 +61,7 @@ class Trained:
 
 
 def train(network: Network, table: Table, trials: list[int], precision: str = "32-true") -> Trained:
-    streams, layers = Streams(0, table.hash), LayerSettings(width=16)
+    streams, layers = Streams(0, table.n_labelled), LayerSettings(width=16)
     data = prepare_trials(table, trials, streams, regime=Full(), scaling=ZScore(), fit_on="train")
     settings = NetworkSettings(pretrain_head=layers, head=layers)
     stack = Stack(table, data, streams, network, settings, Hardware(torch.device("cpu"), precision))

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.results import read_cell
@@ -25,6 +27,29 @@ def test_a_cell_is_described_by_what_it_was_asked_for_and_read_from(wdbc: Table,
     assert described["reading"] == wdbc.report(["one column is constant"])
     assert described["config"]["trials"] == 2
     assert [column["name"] for column in described["columns"]] == [column.name for column in wdbc.columns]
+
+
+@pytest.mark.parametrize(
+    "chosen", [("pretrain=scarf",), ("pretrain=none", "method=random_forest"), ("pretrain=none", "method=xgboost")]
+)
+def test_a_renamed_column_changes_no_bit(chosen: tuple[str, ...], mixed_table: Table) -> None:
+    renamed = replace(mixed_table, columns=tuple(replace(each, name=f"{each.name}!") for each in mixed_table.columns))
+    assert renamed.hash != mixed_table.hash, "another table by its identity"
+
+    one, other = (training_of(config_of(*chosen), table).run(range(2)).outcome for table in (mixed_table, renamed))
+
+    np.testing.assert_array_equal(other.predictions, one.predictions)
+
+
+def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table: Table) -> None:
+    mended = replace(mixed_table, values=mixed_table.values + 1e-9)
+
+    stacks = [training_of(config_of("pretrain=none"), table).stack(range(2)) for table in (mixed_table, mended)]
+
+    np.testing.assert_array_equal(*(stack.data.test for stack in stacks))
+    weights = [[*stack.networks.encoder((0, 1)).parameters()] for stack in stacks]
+    assert weights[0]
+    assert all(torch.equal(*pair) for pair in zip(*weights, strict=True))
 
 
 @pytest.mark.parametrize(

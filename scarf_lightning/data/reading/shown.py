@@ -23,7 +23,7 @@ def reading_report(table: "Table") -> list[str | Shown]:
         said.append(f"{table.source}: {table.n_rows:,} rows, {beside}, {made}")
         said.append(_columns(table))
     if table.n_unlabelled:
-        known = f"{table.n_rows - table.n_unlabelled:,} of {table.n_rows:,} rows of {table.name} have a label"
+        known = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
         said.append(f"{known}; the others are for pre-training and for methods that use unlabelled rows.")
     if table.target.metric != (usual := table.target.usual_metric):
         leading = table.target.metric.replace("_", " ")

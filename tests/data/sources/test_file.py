@@ -1001,7 +1001,7 @@ def test_a_typical_file_is_split_and_preprocessed(typical: pd.DataFrame, tmp_pat
     typical.to_csv(buffer)
     table = loaded(text(buffer.getvalue())(tmp_path), "risk", categorical=("rooms",))
 
-    data = prepare_trials(table, [0, 1], Streams(0, table.hash), regime=Full(), scaling=ZScore(), fit_on="all")
+    data = prepare_trials(table, [0, 1], Streams(0, table.n_labelled), regime=Full(), scaling=ZScore(), fit_on="all")
 
     assert table.is_categorical.tolist() == [False, False, True, True, True, True]
     assert (data.train.shape, data.validation.shape, data.test.shape) == ((2, 42), (2, 6), (2, 12))

@@ -121,7 +121,7 @@ def test_a_trial_that_sees_only_rows_of_weight_zero_is_refused(tmp_path: Path) -
     given: dict[str, Any] = {"regime": Full(), "scaling": ZScore(), "fit_on": "all"}
     trials = range(10)
     with pytest.raises(UsageError, match=r"^the 42 labelled training rows of trial \d all have the weight 0; "):
-        prepare_trials(table, trials, Streams(0, table.hash), **given)
+        prepare_trials(table, trials, Streams(0, table.n_labelled), **given)
 
 
 class TestTraining:

@@ -19,7 +19,7 @@ from scarf_lightning.data.trials import Noise30
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Streams
 
-STREAMS = Streams(0, "data")
+STREAMS = Streams(0, 200)
 
 
 def series(values: Any) -> "pd.Series[Any]":
