@@ -16,6 +16,7 @@ from scarf_lightning.data.table import Table
 from scarf_lightning.options import BASES, plugins
 from scarf_lightning.options.axes import _parts
 from scarf_lightning.options.option import _options_of
+from scarf_lightning.sweeping import workers
 
 torch.set_num_threads(1)
 
@@ -29,6 +30,8 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
+    # One core has no workers, so that a test sees what the training of a run does in this process.
+    monkeypatch.setattr(workers, "usable_cores", lambda: 1)
     torch.manual_seed(0)
 
 

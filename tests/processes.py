@@ -31,7 +31,10 @@ TINY_CONTROL = tuple(option for option in TINY if "pretrain" not in option)
 TIMES = ["pretrain_seconds", "finetune_seconds"]
 MINUTES = 60.0
 
-FIRST_LINES = re.compile(r"^(Reading the configuration|.* cells? to train; importing torch .*) \.\.\.\n", re.MULTILINE)
+FIRST_LINES = re.compile(
+    r"^(Reading the configuration \.\.\.|.* cells? to train; importing torch .* \.\.\.|\d+ workers train, on .*)\n",
+    re.MULTILINE,
+)
 """What `train.py` says before it imports what takes long; the other lines are given back."""
 
 Process = subprocess.CompletedProcess[str]

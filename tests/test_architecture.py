@@ -18,15 +18,16 @@ GROUND = {"errors", "options", "randomness"}
 """Under everything: no networks and no data."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
+    "machine": set(),
     "data": GROUND | {"metrics", "losses"},
     "losses": GROUND,
     "corruption": GROUND,
     "networks": GROUND,
     "pretexts": GROUND | {"corruption", "losses", "networks"},
-    "engine": GROUND | {"screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
+    "engine": GROUND | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
-    "sweeping": {"options", "results", "metrics", "data.sources", "data.table", "data.targets", "errors"},
+    "sweeping": {"options", "results", "metrics", "machine", "data.sources", "data.table", "data.targets", "errors"},
     "cli": {
         "options",
         "data.reading.shown",
@@ -66,6 +67,7 @@ FREE_OF_TORCH = {
     "metrics",
     "intervals",
     "errors",
+    "machine",
     "screen",
 }
 HEAVY = {"torch", "pytorch_lightning", "lightning_fabric", "openml", "sklearn", "pandas", "matplotlib", "wandb"}

@@ -18,6 +18,7 @@ from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
+from ..sweeping.workers import TrainCells
 from .show import SoFar, Terminal
 from .signals import OutOfTime, alarm, ended_by_signals
 
@@ -42,7 +43,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     try:
         with alarm(options.seconds_limit):
             if sweep is None or not in_rounds:
-                return run(request, launch, terminal, launcher)
+                return run(request, launch, terminal, launcher, trainer)
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
     except OutOfTime:
         is_over = True
@@ -61,7 +62,7 @@ def _in_rounds(
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
-        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher)
+        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, trainer)
 
     for name, other in sweep.replaced.items():
         terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
@@ -170,9 +171,14 @@ def train_job(job: DictConfig) -> float | None:
 
 def train_cells(cells: Sequence[Cell]) -> None:
     """Train cells one after the other in this process."""
+    trainer()(cells)
+
+
+def trainer() -> TrainCells:
+    """The function that trains cells one after the other and keeps the last table."""
     from ..training.loop import CellLoop  # imports torch and Lightning
 
-    CellLoop(_save_model).train(cells)
+    return CellLoop(_save_model).train
 
 
 def _save_model(config: Config, folder: Path) -> None:

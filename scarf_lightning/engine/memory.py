@@ -7,10 +7,8 @@ are counted. So a plugin's parts are counted too.
 import ctypes
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from .. import machine
 from ..data.datamodule import EVALUATION_ROWS
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
@@ -32,7 +31,6 @@ from .lifting import give_streams, lift
 from .pretext_task import MOST_BYTES, CorruptionSource, PretextTask
 
 META = torch.device("meta")
-PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
 COPIES = 3
 """Copies of the weights outside of a step: Adam's two moments and the best so far."""
 START = 2**26
@@ -154,43 +152,11 @@ def free_memory(device: torch.device, enough: int) -> int | None:
     gives back what the C library kept of earlier cells."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    left = min(_free(PROC, CGROUP), default=None)
+    left = min(machine.free_memory(), default=None)
     if left is None or left >= enough or (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is None:
         return left
     trim(0)
-    return min(_free(PROC, CGROUP))
-
-
-def _free(proc: Path, cgroup: Path) -> Iterator[int]:
-    """Bytes that the machine has left, and each control group of this process that has a limit (versions 1 and 2)."""
-    for line in _lines(proc / "meminfo"):
-        if line.startswith("MemAvailable:"):
-            yield 1024 * int(line.split()[1])
-    for line in _lines(proc / "self" / "cgroup"):
-        _, controllers, path = line.split(":", 2)
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        root = cgroup / "memory" if controllers else cgroup
-        limit, used = ("limit_in_bytes", "usage_in_bytes") if controllers else ("max", "current")
-        here = root / path.strip("/")
-        for group in (here, *here.parents):
-            most, taken = (_number(group / f"memory.{what}") for what in (limit, used))
-            if most is not None and taken is not None:
-                cached = [int(e.split()[1]) for e in _lines(group / "memory.stat") if e.startswith("inactive_file ")]
-                yield max(0, most - taken + sum(cached))
-
-
-def _number(file: Path) -> int | None:
-    """The number in a file of the kernel; None if there is none."""
-    text = "".join(_lines(file))
-    return int(text) if text.isdecimal() else None
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
+    return min(machine.free_memory())
 
 
 class Nothing(StackedGenerator):

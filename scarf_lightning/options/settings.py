@@ -281,6 +281,12 @@ class Config(Options):
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
     plan: bool = option(False, "train nothing; show what there is to do and how long it takes")
+    workers: int | None = option(
+        None,
+        "processes of this machine that train at once; null is one a core, if memory and work suffice",
+        "[1, 4096]",
+        aliases=("n_jobs", "num_workers"),
+    )
     time_limit: str | None = option(
         None, "time after which training ends, such as 90s, 10min or 2h; the same command goes on"
     )

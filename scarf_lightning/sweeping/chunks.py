@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from hydra.core.utils import JobStatus
 from hydra.plugins.launcher import Launcher
 
 from ..errors import UsageError
+from ..machine import usable_cores
 from ..options import read
 from ..options.settings import ChunkSettings
 from ..results import folder_time, give_back
@@ -25,12 +25,13 @@ from .plan import Group
 FOLDER = "chunks"
 MINUTES = {"basic": math.inf, "submitit_slurm": 20.0}
 """The least time that a job is expected to take, by launcher. The basic launcher works in this process, so one job does
-all: Hydra would compose a configuration for each. A job on a cluster must be worth its place in the queue."""
+all: Hydra would compose a configuration for each. A job on a cluster must be worth its place in the queue. Workers take
+a group of cells at a time."""
 SECONDS_OF_JOBLIB, JOBS_A_CORE = 10.0, 4
 """The same of joblib, in seconds: Hydra composes a configuration for each job, too. Few cells still make some jobs for
 each core, so that all cores end together."""
-MAX_JOBS = {"submitit_slurm": 1000, "submitit_local": os.cpu_count() or 1}
-"""Slurm usually limits an array to 1,000 jobs; ``submitit_local`` starts all of its jobs at once."""
+MAX_JOBS_OF_SLURM = 1000
+"""The usual limit of a job array."""
 KEPT_DAYS = 30
 
 
@@ -55,8 +56,8 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
     least = MINUTES.get(launcher, 0.0) * 60 if settings.minutes is None else settings.minutes * 60
     if launcher == "joblib" and settings.minutes is None:
         together = sum(group.seconds for group in groups)
-        least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * (os.cpu_count() or 1)))
-    max_jobs = MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
+        least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * usable_cores()))
+    max_jobs = _most_jobs(launcher) if settings.max_jobs is None else settings.max_jobs
     datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
     chunks: list[Chunk] = []
     for group in sorted(groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)):
@@ -73,6 +74,15 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
             shortest.seconds += chunk.seconds
         chunks = sorted(joined, key=lambda chunk: -chunk.seconds)
     return chunks
+
+
+def _most_jobs(launcher: str) -> int | None:
+    """The largest number of jobs of a launcher; None if it has no limit."""
+    if launcher == "submitit_slurm":
+        return MAX_JOBS_OF_SLURM
+    if launcher == "submitit_local":  # it starts all of its jobs at once
+        return usable_cores()
+    return None
 
 
 def by(launcher: Launcher) -> Launch:

@@ -3,13 +3,14 @@
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
+from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.plugins import load_plugins
 from ..results import check_folder, clear_dead, forget_failure
@@ -17,10 +18,12 @@ from .cell import Cell, State, SurveyedCell, distinct, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
 from .plan import Plan, Size, make_plan
+from .workers import TrainCells, Workers, n_workers
 
 if TYPE_CHECKING:
     from ..data.table import Table
 
+BASIC = "basic"
 LOOK_EVERY = 1.0
 """Seconds between looks at cells that other processes train."""
 TRIES = {State.WAITING: 3, State.FAILED: 1, State.RUNNING: 0, State.FINISHED: 0}
@@ -37,9 +40,19 @@ class Show(Protocol):
     def results(self, surveyed: Sequence[SurveyedCell], request: ExpandedSweep, n_skipped: int) -> None: ...
 
 
-def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "basic") -> list[SurveyedCell]:
-    """Train the cells that are not finished, show the results, and return how far each cell is. ``launch`` starts jobs
-    by the ``launcher`` of this name.
+def run(
+    request: ExpandedSweep,
+    launch: Launch,
+    show: Show,
+    launcher: str = "basic",
+    trainer: Callable[[], TrainCells] | None = None,
+) -> list[SurveyedCell]:
+    """Train the cells that are not finished, show the results, and return how far each cell is.
+
+    Args:
+        launch: starts jobs by the ``launcher`` of this name.
+        trainer: imports what training needs, and makes the function that trains cells in a worker. The basic launcher
+            then has workers, if the run has work for several; None trains in this process alone.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -76,7 +89,7 @@ def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "bas
         for each in plan.unfinished:
             if each.state is State.FAILED:
                 forget_failure(each.cell.results, each.cell.key)  # only failures of this run are counted
-        with show.watching(plan):
+        with _workers(plan, launch, show, launcher, trainer) as (launch, launcher), show.watching(plan):
             problems = _train(plan, launch, launcher)
         after = survey(cells)
     for each in after:
@@ -89,6 +102,31 @@ def run(request: ExpandedSweep, launch: Launch, show: Show, launcher: str = "bas
     if problems:
         raise UnfinishedError("\n".join(problems))
     return after
+
+
+@contextmanager
+def _workers(
+    plan: Plan, launch: Launch, show: Show, launcher: str, trainer: Callable[[], TrainCells] | None
+) -> Iterator[tuple[Launch, str]]:
+    """The way in which jobs are started, and its name: by workers in place of the basic launcher, if there is work for
+    several."""
+    config = plan.surveyed[0].cell.config
+    if launcher != BASIC or trainer is None:
+        if config.workers is not None:
+            raise UsageError(
+                f"workers={config.workers} is of this machine's own workers, and hydra/launcher={launcher} starts "
+                "processes itself; leave workers out."
+            )
+        yield launch, launcher
+        return
+    number = n_workers(config, plan)
+    if number == 1:
+        yield launch, launcher
+        return
+    train = trainer()  # before the workers are forked, so that the imports are paid once
+    show.say(f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process.")
+    with Workers(number, train, show.say) as workers:
+        yield workers, "workers"
 
 
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from scarf_lightning import machine
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import memory
 from scarf_lightning.engine.memory import META, Alive, Demand, trials_that_fit
@@ -105,7 +106,7 @@ def test_a_part_that_cannot_be_counted_is_not_limited(patients: Table, monkeypat
     ],
 )
 def test_what_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
-    group: str, files: dict[str, str], left: int, tmp_path: Path
+    group: str, files: dict[str, str], left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proc, cgroup = tmp_path / "proc", tmp_path / "cgroup"
     (proc / "self").mkdir(parents=True)
@@ -115,13 +116,16 @@ def test_what_is_left_is_that_of_the_machine_or_of_the_tightest_control_group(
         (cgroup / name).parent.mkdir(parents=True, exist_ok=True)
         (cgroup / name).write_text(f"{text}\n", encoding="utf-8")
 
-    assert min(memory._free(proc, cgroup)) == left
+    monkeypatch.setattr(machine, "PROC", proc)
+    monkeypatch.setattr(machine, "CGROUP", cgroup)
+
+    assert min(machine.free_memory()) == left
 
 
 def test_memory_is_given_back_before_it_is_called_too_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "meminfo").write_text("MemAvailable:    5 kB\n", encoding="utf-8")
-    monkeypatch.setattr(memory, "PROC", tmp_path)
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    monkeypatch.setattr(machine, "PROC", tmp_path)
+    monkeypatch.setattr(machine, "CGROUP", tmp_path)
     trimmed = []
 
     class Library:

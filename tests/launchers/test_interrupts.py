@@ -35,11 +35,12 @@ def is_alone(group: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("launcher", ["basic", "joblib", "submitit_local"])
+@pytest.mark.parametrize("launcher", ["basic", "workers", "joblib", "submitit_local"])
 def test_a_fit_is_ended_with_a_sentence_and_gives_its_claims_back(
     launcher: str, number: signal.Signals, tmp_path: Path
 ) -> None:
-    with started(*ENDLESS, f"hydra/launcher={launcher}", cwd=tmp_path) as process:
+    option = {"basic": "workers=1", "workers": "workers=2"}.get(launcher, f"hydra/launcher={launcher}")
+    with started(*ENDLESS, option, cwd=tmp_path) as process:
         assert soon(lambda: len(list(tmp_path.glob("results/*/cell.json"))) > 0)
         time.sleep(3)  # a description is written just before the fit
         if number == signal.SIGINT:

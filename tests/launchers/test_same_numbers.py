@@ -37,7 +37,7 @@ def singly(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def basic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of the sweep, without a launcher of its own."""
     cwd = tmp_path_factory.mktemp("basic")
-    ran = train(*NARROWED, cwd=cwd, minutes=4)
+    ran = train(*NARROWED, "workers=1", cwd=cwd, minutes=4)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"{N_CELLS} cells of ")
     assert in_the_way(cwd / "results") == []
@@ -55,9 +55,9 @@ def test_one_after_the_other_gives_what_each_gives_by_itself(basic: Path, singly
     )
 
 
-@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
-def test_every_launcher_gives_the_same(launcher: str, basic: Path, tmp_path: Path) -> None:
-    ran = train(*NARROWED, f"hydra/launcher={launcher}", cwd=tmp_path, minutes=6)
+@pytest.mark.parametrize("option", ["workers=2", "hydra/launcher=joblib", "hydra/launcher=submitit_local"])
+def test_every_launcher_gives_the_same(option: str, basic: Path, tmp_path: Path) -> None:
+    ran = train(*NARROWED, option, cwd=tmp_path, minutes=6)
 
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith(f"{N_CELLS} cells of ")

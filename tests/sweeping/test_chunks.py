@@ -134,7 +134,7 @@ def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> N
 
 
 def test_a_job_of_joblib_is_worth_its_start_and_each_core_has_some() -> None:
-    with patch("os.cpu_count", return_value=2):
+    with patch("scarf_lightning.sweeping.chunks.usable_cores", return_value=2):
         many = make_chunks(groups([cell(11, "none", "control", n) for n in range(600)]), ChunkSettings(), "joblib")
         few = make_chunks(groups([cell(11, "none", "control", n) for n in range(8)]), ChunkSettings(), "joblib")
 
@@ -163,7 +163,7 @@ def test_that_is_after_twenty_minutes() -> None:
 
 
 def test_submitit_local_starts_no_more_jobs_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scarf_lightning.sweeping.chunks.MAX_JOBS", {"submitit_local": 3})
+    monkeypatch.setattr("scarf_lightning.sweeping.chunks.usable_cores", lambda: 3)
     cells = [cell(11, "none", "control", seed) for seed in range(8)]
 
     chunks = make_chunks(groups(cells), ChunkSettings(), "submitit_local")

@@ -1,0 +1,80 @@
+"""The part of the machine that this process may use: its cores and its memory."""
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC, CGROUP = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+def usable_cores() -> int:
+    """The cores that this process may keep busy, at least one.
+
+    A scheduler or a container may allow fewer than the machine has: by the affinity mask, or by a quota of processor
+    time of a control group (versions 1 and 2).
+    """
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    return max(1, math.floor(min([cores, *cpu_quotas()])))
+
+
+def cpu_quotas() -> Iterator[float]:
+    """Processor seconds a second that each control group of this process may take, where it has a limit."""
+    for group, is_first_version in control_groups("cpu"):
+        if is_first_version:
+            quota, period = (number(group / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+        else:
+            quota, period = _pair(group / "cpu.max")
+        if quota is not None and period:
+            yield quota / period
+
+
+def free_memory() -> Iterator[int]:
+    """Bytes that the machine has left, and that each control group of this process with a limit has left."""
+    for line in lines(PROC / "meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield 1024 * int(line.split()[1])
+    for group, is_first_version in control_groups("memory"):
+        limit, used = ("limit_in_bytes", "usage_in_bytes") if is_first_version else ("max", "current")
+        most, taken = (number(group / f"memory.{name}") for name in (limit, used))
+        if most is None or taken is None:
+            continue
+        # The kernel drops unused pages of files before it refuses memory.
+        cached = [int(line.split()[1]) for line in lines(group / "memory.stat") if line.startswith("inactive_file ")]
+        yield max(0, most - taken + sum(cached))
+
+
+def control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
+    """The folders of this process's control groups and of those around them, and whether they are of version 1."""
+    for line in lines(PROC / "self" / "cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        root = CGROUP / controller if controllers else CGROUP
+        innermost = root / path.strip("/")
+        for group in (innermost, *innermost.parents):
+            yield group, bool(controllers)
+
+
+def number(file: Path) -> int | None:
+    """The number in a file of the kernel; None if it holds none, such as ``max`` or ``-1``."""
+    text = "".join(lines(file))
+    return int(text) if text.isdecimal() else None
+
+
+def lines(file: Path) -> list[str]:
+    """The lines of a file of the kernel; none if there is no such file."""
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _pair(file: Path) -> tuple[int | None, int | None]:
+    """Quota and period of ``cpu.max``; None for ``max``, which is no limit."""
+    words = " ".join(lines(file)).split()
+    if len(words) != 2 or not words[0].isdecimal():
+        return None, None
+    return int(words[0]), int(words[1])

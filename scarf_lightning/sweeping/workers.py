@@ -1,0 +1,284 @@
+"""Workers: processes that train the chunks of a run side by side.
+
+Importing torch and Lightning takes seconds of processor time. A forked process has what its parent has imported, so a
+run pays for the imports once, however many workers it has.
+
+    run  ---- the cells of a chunk, or None at the end ---->  worker
+    run  <--- text to show, and the end of the chunk -------  worker
+
+A worker that is killed loses the stack that it trained. The run starts another worker in its place, and trains the
+cell again from its last finished stack.
+"""
+
+import ctypes
+import io
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from types import TracebackType
+from typing import Self
+
+from ..errors import UsageError
+from ..machine import free_memory, usable_cores
+from ..options import Config
+from ..results import give_back
+from .cell import Cell
+from .chunks import Chunk
+from .plan import Plan
+
+BYTES_A_WORKER = 600_000_000
+"""Memory of a worker that trains a table of usual size."""
+SECONDS_A_WORKER = 1.0
+"""Expected work below which another worker is not worth its start."""
+SECONDS_TO_END = 30.0
+"""Time that a worker has to give back its claims before it is killed."""
+PARENT_DEATH_SIGNAL = 1
+"""The option of Linux's ``prctl`` that sets the signal which a process gets when its parent dies."""
+
+TrainCells = Callable[[Sequence[Cell]], None]
+"""Trains cells one after the other in this process."""
+Say = Callable[[str], None]
+
+
+class _Message(Enum):
+    TEXT = auto()
+    DONE = auto()
+
+
+def n_workers(config: Config, plan: Plan) -> int:
+    """The number of workers of a run: one a core, as far as memory and work suffice, or `workers` if that is set.
+
+    Raises:
+        UsageError: several workers are asked for where a process cannot be forked.
+    """
+    most = len(plan.groups)  # cells that share a pre-training stay together
+    reason = _obstacle(config)
+    if reason is not None:
+        if config.workers is not None and config.workers > 1:
+            raise UsageError(f"workers={config.workers} is not possible here: {reason}; leave workers out.")
+        return 1
+    if config.workers is not None:
+        return max(1, min(config.workers, most))
+    in_memory = min(free_memory(), default=BYTES_A_WORKER * most) // BYTES_A_WORKER
+    busy = math.ceil(plan.seconds / SECONDS_A_WORKER)
+    return max(1, min(usable_cores(), in_memory, busy, most))
+
+
+def _obstacle(config: Config) -> str | None:
+    """The reason why this process cannot fork workers, if there is one."""
+    if sys.platform != "linux":
+        return "processes are forked on Linux alone"
+    if threading.current_thread() is not threading.main_thread():
+        return "only the main thread may start them"
+    if multiprocessing.current_process().daemon:
+        return "this process is itself a worker"
+    if config.trainer.accelerator == "cpu":
+        return None
+    if config.trainer.accelerator == "cuda" or _has_gpu():
+        return "a GPU cannot be shared by forked processes"
+    return None
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A process, its end of the pipe, and the chunk that it trains."""
+
+    process: ForkProcess
+    pipe: Connection
+    chunk: Chunk | None = None
+    dataset: str | None = field(default=None)
+    """The key of the source that it trained last, whose table it still has."""
+
+
+class Workers:
+    """Processes that wait for chunks, for the time of a `with` block. Calling it trains chunks: it is a `Launch`.
+
+    Fork before threads are started: a lock that another thread holds stays locked in the fork.
+
+    Args:
+        number: of processes.
+        train: trains cells in a worker. Each worker has a copy of it.
+        say: shows a sentence.
+    """
+
+    def __init__(self, number: int, train: TrainCells, say: Say) -> None:
+        self._number, self._train, self._say = number, train, say
+        self._workers: list[_Worker] = []
+        self._shown = set[str]()
+
+    def __enter__(self) -> Self:
+        for _ in range(self._number):
+            self._workers.append(self._started())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is None:
+            for worker in self._workers:
+                with suppress(OSError):  # it has died
+                    worker.pipe.send(None)
+        else:
+            for worker in self._workers:
+                worker.process.terminate()
+        self._join()
+
+    def __call__(self, chunks: Sequence[Chunk]) -> None:
+        """Train chunks, the first ones first, and return when all have ended. Results are in the store."""
+        pending = list(chunks)
+        self._hand_out(pending)
+        while busy := [worker for worker in self._workers if worker.chunk is not None]:
+            ready = wait([worker.pipe for worker in busy])
+            for worker in busy:
+                if worker.pipe in ready and not self._heard(worker):
+                    self._replace(worker)
+            self._hand_out(pending)
+
+    def _hand_out(self, pending: list[Chunk]) -> None:
+        """Give each idle worker a chunk, as long as there are some."""
+        idle = [worker for worker in self._workers if worker.chunk is None]
+        while pending and idle:
+            worker = idle.pop(0)
+            if not self._give(worker, pending):
+                idle.append(self._replace(worker))
+
+    def _started(self) -> _Worker:
+        ours, theirs = multiprocessing.Pipe()
+        inherited = [worker.pipe for worker in self._workers]
+        # The fork has copies of our ends of all pipes. It closes them, or no worker would notice that we are gone.
+        process = multiprocessing.get_context("fork").Process(
+            target=_work, args=(theirs, [ours, *inherited], self._train), daemon=True
+        )
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def _give(self, worker: _Worker, pending: list[Chunk]) -> bool:
+        """Hand a worker its next chunk: of the table that it has loaded if there is one, else the first. False if the
+        worker has died."""
+        place = 0
+        for position, chunk in enumerate(pending):
+            if chunk.cells[0].source.key == worker.dataset:
+                place = position
+                break
+        chunk = pending[place]
+        try:
+            worker.pipe.send(chunk.cells)
+        except OSError:
+            return False
+        worker.chunk = pending.pop(place)
+        worker.dataset = chunk.cells[-1].source.key
+        return True
+
+    def _heard(self, worker: _Worker) -> bool:
+        """Act on a worker's message; False if there is none, because the worker has died."""
+        try:
+            kind, text = worker.pipe.recv()
+        except (EOFError, OSError):
+            return False
+        if kind is _Message.DONE:
+            worker.chunk = None
+        elif text not in self._shown:  # such as how a table was read, which every worker finds out
+            self._shown.add(text)
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        return True
+
+    def _replace(self, worker: _Worker) -> _Worker:
+        """Another worker in the place of one that has died. The run launches the cells of the dead one again."""
+        worker.process.join()
+        _release(worker)
+        how = _ending(worker.process)
+        self._say(f"A worker ended early ({how}); its cells go on from their last finished stack.")
+        worker.pipe.close()
+        self._workers.remove(worker)
+        self._workers.append(self._started())
+        return self._workers[-1]
+
+    def _join(self) -> None:
+        """Wait until all workers have ended, and kill those that do not end by themselves."""
+        for worker in self._workers:
+            while worker.process.is_alive() and worker.pipe.poll(SECONDS_TO_END):
+                if not self._heard(worker):
+                    break
+            worker.process.join(SECONDS_TO_END)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            _release(worker)
+            worker.pipe.close()
+        self._workers.clear()
+
+
+def _release(worker: _Worker) -> None:
+    """Give back the claims that a dead worker held."""
+    if worker.chunk is None:
+        return
+    for cell in worker.chunk.cells:
+        for store in (cell.store(), cell.pretraining()):
+            if store is not None:
+                give_back(store.folder)  # it leaves the claims of living processes alone
+    worker.chunk = None
+
+
+def _ending(process: ForkProcess) -> str:
+    code = process.exitcode
+    if code is not None and code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return f"exit status {code}"
+
+
+class _Outbox(io.TextIOBase):
+    """The standard error of a worker: the run shows what is written to it, above its own progress."""
+
+    def __init__(self, pipe: Connection, *, is_terminal: bool) -> None:
+        self._pipe, self._is_terminal = pipe, is_terminal
+
+    def write(self, text: str) -> int:
+        if text:
+            self._pipe.send((_Message.TEXT, text))
+        return len(text)
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+def _work(pipe: Connection, inherited: Sequence[Connection], train: TrainCells) -> None:
+    """The life of a worker: train chunk after chunk until the run says that there are no more, or is gone."""
+    # Ctrl-C reaches all processes of a terminal. The run answers it, and ends its workers by SIGTERM.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in inherited:
+        other.close()
+    _end_with_parent()
+    sys.stderr = sys.stdout = _Outbox(pipe, is_terminal=sys.stderr.isatty())
+    while True:
+        try:
+            cells = pipe.recv()
+        except EOFError:
+            return
+        if cells is None:
+            return
+        train(cells)
+        pipe.send((_Message.DONE, ""))
+
+
+def _end_with_parent() -> None:
+    """Let the kernel send SIGTERM when the run dies, whatever it dies of."""
+    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() == 1:  # it died before the kernel was asked
+        sys.exit(128 + signal.SIGTERM)

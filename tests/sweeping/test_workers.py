@@ -1,0 +1,215 @@
+"""Forked workers: how many there are, and that each chunk is trained once, whatever becomes of a worker."""
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.options.settings import TrainerSettings
+from scarf_lightning.sweeping import workers
+from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.chunks import Chunk
+from scarf_lightning.sweeping.plan import Plan, make_plan
+from scarf_lightning.sweeping.workers import Workers, n_workers
+from tests.cells import some_cell
+
+ON_CPU = TrainerSettings(accelerator="cpu")
+
+
+def cells(n: int, **chosen: object) -> list[Cell]:
+    """Cells that share nothing."""
+    return [some_cell(f"seed={seed}", seed=seed, trainer=ON_CPU, pretrain="none", **chosen) for seed in range(n)]
+
+
+def chunks(n: int) -> list[Chunk]:
+    return [Chunk([cell], 1.0) for cell in cells(n)]
+
+
+def plan_of(n: int) -> Plan:
+    return make_plan(survey(cells(n)))
+
+
+@pytest.fixture(autouse=True)
+def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class TestNumber:
+    @pytest.fixture(autouse=True)
+    def large_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(workers, "usable_cores", lambda: 4)
+        monkeypatch.setattr(workers, "free_memory", lambda: [10 * workers.BYTES_A_WORKER])
+        monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1e-6)
+
+    def number(self, n_cells: int, **chosen: object) -> int:
+        return n_workers(replace(cells(1)[0].config, **chosen), plan_of(n_cells))  # type: ignore[arg-type]
+
+    def test_one_a_core(self) -> None:
+        assert self.number(10) == 4
+
+    def test_no_more_than_there_is_work_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert self.number(3) == 3
+        monkeypatch.setattr(workers, "SECONDS_A_WORKER", plan_of(10).seconds / 2)
+        assert self.number(10) == 2
+
+    @pytest.mark.parametrize(("times", "number"), [(0.5, 1), (2.9, 2), (50.0, 4)])
+    def test_no_more_than_memory_allows(self, times: float, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(workers, "free_memory", lambda: [1 << 60, int(times * workers.BYTES_A_WORKER)])
+        assert self.number(10) == number
+
+    def test_as_many_as_are_asked_for(self) -> None:
+        assert self.number(10, workers=7) == 7
+        assert self.number(3, workers=7) == 3, "a worker without a cell would wait for nothing"
+        assert self.number(10, workers=1) == 1
+
+    def test_one_where_a_gpu_trains(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(workers, "_has_gpu", lambda: True)
+        assert self.number(10, trainer=TrainerSettings(accelerator="auto")) == 1
+        assert self.number(10, trainer=TrainerSettings(accelerator="cpu")) == 4
+        with pytest.raises(UsageError, match=r"^workers=2 is not possible here: a GPU cannot be shared"):
+            self.number(10, trainer=TrainerSettings(accelerator="auto"), workers=2)
+
+
+class Log:
+    """A file to which every process appends a line at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "log"
+
+    def add(self, *words: object) -> None:
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(" ".join(map(str, words)) + "\n")
+
+    def lines(self) -> list[list[str]]:
+        return [line.split() for line in self._file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path)
+
+
+def trainer(log: Log, then: Callable[[Cell], object] = lambda cell: None) -> Callable[[Sequence[Cell]], None]:
+    """Writes down which process trains which cell."""
+
+    def train(trained: Sequence[Cell]) -> None:
+        for cell in trained:
+            log.add(os.getpid(), cell.config.seed)
+            then(cell)
+
+    return train
+
+
+class TestTraining:
+    def test_each_chunk_is_trained_once_by_another_process(self, log: Log) -> None:
+        with Workers(2, trainer(log, lambda _: time.sleep(0.02)), print) as launch:
+            launch(chunks(8))
+
+        assert sorted(int(seed) for _, seed in log.lines()) == list(range(8))
+        assert len({pid for pid, _ in log.lines()} - {str(os.getpid())}) == 2
+
+    def test_workers_serve_one_launch_after_the_other(self, log: Log) -> None:
+        with Workers(2, trainer(log), print) as launch:
+            launch(chunks(2))
+            launch(chunks(3))
+
+        assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 1, 2]
+
+    def test_a_worker_goes_on_with_the_table_that_it_has(self, log: Log) -> None:
+        first, second, third = chunks(3)
+        other = replace(second.cells[0].config.dataset, source="diabetes", id=None)
+        second.cells[0] = replace(second.cells[0], config=replace(second.cells[0].config, dataset=other))
+
+        with Workers(1, trainer(log), print) as launch:
+            launch([first, second, third])
+
+        assert [seed for _, seed in log.lines()] == ["0", "2", "1"]
+
+    def test_a_text_is_shown_once_whoever_writes_it(self, log: Log, capsys: pytest.CaptureFixture[str]) -> None:
+        def speak(cell: Cell) -> None:
+            print("The table was read.", file=sys.stderr)
+            sys.stderr.write(f"Seed {cell.config.seed}.\n")
+
+        with Workers(2, trainer(log, speak), print) as launch:
+            launch(chunks(4))
+
+        shown = capsys.readouterr().err
+        assert shown.count("The table was read.") == 1
+        assert sorted(re.findall(r"Seed \d\.", shown)) == [f"Seed {n}." for n in range(4)]
+
+
+class TestEnding:
+    def test_a_killed_worker_is_replaced_and_the_others_go_on(self, log: Log) -> None:
+        said: list[str] = []
+
+        def die(cell: Cell) -> None:
+            if cell.config.seed == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with Workers(2, trainer(log, die), said.append) as launch:
+            launch(chunks(5))
+            launch(chunks(1))  # the run launches cells again that are not finished
+
+        assert sorted(int(seed) for _, seed in log.lines()) == [0, 0, 1, 2, 3, 4]
+        assert said == ["A worker ended early (killed by SIGKILL); its cells go on from their last finished stack."]
+
+    def test_a_worker_that_died_while_it_waited_is_replaced(self, log: Log) -> None:
+        said: list[str] = []
+        with Workers(1, trainer(log), said.append) as launch:
+            launch(chunks(1))
+            os.kill(int(log.lines()[0][0]), signal.SIGKILL)
+            time.sleep(0.1)
+            launch(chunks(2))
+
+        assert [seed for _, seed in log.lines()] == ["0", "0", "1"]
+        assert len(said) == 1
+
+    def test_what_ends_the_run_ends_its_workers(self, log: Log) -> None:
+        def interrupted(seconds: float) -> None:
+            with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:
+                signal.setitimer(signal.ITIMER_REAL, seconds)
+                launch(chunks(2))
+
+        signal.signal(signal.SIGALRM, _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(0.5)
+
+        assert len(log.lines()) == 2
+        assert not any(_is_alive(int(pid)) for pid, _ in log.lines())
+
+    def test_workers_do_not_outlive_a_run_that_is_killed(self, log: Log) -> None:
+        parent = os.fork()
+        if parent == 0:
+            with Workers(2, trainer(log, lambda _: time.sleep(60)), print) as launch:
+                launch(chunks(2))
+            os._exit(0)
+        deadline = time.monotonic() + 30
+        while not (log._file.exists() and len(log.lines()) == 2) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+
+        for pid, _ in log.lines():
+            while _is_alive(int(pid)) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert not _is_alive(int(pid))
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
