@@ -43,7 +43,7 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
     try:
         with alarm(options.seconds_limit):
             if sweep is None or not in_rounds:
-                return run(request, launch, terminal, launcher, trainer)
+                return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
     except OutOfTime:
         is_over = True
@@ -62,7 +62,7 @@ def _in_rounds(
     from ..report.advice import compared
 
     def train(cells: Sequence[Cell]) -> list[SurveyedCell]:
-        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, trainer)
+        return run(replace(request, cells=list(cells)), launch, SoFar(), launcher, OwnTraining())
 
     for name, other in sweep.replaced.items():
         terminal.say(f"The package {name} is not installed, so method={other} takes its place.")
@@ -171,14 +171,25 @@ def train_job(job: DictConfig) -> float | None:
 
 def train_cells(cells: Sequence[Cell]) -> None:
     """Train cells one after the other in this process."""
-    trainer()(cells)
+    OwnTraining().imported()(cells)
 
 
-def trainer() -> TrainCells:
-    """The function that trains cells one after the other and keeps the last table."""
-    from ..training.loop import CellLoop  # imports torch and Lightning
+class OwnTraining:
+    """Training in this process, or in its forks. Torch is imported when it is first asked."""
 
-    return CellLoop(_save_model).train
+    def uses_gpu(self, accelerator: str) -> bool:
+        """Whether ``trainer.accelerator`` stands for a GPU here."""
+        if accelerator != "auto":
+            return accelerator == "cuda"
+        import torch
+
+        return torch.cuda.is_available()
+
+    def imported(self) -> TrainCells:
+        """The function that trains cells one after the other and keeps the last table."""
+        from ..training.loop import CellLoop  # imports Lightning
+
+        return CellLoop(_save_model).train
 
 
 def _save_model(config: Config, folder: Path) -> None:

@@ -18,7 +18,7 @@ from .cell import Cell, State, SurveyedCell, distinct, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
 from .plan import Plan, Size, make_plan
-from .workers import TrainCells, Workers, n_workers
+from .workers import Training, Workers, n_workers
 
 if TYPE_CHECKING:
     from ..data.table import Table
@@ -45,14 +45,14 @@ def run(
     launch: Launch,
     show: Show,
     launcher: str = "basic",
-    trainer: Callable[[], TrainCells] | None = None,
+    training: Training | None = None,
 ) -> list[SurveyedCell]:
     """Train the cells that are not finished, show the results, and return how far each cell is.
 
     Args:
         launch: starts jobs by the ``launcher`` of this name.
-        trainer: imports what training needs, and makes the function that trains cells in a worker. The basic launcher
-            then has workers, if the run has work for several; None trains in this process alone.
+        training: what workers train with. They replace the basic launcher if the run has work for several; None
+            trains in this process alone.
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
@@ -89,7 +89,7 @@ def run(
         for each in plan.unfinished:
             if each.state is State.FAILED:
                 forget_failure(each.cell.results, each.cell.key)  # only failures of this run are counted
-        with _workers(plan, launch, show, launcher, trainer) as (launch, launcher), show.watching(plan):
+        with _workers(plan, launch, show, launcher, training) as (launch, launcher), show.watching(plan):
             problems = _train(plan, launch, launcher)
         after = survey(cells)
     for each in after:
@@ -106,12 +106,12 @@ def run(
 
 @contextmanager
 def _workers(
-    plan: Plan, launch: Launch, show: Show, launcher: str, trainer: Callable[[], TrainCells] | None
+    plan: Plan, launch: Launch, show: Show, launcher: str, training: Training | None
 ) -> Iterator[tuple[Launch, str]]:
     """The way in which jobs are started, and its name: by workers in place of the basic launcher, if there is work for
     several."""
     config = plan.surveyed[0].cell.config
-    if launcher != BASIC or trainer is None:
+    if launcher != BASIC or training is None:
         if config.workers is not None:
             raise UsageError(
                 f"workers={config.workers} is of this machine's own workers, and hydra/launcher={launcher} starts "
@@ -119,11 +119,11 @@ def _workers(
             )
         yield launch, launcher
         return
-    number = n_workers(config, plan)
+    number = n_workers(config, plan, training)
     if number == 1:
         yield launch, launcher
         return
-    train = trainer()  # before the workers are forked, so that the imports are paid once
+    train = training.imported()  # before the workers are forked, so that the imports are paid once
     show.say(f"{number} workers train, on {counted(usable_cores(), 'core')}; workers=1 trains in one process.")
     with Workers(number, train, show.say) as workers:
         yield workers, "workers"

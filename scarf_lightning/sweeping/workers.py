@@ -25,7 +25,7 @@ from enum import Enum, auto
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from ..errors import UsageError
 from ..machine import free_memory, usable_cores
@@ -46,6 +46,15 @@ PARENT_DEATH_SIGNAL = 1
 
 TrainCells = Callable[[Sequence[Cell]], None]
 """Trains cells one after the other in this process."""
+
+
+class Training(Protocol):
+    """The training that workers share: `scarf_lightning.cli.running.OwnTraining` has it."""
+
+    def uses_gpu(self, accelerator: str) -> bool: ...
+    def imported(self) -> TrainCells: ...
+
+
 Say = Callable[[str], None]
 
 
@@ -54,14 +63,14 @@ class _Message(Enum):
     DONE = auto()
 
 
-def n_workers(config: Config, plan: Plan) -> int:
+def n_workers(config: Config, plan: Plan, training: Training) -> int:
     """The number of workers of a run: one a core, as far as memory and work suffice, or `workers` if that is set.
 
     Raises:
         UsageError: several workers are asked for where a process cannot be forked.
     """
     most = len(plan.groups)  # cells that share a pre-training stay together
-    reason = _obstacle(config)
+    reason = _obstacle(config, training)
     if reason is not None:
         if config.workers is not None and config.workers > 1:
             raise UsageError(f"workers={config.workers} is not possible here: {reason}; leave workers out.")
@@ -73,7 +82,7 @@ def n_workers(config: Config, plan: Plan) -> int:
     return max(1, min(usable_cores(), in_memory, busy, most))
 
 
-def _obstacle(config: Config) -> str | None:
+def _obstacle(config: Config, training: Training) -> str | None:
     """The reason why this process cannot fork workers, if there is one."""
     if sys.platform != "linux":
         return "processes are forked on Linux alone"
@@ -81,17 +90,9 @@ def _obstacle(config: Config) -> str | None:
         return "only the main thread may start them"
     if multiprocessing.current_process().daemon:
         return "this process is itself a worker"
-    if config.trainer.accelerator == "cpu":
-        return None
-    if config.trainer.accelerator == "cuda" or _has_gpu():
+    if training.uses_gpu(config.trainer.accelerator):
         return "a GPU cannot be shared by forked processes"
     return None
-
-
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.is_available()
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from scarf_lightning.sweeping import workers
 from scarf_lightning.sweeping.cell import Cell, survey
 from scarf_lightning.sweeping.chunks import Chunk
 from scarf_lightning.sweeping.plan import Plan, make_plan
-from scarf_lightning.sweeping.workers import Workers, n_workers
+from scarf_lightning.sweeping.workers import TrainCells, Workers, n_workers
 from tests.cells import some_cell
 
 ON_CPU = TrainerSettings(accelerator="cpu")
@@ -42,6 +42,16 @@ def in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class GpuForAuto:
+    """The training of a machine with a GPU."""
+
+    def uses_gpu(self, accelerator: str) -> bool:
+        return accelerator != "cpu"
+
+    def imported(self) -> TrainCells:
+        raise AssertionError
+
+
 class TestNumber:
     @pytest.fixture(autouse=True)
     def large_machine(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +60,8 @@ class TestNumber:
         monkeypatch.setattr(workers, "SECONDS_A_WORKER", 1e-6)
 
     def number(self, n_cells: int, **chosen: object) -> int:
-        return n_workers(replace(cells(1)[0].config, **chosen), plan_of(n_cells))  # type: ignore[arg-type]
+        config = replace(cells(1)[0].config, **chosen)  # type: ignore[arg-type]
+        return n_workers(config, plan_of(n_cells), GpuForAuto())
 
     def test_one_a_core(self) -> None:
         assert self.number(10) == 4
@@ -70,8 +81,7 @@ class TestNumber:
         assert self.number(3, workers=7) == 3, "a worker without a cell would wait for nothing"
         assert self.number(10, workers=1) == 1
 
-    def test_one_where_a_gpu_trains(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(workers, "_has_gpu", lambda: True)
+    def test_one_where_a_gpu_trains(self) -> None:
         assert self.number(10, trainer=TrainerSettings(accelerator="auto")) == 1
         assert self.number(10, trainer=TrainerSettings(accelerator="cpu")) == 4
         with pytest.raises(UsageError, match=r"^workers=2 is not possible here: a GPU cannot be shared"):
