@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-ALL_MARKS := not gpu
+ALL_MARKS := not gpu and not slurm
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration gpu mutants fuzzing clean
+.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -85,6 +85,11 @@ benchmark: $(INSTALLED)
 # How often verdicts are false and intervals hold the truth: the table of docs/calibration.md, in some minutes.
 calibration: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks.calibration
+
+# Sweeps on a real Slurm: Debian's packages on the loopback interface, installed if they are missing. Some ten minutes.
+slurm: $(INSTALLED)
+	command -v slurmctld >/dev/null || { apt-get update -qq; apt-get install -y -qq --no-install-recommends slurm-wlm munge; }
+	$(BIN)/pytest -v --no-header -m slurm
 
 # What a GPU proves, part by part, then how fast it is.
 gpu: $(INSTALLED)

@@ -1,10 +1,10 @@
 """Hydra's door to `scarf_lightning.sweeping`."""
 
-import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.config_store import ConfigStore
@@ -12,13 +12,14 @@ from hydra.plugins.launcher import Launcher
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-EXTRAS = {
-    "joblib": ("hydra_joblib_launcher", "joblib"),
-    "submitit_local": ("hydra_submitit_launcher", "slurm"),
-    "submitit_slurm": ("hydra_submitit_launcher", "slurm"),
-}
+from .slurm_launcher import SlurmLauncher
+
+if TYPE_CHECKING:
+    from scarf_lightning.sweeping.chunks import Launch
+
+EXTRAS = {"joblib": ("hydra_joblib_launcher", "joblib")}
 """Launchers by the package that has them, and the extra that brings it."""
 
 
@@ -69,34 +70,26 @@ class ScarfSweeper(Sweeper):
     def sweep(self, arguments: list[str]) -> Any:
         from scarf_lightning.cli.running import run_all
         from scarf_lightning.cli.show import Terminal
-        from scarf_lightning.cli.signals import Interrupted, Terminated
-        from scarf_lightning.sweeping.chunks import by
         from scarf_lightning.sweeping.composer import Composer
         from scarf_lightning.sweeping.expand import expand
         from scarf_lightning.sweeping.hydra import check_hydra
 
         assert self.hydra_context is not None
         assert self.config is not None
-        assert self._launcher is not None
         check_hydra(self.config.hydra)
         composer = Composer(self.hydra_context.config_loader, self.config)
         (conf,) = [source.path for source in self.config.hydra.runtime.config_sources if source.provider == "main"]
         request = expand(arguments, composer, Path(conf).parent / "sweeps")
-        try:
-            surveyed = run_all(request, by(self._launcher), Terminal(), self._launcher_name)
-        except (KeyboardInterrupt, Interrupted, Terminated):
-            _remove_logs(self.config.hydra.launcher)
-            raise
-        _remove_logs(self.config.hydra.launcher)  # after an error they stay: they may tell more
-        return surveyed
+        terminal = Terminal()
+        return run_all(request, self._launch(terminal.say), terminal, self._launcher_name)
 
+    def _launch(self, say: Callable[[str], None]) -> "Launch":
+        """The way in which jobs are started."""
+        from scarf_lightning.options.checking import checked
+        from scarf_lightning.sweeping.chunks import by
+        from scarf_lightning.sweeping.slurm import Slurm, SlurmOptions
 
-def _remove_logs(launcher: DictConfig) -> None:
-    """Remove the logs of jobs that went well or were interrupted, if they are in the folder that our presets set."""
-    options = OmegaConf.to_container(launcher, resolve=False)
-    assert isinstance(options, dict)
-    if "/${now:" in str(options.get("submitit_folder")):
-        logs = Path(launcher.submitit_folder).parent
-        shutil.rmtree(logs, ignore_errors=True)
-        if logs.parent.is_dir() and not any(logs.parent.iterdir()):
-            logs.parent.rmdir()
+        assert self._launcher is not None
+        if isinstance(self._launcher, SlurmLauncher):
+            return Slurm(checked(SlurmOptions, self._launcher.options, "hydra.launcher"), say)
+        return by(self._launcher)

@@ -1,6 +1,7 @@
 """What Hydra calls: our sweeper runs all cells, in rounds until the question is answered, and a job trains some."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from ..sweeping.folders import SWEEPS, SweepFile, read_sweep
 from ..sweeping.hydra import check_hydra, read_config
 from ..sweeping.plan import about, make_plan
 from ..sweeping.run import read_files, run, sizes_of
+from ..sweeping.slurm import Detached
 from ..sweeping.workers import TrainCells
 from .show import SoFar, Terminal
 from .signals import OutOfTime, alarm, ended_by_signals
@@ -45,6 +47,9 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
             if sweep is None or not in_rounds:
                 return run(request, launch, terminal, launcher, OwnTraining())
             surveyed = _in_rounds(request, sweep, launch, terminal, launcher)
+    except Detached as left:
+        terminal.say(str(left))
+        return survey(named(distinct(request.cells)))
     except OutOfTime:
         is_over = True
         surveyed = survey(named(distinct(as_far_as_trained(request.cells) if in_rounds else request.cells)))
@@ -185,11 +190,11 @@ class OwnTraining:
 
         return torch.cuda.is_available()
 
-    def imported(self) -> TrainCells:
-        """The function that trains cells one after the other and keeps the last table."""
+    def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
+        """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
         from ..training.loop import CellLoop  # imports Lightning
 
-        return CellLoop(_save_model).train
+        return CellLoop(_save_model, stack=stack).train
 
 
 def _save_model(config: Config, folder: Path) -> None:

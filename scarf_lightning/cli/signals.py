@@ -29,10 +29,15 @@ class OutOfTime(BaseException):
     """The time of a block is over."""
 
 
+class NearlyOutOfTime(BaseException):
+    """SIGUSR2 arrived, by which a scheduler says that the time of its job is nearly over."""
+
+
 SIGNALS: dict[type[BaseException], signal.Signals] = {
     Terminated: signal.SIGTERM,
     Interrupted: signal.SIGINT,
     OutOfTime: signal.SIGALRM,
+    NearlyOutOfTime: signal.SIGUSR2,
 }
 
 
@@ -45,6 +50,7 @@ def ended_by_signals() -> Iterator[None]:
 
     Raises:
         Terminated: SIGTERM arrived.
+        NearlyOutOfTime: SIGUSR2 arrived.
         KeyboardInterrupt: Ctrl-C, also within a fit.
     """
     main = threading.main_thread()
@@ -85,7 +91,7 @@ def ended_by_signals() -> Iterator[None]:
 def _ended_by(error: BaseException) -> BaseException | None:
     """The signal that an error comes from: what a library does when an exception leaves it may fail in its turn."""
     behind: BaseException | None = error
-    while behind is not None and not isinstance(behind, (Interrupted, Terminated)):
+    while behind is not None and not isinstance(behind, (Interrupted, Terminated, NearlyOutOfTime)):
         behind = behind.__context__
     return behind
 

@@ -231,9 +231,7 @@ class ChunkSettings(Options):
         "expected time of a job at least; null is 20 on Slurm, up to 10 s with joblib, all cells with basic, else 0",
         "[0, inf)",
     )
-    max_jobs: int | None = option(
-        None, "largest number of jobs; null is 1000 on Slurm, one a core with submitit_local, else any", "[1, inf)"
-    )
+    max_jobs: int | None = option(None, "largest number of jobs; null is 1000 on Slurm, else any", "[1, inf)")
     file: str | None = option(None, "file in which a job finds its cells; the sweeper sets it")
 
 

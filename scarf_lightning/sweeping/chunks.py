@@ -23,14 +23,14 @@ from .cell import Cell
 from .plan import Group
 
 FOLDER = "chunks"
-MINUTES = {"basic": math.inf, "submitit_slurm": 20.0}
+MINUTES = {"basic": math.inf, "slurm": 20.0}
 """The least time that a job is expected to take, by launcher. The basic launcher works in this process, so one job does
 all: Hydra would compose a configuration for each. A job on a cluster must be worth its place in the queue. Workers take
 a group of cells at a time."""
 SECONDS_OF_JOBLIB, JOBS_A_CORE = 10.0, 4
 """The same of joblib, in seconds: Hydra composes a configuration for each job, too. Few cells still make some jobs for
 each core, so that all cores end together."""
-MAX_JOBS_OF_SLURM = 1000
+MAX_JOBS = {"slurm": 1000}
 """The usual limit of a job array."""
 KEPT_DAYS = 30
 
@@ -57,7 +57,7 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
     if launcher == "joblib" and settings.minutes is None:
         together = sum(group.seconds for group in groups)
         least = min(SECONDS_OF_JOBLIB, together / (JOBS_A_CORE * usable_cores()))
-    max_jobs = _most_jobs(launcher) if settings.max_jobs is None else settings.max_jobs
+    max_jobs = MAX_JOBS.get(launcher) if settings.max_jobs is None else settings.max_jobs
     datasets = list(dict.fromkeys(group.cells[0].cell.source.key for group in groups))
     chunks: list[Chunk] = []
     for group in sorted(groups, key=lambda group: datasets.index(group.cells[0].cell.source.key)):
@@ -74,15 +74,6 @@ def make_chunks(groups: Sequence[Group], settings: ChunkSettings, launcher: str)
             shortest.seconds += chunk.seconds
         chunks = sorted(joined, key=lambda chunk: -chunk.seconds)
     return chunks
-
-
-def _most_jobs(launcher: str) -> int | None:
-    """The largest number of jobs of a launcher; None if it has no limit."""
-    if launcher == "submitit_slurm":
-        return MAX_JOBS_OF_SLURM
-    if launcher == "submitit_local":  # it starts all of its jobs at once
-        return usable_cores()
-    return None
 
 
 def by(launcher: Launcher) -> Launch:
@@ -113,7 +104,19 @@ def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
 
 @contextmanager
 def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
-    """Write a file a chunk into the results folder, which every machine that trains can read; remove them at the end.
+    """The files of the chunks, see `write_chunks`, which are removed at the end."""
+    paths = write_chunks(chunks, results)
+    folder = paths[0].parent
+    try:
+        yield paths
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another sweep has chunks here
+            folder.parent.rmdir()
+
+
+def write_chunks(chunks: Sequence[Chunk], results: Path) -> list[Path]:
+    """Write a file a chunk into the results folder, which every machine that trains can read.
 
     Jobs may outlive a sweeper that is killed, so the files that it leaves stay for a month.
     """
@@ -122,19 +125,17 @@ def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
     remove_older(results / FOLDER, "*", now - KEPT_DAYS * 24 * HOUR)
     for place in (results, *(results / name for name in ("datasets", "failures", "index", "set_aside"))):
         remove_unfinished(place, now)
-    folder = results / FOLDER / uuid4().hex
+    folder = (results / FOLDER / uuid4().hex).absolute()
+    paths = []
     try:
-        paths = []
         for number, chunk in enumerate(chunks):
-            paths.append((folder / f"{number:05d}.json").absolute())
+            paths.append(folder / f"{number:05d}.json")
             content = [{field.name: getattr(cell, field.name) for field in fields(cell)} for cell in chunk.cells]
             write_whole(paths[-1], json.dumps(content, indent=1, default=asdict) + "\n")
-        yield paths
-    finally:
-        with suppress(FileNotFoundError):  # nothing was written
-            shutil.rmtree(folder)
-        with suppress(OSError):  # another sweep has chunks here
-            folder.parent.rmdir()
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return paths
 
 
 def read_chunk(file: str | None) -> list[Cell]:

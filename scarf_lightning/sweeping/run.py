@@ -153,6 +153,8 @@ def _train(plan: Plan, launch: Launch, launcher: str) -> list[str]:
             chunks = make_chunks(make_plan(todo, plan.sizes).groups, todo[0].cell.config.chunk, launcher)
             try:
                 launch(chunks)
+            except UsageError:  # such as a scheduler that refuses the jobs
+                raise
             except Exception as error:  # a process was killed, or the launcher is not set up
                 last = "".join(traceback.format_exception_only(error)).rstrip()
                 problems.append(f"A job ended early; the same command goes on where it did. {last}")

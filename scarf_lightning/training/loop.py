@@ -35,10 +35,16 @@ class CellLoop:
     Args:
         save_model: writes the model of a cell with ``keep_weights``, given its configuration and its folder.
         shown: prints, on standard error by default.
+        stack: a context in which each stack is trained and kept.
     """
 
-    def __init__(self, save_model: Callable[[Config, Path], None] | None = None, shown: Screen | None = None) -> None:
-        self._save_model, self._screen = save_model, shown or screen(stderr=True)
+    def __init__(
+        self,
+        save_model: Callable[[Config, Path], None] | None = None,
+        shown: Screen | None = None,
+        stack: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._save_model, self._screen, self._stack = save_model, shown or screen(stderr=True), stack
         self._tables, self._said = LastTable(), set[str]()
         self._reported = reported()
 
@@ -86,7 +92,8 @@ class CellLoop:
             with _live_view(cell, store.fingerprint, table.name) as tell:
                 training = replace(training, tell=tell)
                 for trials, company in training.stacks(missing):
-                    store.add(training.train(trials, company), claim)
+                    with self._stack():
+                        store.add(training.train(trials, company), claim)
             if cell.config.keep_weights and self._save_model is not None:
                 self._save_model(training.config, store.folder)
         return True

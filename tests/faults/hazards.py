@@ -34,7 +34,7 @@ SWEEP = (
     "-m", "seed=0,1", "method=control,dropout", "pretrain=none,scarf", "trials=8", "trainer.trials_per_stack=1", *TINY,
 )  # fmt: skip
 N_STACKS = 2 * 2 * 2 * 8
-LAUNCHERS = ("basic", "joblib", "submitit_local")
+LAUNCHERS = ("basic", "joblib")
 KILLS_A_ROUND = 10
 SLEEPS_A_ROUND = 5
 TOGETHER = 2

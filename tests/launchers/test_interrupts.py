@@ -35,7 +35,7 @@ def is_alone(group: int) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("launcher", ["basic", "workers", "joblib", "submitit_local"])
+@pytest.mark.parametrize("launcher", ["basic", "workers", "joblib"])
 def test_a_fit_is_ended_with_a_sentence_and_gives_its_claims_back(
     launcher: str, number: signal.Signals, tmp_path: Path
 ) -> None:

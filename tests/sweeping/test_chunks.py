@@ -66,7 +66,7 @@ SETTINGS = st.builds(
     minutes=st.one_of(st.none(), st.floats(0, 60)),
     max_jobs=st.one_of(st.none(), st.integers(1, 6)),
 )
-LAUNCHERS = st.sampled_from(["basic", "joblib", "submitit_local", "submitit_slurm"])
+LAUNCHERS = st.sampled_from(["basic", "joblib", "slurm"])
 CELLS = st.lists(ANY_CELL, max_size=20, unique_by=lambda each: each.label)
 
 
@@ -125,7 +125,7 @@ def test_joined_chunks_keep_the_cells_of_a_dataset_side_by_side_so_that_it_is_lo
     assert [key for key, _ in itertools.groupby(found)] == list(dict.fromkeys(found))
 
 
-@pytest.mark.parametrize(("launcher", "n"), [("submitit_slurm", 1), ("unknown", 12)])
+@pytest.mark.parametrize(("launcher", "n"), [("slurm", 1), ("unknown", 12)])
 def test_a_slurm_job_is_worth_its_place_in_the_queue(launcher: str, n: int) -> None:
     cells = [cell(11, "none", "control", seed) for seed in range(12)]
 
@@ -157,18 +157,9 @@ def test_that_is_after_twenty_minutes() -> None:
         Group(group.cells, [60.0]) for group in groups([cell(11, "none", "control", n) for n in range(60)])
     ]
 
-    chunks = make_chunks(each_a_minute, ChunkSettings(), "submitit_slurm")
+    chunks = make_chunks(each_a_minute, ChunkSettings(), "slurm")
 
     assert [len(chunk.cells) for chunk in chunks] == [20, 20, 20]
-
-
-def test_submitit_local_starts_no_more_jobs_than_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scarf_lightning.sweeping.chunks.usable_cores", lambda: 3)
-    cells = [cell(11, "none", "control", seed) for seed in range(8)]
-
-    chunks = make_chunks(groups(cells), ChunkSettings(), "submitit_local")
-
-    assert sorted(len(chunk.cells) for chunk in chunks) == [2, 3, 3]
 
 
 def test_work_is_dealt_out_evenly() -> None:

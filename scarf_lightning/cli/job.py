@@ -1,0 +1,117 @@
+"""A task of a Slurm array: ``python -m scarf_lightning.cli.job FOLDER`` trains the chunk of its number in a folder.
+
+A task that has to stop gives its claims back first, so that its cells can be trained at once by others:
+
+- SIGUSR2 says that its time is nearly over. It puts itself into the queue again, if it has finished a stack.
+- SIGTERM comes from a job of higher priority, or from ``scancel``. In the first case it puts itself into the queue
+  again; in the second one it ends.
+
+It begins no stack that would take longer than the time that is left.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .signals import NearlyOutOfTime, Terminated, ended_by_signals
+
+MARGIN = 1.2
+"""The time that a stack is expected to take, over the longest one so far."""
+WAIT = 3600.0
+"""Seconds for which a task waits that Slurm ends it, after it was put into the queue again."""
+CANCELLED = ("CANCELLED", "COMPLETING", "TIMEOUT", "NODE_FAIL")
+"""States in which a job is not to be trained again."""
+
+
+class StackTimes:
+    """The time that stacks take, and the time at which the job ends.
+
+    Args:
+        ends: seconds since the epoch; None if the job has no limit.
+    """
+
+    def __init__(self, ends: float | None) -> None:
+        self._ends, self._longest, self.n_finished = ends, 0.0, 0
+
+    @contextmanager
+    def stack(self) -> Iterator[None]:
+        """A context for a stack.
+
+        Raises:
+            NearlyOutOfTime: a stack like the longest one so far does not end in the time that is left.
+        """
+        started = time.time()
+        if self._ends is not None and started + MARGIN * self._longest > self._ends:
+            raise NearlyOutOfTime
+        yield
+        self._longest = max(self._longest, time.time() - started)
+        self.n_finished += 1
+
+
+def main() -> int:
+    """Train the chunk of this task. The exit status is 0 if all its cells were tried."""
+    job = os.environ["SLURM_JOB_ID"]
+    times = StackTimes(_end_of_job())
+    try:
+        with ended_by_signals():
+            from ..sweeping.chunks import read_chunk
+            from .running import OwnTraining
+
+            cells = read_chunk(_file_of_task(Path(sys.argv[1])))
+            OwnTraining().imported(times.stack)(cells)
+    except NearlyOutOfTime:
+        if times.n_finished:
+            return _queued_again(job, "Its time is nearly over")
+        _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer trials "
+             "at once by trainer.trials_per_stack.")  # fmt: skip
+        return 1
+    except Terminated as ended:
+        if _is_cancelled(job):
+            _say("Cancelled; the same command goes on where it ended.")
+            return int(ended.code or 1)
+        return _queued_again(job, "It has to make room for another job")
+    return 0
+
+
+def _file_of_task(folder: Path) -> str:
+    return str(folder / f"{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")
+
+
+def _end_of_job() -> float | None:
+    """The time at which Slurm ends this job, in seconds since the epoch."""
+    ends = os.environ.get("SLURM_JOB_END_TIME")
+    return None if ends is None else float(ends)
+
+
+def _is_cancelled(job: str) -> bool:
+    shown = _scontrol("show", "job", job)
+    return shown is None or any(f"JobState={state}" in shown for state in CANCELLED)
+
+
+def _queued_again(job: str, reason: str) -> int:
+    """Put this task into the queue again, and wait until Slurm ends it: a task that ends by itself counts as done."""
+    if _scontrol("requeue", job) is None:
+        _say(f"{reason}, and Slurm does not queue it again; run the same command again.")
+        return 1
+    _say(f"{reason}; it is in the queue again.")
+    time.sleep(WAIT)
+    return 1
+
+
+def _scontrol(*arguments: str) -> str | None:
+    """What scontrol prints; None if it refuses."""
+    ran = subprocess.run(["scontrol", *arguments], capture_output=True, text=True, check=False)
+    return ran.stdout if ran.returncode == 0 else None
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

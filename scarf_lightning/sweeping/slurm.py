@@ -1,0 +1,273 @@
+"""Slurm: each chunk of a run is a task of a job array, and the command waits until all tasks have left the queue.
+
+    chunks/<id>/00000.json ...    the cells of each task
+    chunks/<id>/array.json        the number of the array, so that a later command finds it
+    chunks/<id>/<task>.log        what a task printed
+
+A task that runs out of time, or that another job pre-empts, gives its claims back and puts itself into the queue again
+(`scarf_lightning.cli.job`). ``squeue`` says whether a task is in the queue, and the store whether its cells are
+finished, so no accounting is needed.
+"""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UsageError, counted
+from ..options.option import Options, option
+from ..results.files import write_whole
+from .cell import Cell, State, survey
+from .chunks import Chunk, write_chunks
+
+ARRAY = "array.json"
+MINUTES_AT_LEAST = 30
+"""Time limit of a task for which the plan expects less: the plan may be wrong, and another node slower."""
+TIMES_AS_LONG = 3
+"""The time limit of a task over the time that the plan expects of it."""
+SECONDS_OF_NOTICE = 120
+"""Time between the signal that a task's time is nearly over, and its end."""
+PATIENCE = 600.0
+"""Seconds without an answer of the controller after which the user is told."""
+LINES_OF_A_LOG = 20
+
+
+@dataclass
+class SlurmOptions(Options):
+    """The options of ``hydra/launcher=slurm``: what a task asks the scheduler for."""
+
+    partition: str | None = option(None, "partition; null is the cluster's default")
+    account: str | None = option(None, "account that pays")
+    qos: str | None = option(None, "quality of service")
+    constraint: str | None = option(None, "features that the nodes must have")
+    timeout_min: int | None = option(None, "minutes a task may take; null is from the plan", "[1, 1000000]")
+    mem_gb: float | None = option(4.0, "gigabytes of a task; null is the cluster's default", "(0, inf)")
+    cpus_per_task: int = option(1, "cores of a task; one thread a process is fastest for these networks", "[1, 4096]")
+    gpus_per_task: int = option(0, "GPUs of a task", "[0, 64]")
+    array_parallelism: int = option(256, "tasks that may run at once", "[1, 100000]")
+    sbatch: list[str] = option([], "further options of sbatch, as in ['--exclude=n7']")
+    setup: list[str] = option([], "lines of shell before the task, as in ['module load cuda']")
+    detach: bool = option(False, "leave the array in the queue and return; the same command waits for it")
+    poll_seconds: float = option(5.0, "seconds between looks at the queue", "[0.1, 3600]")
+
+
+@dataclass
+class SubmittedArray:
+    """An array in the queue.
+
+    Attributes:
+        job: its number.
+        folder: of its chunks and logs.
+        keys: of the cells of each task.
+    """
+
+    job: str
+    folder: Path
+    keys: list[list[str]]
+
+    def cancel(self) -> None:
+        """Take the array out of the queue, wait until its tasks have ended, and remove its files."""
+        _slurm("scancel", self.job)
+        deadline = time.monotonic() + PATIENCE
+        while tasks_in_queue([self.job]) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        self.forget()
+
+    def forget(self) -> None:
+        """Remove the files of an array that has left the queue."""
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self.folder)
+        with suppress(OSError):  # another array has its folder here
+            self.folder.parent.rmdir()
+
+    def last_lines(self) -> str:
+        """The last lines that its tasks printed, of those that failed to begin."""
+        texts = []
+        for log in sorted(self.folder.glob("*.log")):
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            texts += lines[-LINES_OF_A_LOG:]
+        return "\n".join(texts[-LINES_OF_A_LOG:])
+
+
+@dataclass
+class Slurm:
+    """Trains chunks as tasks of a job array. Calling it is a `Launch`.
+
+    Args:
+        options: of the tasks.
+        say: shows a sentence.
+    """
+
+    options: SlurmOptions
+    say: Callable[[str], None]
+
+    def __call__(self, chunks: Sequence[Chunk]) -> None:
+        """Submit the cells that no array has yet, and wait for all.
+
+        Raises:
+            UsageError: there is no Slurm here, or it refuses the array.
+        """
+        results = chunks[0].cells[0].results
+        wanted = {cell.key for chunk in chunks for cell in chunk.cells}
+        arrays = self._attached(results, wanted)
+        queued = {key for array in arrays for task in array.keys for key in task}
+        new = [Chunk([cell for cell in chunk.cells if cell.key not in queued], chunk.seconds) for chunk in chunks]
+        new = [chunk for chunk in new if chunk.cells]
+        if new:
+            arrays.append(self._submit(new, results))
+        if self.options.detach:
+            numbers = ", ".join(array.job for array in arrays)
+            raise Detached(
+                f"The job array {numbers} is in the queue with {counted(len(wanted), 'cell')}. The same command waits "
+                f"for it; `scancel {numbers}` ends it."
+            )
+        try:
+            self._wait(arrays, [cell for chunk in chunks for cell in chunk.cells])
+        except BaseException:
+            for array in arrays:
+                array.cancel()
+            raise
+        for array in arrays:
+            array.forget()
+
+    def _attached(self, results: Path, wanted: set[str]) -> list[SubmittedArray]:
+        """The arrays of earlier commands that are still in the queue with some of these cells."""
+        arrays = [array for array in known_arrays(results) if any(key in wanted for task in array.keys for key in task)]
+        if not arrays:
+            return []
+        alive = {task.partition("_")[0] for task in tasks_in_queue([array.job for array in arrays])}
+        for array in arrays:
+            if array.job in alive:
+                self.say(f"Waiting for the job array {array.job}, which an earlier command left in the queue.")
+            else:
+                array.forget()
+        return [array for array in arrays if array.job in alive]
+
+    def _submit(self, chunks: Sequence[Chunk], results: Path) -> SubmittedArray:
+        paths = write_chunks(chunks, results)
+        folder = paths[0].parent
+        script = folder / "task.sh"
+        write_whole(script, self._script(chunks, folder))
+        array = SubmittedArray("", folder, [[cell.key for cell in chunk.cells] for chunk in chunks])
+        try:
+            printed = _slurm("sbatch", "--parsable", *self._arguments(chunks, folder), str(script))
+        except UsageError:
+            array.forget()
+            raise
+        array.job = printed.strip().partition(";")[0]
+        write_whole(folder / ARRAY, json.dumps({"job": array.job, "keys": array.keys}) + "\n")
+        self.say(f"The job array {array.job} has {counted(len(chunks), 'task')}.")
+        return array
+
+    def _arguments(self, chunks: Sequence[Chunk], folder: Path) -> list[str]:
+        """The options of sbatch."""
+        asked = self.options
+        arguments = [
+            "--job-name=scarf",
+            f"--array=0-{len(chunks) - 1}%{asked.array_parallelism}",
+            f"--output={folder}/%a.log",
+            "--open-mode=append",  # a task that was requeued goes on in its log
+            "--requeue",
+            "--ntasks=1",
+            f"--cpus-per-task={asked.cpus_per_task}",
+            f"--time={self._minutes(chunks)}",
+            f"--signal=B:USR2@{self._notice(chunks)}",
+        ]
+        for name in ("partition", "account", "qos", "constraint"):
+            value = getattr(asked, name)
+            if value is not None:
+                arguments.append(f"--{name}={value}")
+        if asked.mem_gb is not None:
+            arguments.append(f"--mem={round(1000 * asked.mem_gb)}M")
+        if asked.gpus_per_task:
+            arguments.append(f"--gpus={asked.gpus_per_task}")
+        return [*arguments, *asked.sbatch]
+
+    def _minutes(self, chunks: Sequence[Chunk]) -> int:
+        if self.options.timeout_min is not None:
+            return self.options.timeout_min
+        longest = max(chunk.seconds for chunk in chunks)
+        return max(MINUTES_AT_LEAST, round(TIMES_AS_LONG * longest / 60))
+
+    def _notice(self, chunks: Sequence[Chunk]) -> int:
+        """Seconds before the end at which a task is told: at most a third of its time."""
+        return min(SECONDS_OF_NOTICE, 20 * self._minutes(chunks))
+
+    def _script(self, chunks: Sequence[Chunk], folder: Path) -> str:
+        """The script of a task. ``exec`` puts Python in the place of the shell, so that signals reach it."""
+        job = shlex.join([sys.executable, "-m", "scarf_lightning.cli.job", str(folder)])
+        return "\n".join(["#!/bin/bash", *self.options.setup, f"exec {job}", ""])
+
+    def _wait(self, arrays: Sequence[SubmittedArray], cells: Sequence[Cell]) -> None:
+        """Return when no task is in the queue any more.
+
+        Raises:
+            RuntimeError: tasks have ended without a word on some of their cells.
+        """
+        jobs = [array.job for array in arrays]
+        answered = time.monotonic()
+        while True:
+            try:
+                if not tasks_in_queue(jobs):
+                    break
+                answered = time.monotonic()
+            except UsageError as error:  # the controller restarts, or is busy
+                if time.monotonic() - answered > PATIENCE:
+                    self.say(f"Slurm does not answer; waiting. {error}")
+                    answered = time.monotonic()
+            time.sleep(self.options.poll_seconds)
+        lost = [each for each in survey(cells) if each.state is State.WAITING]
+        if len(lost) == len(cells) and (text := "\n".join(array.last_lines() for array in arrays)).strip():
+            raise RuntimeError(f"No task of the job array {', '.join(jobs)} finished a cell. They printed:\n{text}")
+
+
+class Detached(BaseException):
+    """An array was left in the queue; the message says how to go on."""
+
+
+def known_arrays(results: Path) -> list[SubmittedArray]:
+    """The arrays that commands have submitted for a results folder and not seen to their end."""
+    arrays = []
+    for file in sorted(results.absolute().glob(f"chunks/*/{ARRAY}")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        arrays.append(SubmittedArray(content["job"], file.parent, content["keys"]))
+    return arrays
+
+
+def tasks_in_queue(jobs: Sequence[str]) -> list[str]:
+    """The tasks of these arrays that are pending or running, such as ``17_3``.
+
+    Raises:
+        UsageError: the controller does not answer.
+    """
+    try:
+        listed = _slurm("squeue", "--noheader", "--array", "--format=%i", f"--jobs={','.join(jobs)}")
+    except UsageError as error:
+        if "Invalid job id" in str(error):  # none of them is known any more
+            return []
+        raise
+    return listed.split()
+
+
+def _slurm(program: str, *arguments: str) -> str:
+    """The output of one of Slurm's programs.
+
+    Raises:
+        UsageError: there is no such program here, or it refuses.
+    """
+    try:
+        ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"hydra/launcher=slurm needs Slurm's programs, and there is no {program} here; run this on a login node, "
+            "or leave hydra/launcher out."
+        ) from error
+    if ran.returncode != 0:
+        raise UsageError(f"{program}: {' '.join(ran.stderr.split())}")
+    return ran.stdout

@@ -1,0 +1,208 @@
+"""A job array, with programs in the place of Slurm's: `tests/slurm` has a real one."""
+
+import json
+import os
+import re
+import stat
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.sweeping import slurm
+from scarf_lightning.sweeping.cell import Cell
+from scarf_lightning.sweeping.chunks import Chunk, read_chunk
+from scarf_lightning.sweeping.slurm import Detached, Slurm, SlurmOptions, known_arrays, tasks_in_queue
+from tests.cells import some_cell
+
+SCRIPT = """\
+#!{python}
+import json, os, pathlib, sys
+folder = pathlib.Path({folder!r})
+with (folder / "calls").open("a") as calls:
+    calls.write(json.dumps(sys.argv) + "\\n")
+answers = folder / pathlib.Path(sys.argv[0]).name
+lines = answers.read_text().split("---\\n") if answers.exists() else [""]
+if len(lines) > 1:
+    answers.write_text("---\\n".join(lines[1:]))
+if lines[0].startswith("error "):
+    sys.exit(lines[0].removeprefix("error "))
+sys.stdout.write(lines[0])
+"""
+"""Writes down its arguments, and gives one prepared answer after the other; the last one again and again."""
+
+
+class Programs:
+    """Programs that answer as they are told."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self._folder = folder
+        for name in ("sbatch", "squeue", "scancel"):
+            program = folder / "bin" / name
+            program.parent.mkdir(exist_ok=True)
+            program.write_text(SCRIPT.format(python=python, folder=str(folder)), encoding="utf-8")
+            program.chmod(program.stat().st_mode | stat.S_IEXEC)
+
+    def answer(self, program: str, *texts: str) -> None:
+        (self._folder / program).write_text("---\n".join(texts), encoding="utf-8")
+
+    def calls(self, program: str) -> list[list[str]]:
+        lines = (self._folder / "calls").read_text(encoding="utf-8").splitlines()
+        calls = [json.loads(line) for line in lines]
+        return [arguments for name, *arguments in calls if name.endswith(program)]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    made = Programs(tmp_path, f"{sys.executable} -IS")
+    made.answer("sbatch", "17\n")
+    made.answer("squeue", "17_0\n17_1\n", "17_1\n", "")
+    return made
+
+
+def chunks(n: int, seconds: float = 60.0) -> list[Chunk]:
+    return [Chunk([some_cell(f"seed={seed}", seed=seed)], seconds) for seed in range(n)]
+
+
+def options(**chosen: object) -> SlurmOptions:
+    return SlurmOptions(**{"poll_seconds": 0.1, **chosen})  # type: ignore[arg-type]
+
+
+def launch(n: int, said: list[str] | None = None, **chosen: object) -> None:
+    Slurm(options(**chosen), (said if said is not None else []).append)(chunks(n))
+
+
+def test_an_array_has_a_task_a_chunk_and_is_waited_for(programs: Programs) -> None:
+    said: list[str] = []
+    launch(2, said, partition="fast", account="tables", mem_gb=1.5, sbatch=["--exclude=n7"])
+
+    (submitted,) = programs.calls("sbatch")
+    assert submitted[0] == "--parsable"
+    asked = {argument.partition("=")[0]: argument.partition("=")[2] for argument in submitted[1:-1]}
+    assert asked["--array"] == "0-1%256"
+    assert (asked["--partition"], asked["--account"], asked["--mem"]) == ("fast", "tables", "1500M")
+    assert asked["--exclude"] == "n7"
+    assert "--requeue" in asked
+    assert len(programs.calls("squeue")) == 3
+    assert said == ["The job array 17 has 2 tasks."]
+    assert not Path("results/chunks").exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "timeout", "minutes", "notice"),
+    [(60.0, None, "30", "120"), (3600.0, None, "180", "120"), (60.0, 1, "1", "20"), (60.0, 240, "240", "120")],
+)
+def test_time_is_from_the_plan(
+    seconds: float, timeout: int | None, minutes: str, notice: str, programs: Programs
+) -> None:
+    Slurm(options(timeout_min=timeout), print)(chunks(1, seconds))
+
+    (submitted,) = programs.calls("sbatch")
+    assert f"--time={minutes}" in submitted
+    assert f"--signal=B:USR2@{notice}" in submitted
+
+
+def test_each_task_finds_its_cells(programs: Programs, tmp_path: Path) -> None:
+    with pytest.raises(Detached, match=r"^The job array 17 is in the queue with 2 cells\."):
+        launch(2, detach=True)
+
+    (array,) = known_arrays(tmp_path / "results")
+    assert array.job == "17"
+    for number, chunk in enumerate(chunks(2)):
+        (cell,) = read_chunk(str(array.folder / f"{number:05d}.json"))
+        assert cell.key == chunk.cells[0].key
+        assert array.keys[number] == [cell.key]
+    script = (array.folder / "task.sh").read_text(encoding="utf-8")
+    assert re.search(r"^exec \S*python\S* -m scarf_lightning.cli.job \S+/chunks/[0-9a-f]{32}$", script, re.MULTILINE)
+
+
+def test_cells_in_the_queue_are_not_submitted_again(programs: Programs) -> None:
+    with pytest.raises(Detached):
+        launch(2, detach=True)
+    programs.answer("sbatch", "18\n")
+    programs.answer("squeue", "17_0\n17_1\n", "17_0\n18_0\n", "")
+    said: list[str] = []
+
+    launch(3, said)
+
+    first, second = programs.calls("sbatch")
+    assert "--array=0-1%256" in first
+    assert "--array=0-0%256" in second
+    assert said == [
+        "Waiting for the job array 17, which an earlier command left in the queue.",
+        "The job array 18 has 1 task.",
+    ]
+
+
+def test_an_array_that_left_the_queue_meanwhile_is_forgotten(programs: Programs) -> None:
+    with pytest.raises(Detached):
+        launch(2, detach=True)
+    programs.answer("squeue", "error slurm_load_jobs error: Invalid job id specified")
+
+    launch(2)
+
+    assert len(programs.calls("sbatch")) == 2
+    assert not Path("results/chunks").exists()
+
+
+def test_what_ends_the_waiting_cancels_the_array(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Slurm, "_wait", interrupted)
+    programs.answer("squeue", "")
+
+    with pytest.raises(KeyboardInterrupt):
+        launch(2)
+
+    assert programs.calls("scancel") == [["17"]]
+    assert not Path("results/chunks").exists()
+
+
+def test_a_controller_that_does_not_answer_is_waited_for(programs: Programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs.answer("squeue", "17_0\n", "error Unable to contact slurm controller", "17_0\n", "")
+    monkeypatch.setattr(slurm, "PATIENCE", 0.0)
+    said: list[str] = []
+
+    launch(1, said)
+
+    assert said[1] == "Slurm does not answer; waiting. squeue: Unable to contact slurm controller"
+
+
+def test_a_refused_array_leaves_nothing(programs: Programs) -> None:
+    programs.answer("sbatch", "error sbatch: error: invalid partition specified: x")
+
+    with pytest.raises(UsageError, match=r"^sbatch: sbatch: error: invalid partition specified: x$"):
+        launch(1)
+
+    assert not Path("results/chunks").exists()
+
+
+def test_tasks_that_print_their_error_and_finish_nothing_are_told(programs: Programs, tmp_path: Path) -> None:
+    cells: list[Cell] = [chunk.cells[0] for chunk in chunks(1)]
+    folder = tmp_path / "results" / "chunks" / "one"
+    folder.mkdir(parents=True)
+    (folder / "0.log").write_text("bash: module: command not found\n", encoding="utf-8")
+    array = slurm.SubmittedArray("17", folder, [[cell.key for cell in cells]])
+    programs.answer("squeue", "")
+
+    with pytest.raises(RuntimeError, match="module: command not found"):
+        Slurm(options(), print)._wait([array], cells)
+
+
+def test_where_slurm_is_not_installed_a_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(UsageError, match=r"there is no squeue here; run this on a login node"):
+        tasks_in_queue(["17"])
+
+
+@pytest.mark.parametrize(("name", "value"), [("timeout_min", 0), ("array_parallelism", 0), ("mem_gb", -1.0)])
+def test_options_have_limits(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=name):
+        replace(SlurmOptions(), **{name: value})  # type: ignore[arg-type]
