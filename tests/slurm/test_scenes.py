@@ -21,7 +21,7 @@ N_RECORDS = TRIALS * CELLS
 SWEEP = ["-m", "seed=0,1,2", "pretrain=none", f"trials={TRIALS}", "trainer.trials_per_stack=1", "trainer=cpu",
          "finetune.patience=null", "chunk.minutes=0"]  # fmt: skip
 """Three tasks of four stacks."""
-QUICK, SLOW = "finetune.max_epochs=40", "finetune.max_epochs=400"
+QUICK, SLOW = "finetune.max_epochs=40", "finetune.max_epochs=200"
 ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.poll_seconds=0.5", "hydra.launcher.mem_gb=null"]
 WITHIN = 240.0
 
@@ -51,7 +51,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if epochs not in known:
             cwd = tmp_path_factory.mktemp("calm")
             ran = train(*SWEEP, epochs, "workers=1", cwd=cwd, minutes=8)
-            assert (ran.returncode, ran.stderr) == (0, "")
+            assert ran.returncode == 0, ran.stderr
             known[epochs] = cwd / "results"
         return known[epochs]
 
@@ -125,7 +125,7 @@ def test_a_preempted_task_keeps_its_place(
 
 def test_a_task_out_of_time_goes_on(cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path) -> None:
     """A minute is the shortest limit of Slurm, and less than the four stacks of a task take."""
-    epochs = "finetune.max_epochs=4000"
+    epochs = "finetune.max_epochs=1500"
     with begun(tmp_path, epochs, "hydra.launcher.timeout_min=1") as process:
         soon(
             lambda: "in the queue again" in "".join(log.read_text() for log in tmp_path.glob("results/chunks/*/*.log"))
