@@ -105,18 +105,17 @@ def _launch(chunks: Sequence[Chunk], launcher: Launcher) -> None:
 @contextmanager
 def written(chunks: Sequence[Chunk], results: Path) -> Iterator[list[Path]]:
     """The files of the chunks, see `write_chunks`, which are removed at the end."""
-    paths = write_chunks(chunks, results)
-    folder = paths[0].parent
+    folder = write_chunks(chunks, results)
     try:
-        yield paths
+        yield sorted(folder.glob("*.json"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):  # another sweep has chunks here
             folder.parent.rmdir()
 
 
-def write_chunks(chunks: Sequence[Chunk], results: Path) -> list[Path]:
-    """Write a file a chunk into the results folder, which every machine that trains can read.
+def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
+    """Write a file a chunk, ``00000.json`` the first, into a folder of the results that every machine can read.
 
     Jobs may outlive a sweeper that is killed, so the files that it leaves stay for a month.
     """
@@ -126,16 +125,14 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> list[Path]:
     for place in (results, *(results / name for name in ("datasets", "failures", "index", "set_aside"))):
         remove_unfinished(place, now)
     folder = (results / FOLDER / uuid4().hex).absolute()
-    paths = []
     try:
         for number, chunk in enumerate(chunks):
-            paths.append(folder / f"{number:05d}.json")
             content = [{field.name: getattr(cell, field.name) for field in fields(cell)} for cell in chunk.cells]
-            write_whole(paths[-1], json.dumps(content, indent=1, default=asdict) + "\n")
+            write_whole(folder / f"{number:05d}.json", json.dumps(content, indent=1, default=asdict) + "\n")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return paths
+    return folder
 
 
 def read_chunk(file: str | None) -> list[Cell]:

@@ -150,8 +150,7 @@ class Slurm:
         return [array for array in arrays if array.job in alive]
 
     def _submit(self, chunks: Sequence[Chunk], results: Path) -> SubmittedArray:
-        paths = write_chunks(chunks, results)
-        folder = paths[0].parent
+        folder = write_chunks(chunks, results)
         script = folder / "task.sh"
         write_whole(script, self._script(chunks, folder))
         array = SubmittedArray("", folder, [[cell.key for cell in chunk.cells] for chunk in chunks])

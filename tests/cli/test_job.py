@@ -58,9 +58,8 @@ Trained = Callable[[Sequence[Cell]], None]
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, list[str]]]:
     """Runs a task whose training is made up; its exit status, and what was asked of scontrol."""
     monkeypatch.chdir(tmp_path)
-    folder = write_chunks([Chunk([some_cell("seed=0")], 1.0), Chunk([some_cell("seed=7", seed=7)], 1.0)], tmp_path)[
-        0
-    ].parent
+    chunks = [Chunk([some_cell("seed=0")], 1.0), Chunk([some_cell("seed=7", seed=7)], 1.0)]
+    folder = write_chunks(chunks, tmp_path)
     monkeypatch.setattr("sys.argv", ["job", str(folder)])
     monkeypatch.setenv("SLURM_JOB_ID", "18")
     monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
