@@ -32,6 +32,11 @@ USAGE = """\
 """
 
 HELP = {"-h", "--help"}
+SHOWING = ("--cfg", "-c", "--info", "-i", "--hydra-help", "--shell-completion", "-sc")
+"""Flags of Hydra's that show something and train nothing."""
+MODES = ("--multirun", "-m", "--run", "-r")
+"""Flags of Hydra's that change nothing: a plain run is a sweep of one cell."""
+RERUN = "--experimental-rerun"
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -55,7 +60,10 @@ def _train(arguments: list[str]) -> None:
     if "--version" in arguments:
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return
-    shows_one = any(argument.startswith(("--cfg", "-c", "--info", "-i", "--hydra-help")) for argument in arguments)
+    flags = [argument.partition("=")[0] for argument in arguments]
+    if RERUN in flags:
+        raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
+    shows_one = any(flag in SHOWING for flag in flags)
     asks_help = not HELP.isdisjoint(arguments)
     if asks_help or not shows_one:
         sys.stderr.write(READING)
@@ -77,7 +85,7 @@ def _train(arguments: list[str]) -> None:
             parts(axis)
 
     plugins = named_plugins(arguments)
-    asked = spelled_out([argument for argument in arguments if argument not in ("-m", "--multirun")])
+    asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
     record = Path("multirun.yaml").absolute()  # other sweepers than ours leave it in the working folder
     was_there = record.exists()

@@ -78,3 +78,43 @@ def test_ctrl_c_within_a_fit_ends_with_its_sentence_and_gives_the_claim_back(tmp
     assert ran.stderr.startswith(commands.READING)
     assert ran.stderr.splitlines()[-1] == "Interrupted; the same command goes on where it ended."
     assert not list(tmp_path.rglob("claim"))
+
+
+FLAGS = {
+    "--help": ("corruption",), "-h": ("corruption",), "--version": ("scarf-lightning",),
+    "--cfg=job": ("pretrain:", "pretrain=none"), "-c=job": ("pretrain:", "pretrain=none"),
+    "--info=defaults": ("Defaults List",), "-i=defaults": ("Defaults List",),
+    "--run": ("1 cell: 1 waiting", "plan=true"), "-r": ("1 cell: 1 waiting", "plan=true"),
+    "--multirun": ("2 cells: 2 waiting", "plan=true", "seed=0,1"),
+    "-m": ("2 cells: 2 waiting", "plan=true", "seed=0,1"),
+    "--shell-completion=install=bash": ("hydra_bash_completion",), "-sc=install=zsh": ("hydra_bash_completion",),
+}  # fmt: skip
+"""Flags of Hydra's, what they show, and what else is asked."""
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_every_flag_of_hydra_shows_what_it_is_for(flag: str, tmp_path: Path) -> None:
+    shown, *others = FLAGS[flag]
+    name, _, value = flag.partition("=")
+
+    ran = here(commands.train, name, *([value] if value else []), *others, cwd=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    assert shown in ran.stdout
+
+
+def test_completion_names_the_options_of_an_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "python train.py pretrain=sc"
+    monkeypatch.setenv("COMP_LINE", line)
+    monkeypatch.setenv("COMP_POINT", str(len(line)))
+
+    ran = here(commands.train, "-sc", "query=bash", cwd=tmp_path)
+
+    assert ran.stdout.split() == ["pretrain=scarf", "pretrain=scarf_ae", "pretrain=scarf_disc"]
+
+
+def test_a_rerun_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    ran = here(commands.train, "--experimental-rerun", "job.pickle", cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("--experimental-rerun reads a job that Hydra pickled")
