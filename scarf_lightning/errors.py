@@ -24,6 +24,10 @@ class UnfinishedError(RuntimeError):
     status: ClassVar[int] = 1
 
 
+class RecordWarning(UserWarning):
+    """A record of the store that cannot be used, in a sentence for the user, who needs no line of our source."""
+
+
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
 SYNONYMS: dict[str, set[str]] = {

@@ -93,7 +93,7 @@ def some_cell(*overrides: str, **chosen: Any) -> Cell:
 
 def finish(cell: Cell, *, trials: Sequence[int] | None = None, data: KnownData = WDBC, **values: Any) -> CellStore:
     """Leave in the store what a job that trains these trials of a cell would leave, by default all that it lacks."""
-    note_data(cell.results, cell.source, data)
+    note_data(cell.results, cell.source, data, cell.source.stamps())
     store = CellStore(cell.results, identity(cell.config, data.hash))
     described = OF_WDBC | {"options": columns(cell.config), "labels": dict(labels(cell.config))}
     store.describe(dataset="wdbc", dataset_id=1510, source="somewhere", **described)

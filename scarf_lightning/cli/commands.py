@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from ..errors import NoSubjectError, UnfinishedError, UsageError, did_you_mean, explained
+from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
@@ -221,7 +221,7 @@ def answered(command: Callable[[list[str]], None]) -> int:
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra's own handler would swallow the exception and print its frames
     usual = warnings.formatwarning
-    warnings.formatwarning = lambda *warning, **named: _escaped(usual(*warning, **named))  # it may quote a file
+    warnings.formatwarning = _in_words(usual)
     try:
         with ended_by_signals():
             command(sys.argv[1:])
@@ -240,6 +240,17 @@ def answered(command: Callable[[list[str]], None]) -> int:
     finally:
         warnings.formatwarning = usual
     return 0
+
+
+def _in_words(usual: Callable[..., str]) -> Callable[..., str]:
+    """What prints a warning: the sentence alone if it is about a record. It may quote a file, so it is escaped."""
+
+    def format_warning(message: Warning | str, category: type[Warning], *where: object, **named: object) -> str:
+        if issubclass(category, RecordWarning):
+            return _escaped(f"{message}\n")
+        return _escaped(usual(message, category, *where, **named))
+
+    return format_warning
 
 
 def _problem(error: Exception) -> UsageError | UnfinishedError | None:

@@ -53,7 +53,8 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     """
     opened = open_cell(Path(cell), plugins)
     config = opened.config
-    table = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split).load()
+    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
+    table = source.read().table
     if table.hash != opened.data_hash:
         raise UsageError(f"{table.source} has changed since cell {opened.folder.name} was trained on it.")
     splitting: Splitting = build("split", config.split)

@@ -14,6 +14,8 @@ from ..errors import UsageError
 UNFINISHED = ".unfinished-"
 HOUR = 3600.0
 SET_ASIDE = "set_aside"
+SHARED = ("datasets", "failures", "pretrained")
+"""Folders beside the cells that every run writes into."""
 
 
 class DamagedRecordError(Exception):
@@ -21,6 +23,10 @@ class DamagedRecordError(Exception):
 
     def __init__(self, why: str) -> None:
         super().__init__(why.encode("utf-8", "backslashreplace").decode("utf-8"))  # JSON may hold half a character
+
+
+class UnreadableRecordError(DamagedRecordError):
+    """A record may be whole, but this user may not read it, or the file system fails."""
 
 
 @contextmanager
@@ -56,7 +62,8 @@ def read_bytes(path: Path | str, size: int) -> bytes:
     """The content of a regular file of at most this many bytes.
 
     Raises:
-        DamagedRecordError: it is larger, cannot be read, or is a pipe, a device or a folder, which may never end.
+        DamagedRecordError: it is larger, or is a pipe, a device or a folder, which may never end.
+        UnreadableRecordError: it may not be read, or the file system fails.
         FileNotFoundError: there is no such file.
     """
     try:
@@ -75,7 +82,9 @@ def read_bytes(path: Path | str, size: int) -> bytes:
             os.close(descriptor)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(*error.args) from error
-    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+    except OSError as error:
+        raise UnreadableRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
+    except ValueError as error:  # a null character in the name
         raise DamagedRecordError(f"{Path(path).name} cannot be read: {_reason(error)}") from error
 
 
@@ -115,7 +124,8 @@ def check_folder(results: Path, *, writable: bool) -> None:
     """Check that results can be in this folder, which need not exist. ``writable`` makes it.
 
     Raises:
-        UsageError: it is a file or lies in one, or nothing can be written to it.
+        UsageError: it is a file or lies in one, or nothing can be written to it or to a folder of notes in it, such as
+            one that another user has made and closed.
     """
     there = next(path for path in (results, *results.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -123,12 +133,24 @@ def check_folder(results: Path, *, writable: bool) -> None:
     if writable:
         try:
             results.mkdir(parents=True, exist_ok=True)
-            with temporary(results / "probe") as probe:
-                probe.touch()
         except OSError as error:
-            raise UsageError(
-                f"paths.results={results} cannot be written to: {_reason(error)}; name another folder."
-            ) from error
+            raise _unwritable(results, results, error) from error
+        for place in (results, *(results / name for name in SHARED)):
+            try:
+                if place.exists():
+                    with temporary(place / "probe") as probe:
+                        probe.touch()
+            except OSError as error:
+                raise _unwritable(results, place, error) from error
+
+
+def _unwritable(results: Path, place: Path, error: OSError) -> UsageError:
+    if place == results:
+        return UsageError(f"paths.results={results} cannot be written to: {_reason(error)}; name another folder.")
+    return UsageError(
+        f"paths.results={results} cannot be written to: {place}: {_reason(error)}; give the group rights to it, as by "
+        "`chmod -R g+rwX` and `umask 002`, or name another folder."
+    )
 
 
 def set_aside(results: Path, paths: Sequence[Path], reason: str) -> str:

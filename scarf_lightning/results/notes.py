@@ -10,21 +10,25 @@ import socket
 import time
 import traceback
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..errors import explained
-from .files import DamagedRecordError, write_whole
+from ..errors import RecordWarning, explained
+from .files import DamagedRecordError, UnreadableRecordError, write_whole
 from .records import check_fields, parsed, read_sealed, sealed
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-class HasFiles(Protocol):
-    """Data with a name and local files."""
+
+class HasStamps(Protocol):
+    """Data with a name and local files, whose stamps are other ones once the files have changed."""
 
     @property
     def key(self) -> str: ...
-    def files(self) -> tuple[Path, ...]: ...
+    def stamps(self) -> "Sequence[DataclassInstance]": ...
 
 
 @dataclass(frozen=True)
@@ -39,28 +43,63 @@ class KnownData:
     kind: str | None = None
 
 
-def known_data(results: Path, source: HasFiles) -> KnownData | None:
-    """What is known of data whose files have not changed since. A damaged note counts as none; a warning names it."""
-    described = _describe(source)
-    if not described:
+def known_data(results: Path, source: HasStamps) -> KnownData | None:
+    """What is known of data whose files have not changed since they were read.
+
+    A damaged note counts as none, and a warning names it. So does one of an earlier version, without a warning.
+    """
+    stamps = source.stamps()
+    if not stamps:
         return None
-    path = results / "datasets" / f"{source.key}.json"
+    path = _note_path(results, source.key)
     try:
         note = read_sealed(path)
-        check_fields(note, {"data": dict, "files": list})
-        return parsed(KnownData, note["data"], "data") if note["files"] == described else None
     except FileNotFoundError:
         return None
     except DamagedRecordError as error:
-        warnings.warn(f"{path} is left out: {error}; it is written again when the data are loaded.", stacklevel=2)
+        warnings.warn(_left_out(path, error), RecordWarning, stacklevel=1)  # once for all who look
         return None
+    return _data_of(note, _plain(stamps))
 
 
-def note_data(results: Path, source: HasFiles, data: KnownData) -> None:
-    """Keep what is known of data that have just been loaded."""
-    if known_data(results, source) != data:
-        note = {"data": asdict(data), "files": _describe(source)}
-        write_whole(results / "datasets" / f"{source.key}.json", sealed(note))
+def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequence[DataclassInstance]") -> None:
+    """Keep what is known of data that were read from files with these stamps; nothing if there were none.
+
+    The stamps must be those of the reading. Stamps that are taken later may be those of other data.
+    """
+    if not stamps:
+        return
+    path, files = _note_path(results, source.key), _plain(stamps)
+    try:
+        is_noted = _data_of(read_sealed(path), files) == data
+    except (FileNotFoundError, DamagedRecordError):
+        is_noted = False
+    if not is_noted:
+        write_whole(path, sealed({"data": asdict(data), "files": files}))
+
+
+def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | None:
+    """What a note says of files with these stamps; None if it is of others, or of another layout."""
+    try:
+        check_fields(note, {"data": dict, "files": list})
+        data: KnownData = parsed(KnownData, note["data"], "data")
+    except DamagedRecordError:
+        return None
+    return data if note["files"] == files else None
+
+
+def _plain(stamps: "Sequence[DataclassInstance]") -> list[dict[str, Any]]:
+    return [asdict(stamp) for stamp in stamps]
+
+
+def _note_path(results: Path, key: str) -> Path:
+    return results / "datasets" / f"{key}.json"
+
+
+def _left_out(path: Path, error: DamagedRecordError) -> str:
+    if isinstance(error, UnreadableRecordError):
+        return f"{path} is left out: {error}; the data are loaded again for every run."
+    return f"{path} is left out: {error}; it is written again when the data are loaded."
 
 
 @dataclass(frozen=True)
@@ -86,11 +125,14 @@ def keep_failure(results: Path, key: str, cell: str, error: Exception) -> None:
 
 
 def read_failure(results: Path, key: str) -> Failure | None:
-    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so."""
+    """Why a cell failed when it was last tried, if it did. If the note is damaged, the failure says so.
+
+    A note that may not be read says nothing: that of another user, for instance, whose files are closed to others.
+    """
     path = _failure_path(results, key)
     try:
         found: Failure = parsed(Failure, read_sealed(path), "it")
-    except FileNotFoundError:
+    except (FileNotFoundError, UnreadableRecordError):
         return None
     except DamagedRecordError as error:
         return Failure(f"Cell {key}", f"it failed for a reason that is lost, {path} cannot be used: {error}.", "", "")
@@ -104,14 +146,3 @@ def forget_failure(results: Path, key: str) -> None:
 
 def _failure_path(results: Path, key: str) -> Path:
     return results / "failures" / f"{key}.json"
-
-
-def _describe(source: HasFiles) -> list[dict[str, Any]]:
-    """What differs once the files of data have changed. A program may set the time of the last modification, but
-    nobody can set the time at which the file's own record last changed."""
-    found = []
-    for path in source.files():
-        stat = path.stat()
-        times = {"modified_ns": str(stat.st_mtime_ns), "changed_ns": str(stat.st_ctime_ns)}
-        found.append({"name": path.name, "size": stat.st_size, **times})
-    return found

@@ -93,7 +93,7 @@ class Cell:
         """
         data = self.data()
         known = self.source.target_kind or (data.kind if data is not None else None)
-        return type(self.source.load().target) if known is None else kind_named(known)
+        return type(self.source.read().table.target) if known is None else kind_named(known)
 
     def store(self, data: KnownData | None = None) -> CellStore | None:
         """Where its results are; None while the hash of its data is not known, which means that nothing is finished.

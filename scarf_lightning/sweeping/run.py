@@ -132,7 +132,7 @@ def _workers(
 def read_files(cells: Sequence[Cell]) -> "dict[str, Table]":
     """The users' own tables, by the key of their source: a plan says how they are read, and how large they are."""
     sources = {cell.source.key: cell.source for cell in cells if cell.source.is_found_out}
-    return {key: source.load() for key, source in sources.items()}
+    return {key: source.read().table for key, source in sources.items()}
 
 
 def sizes_of(tables: "Mapping[str, Table]") -> dict[str, Size]:

@@ -46,6 +46,7 @@ class CellLoop:
     ) -> None:
         self._save_model, self._screen, self._stack = save_model, shown or screen(stderr=True), stack
         self._tables, self._said = LastTable(), set[str]()
+        self._hashes = dict[Source, str]()
         self._reported = reported()
 
     def train(self, cells: Sequence[Cell]) -> None:
@@ -67,7 +68,8 @@ class CellLoop:
         prepare_process(cell.config.trainer.threads)
         hardware = choose_hardware(cell.config.trainer)
         self._say_once(hardware.drawback)
-        table = self._tables.load(cell.source)
+        read = self._tables.load(cell.source)
+        table = read.table
         self._report(cell.source, table)
         console = self._screen if cell.is_alone else None  # a sweep shows its own progress
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
@@ -75,7 +77,7 @@ class CellLoop:
             self._screen.say(sentence)
         self._say_once(training.warning)
         known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
-        note_data(cell.results, cell.source, known)
+        note_data(cell.results, cell.source, known, read.stamps)
         store = training.store
         assert store is not None
         with store.claim() as claim:
@@ -104,7 +106,13 @@ class CellLoop:
             self._screen.say(sentence)
 
     def _report(self, source: Source, table: Table) -> None:
-        """Print once how a table was read."""
+        """Print once how a table was read, and each time that it is another one than for the cell before."""
+        if self._hashes.setdefault(source, table.hash) != table.hash:
+            self._screen.say(
+                f"{source.place} changed while the sweep trained: this cell and those after it are trained on what is "
+                'in it now, and so are the earlier ones before the sweep ends. load(versions="all") has both versions.'
+            )
+            self._hashes[source] = table.hash
         if (source, table.hash) not in self._reported:
             self._reported.append((source, table.hash))
             for line in reading_report(table):

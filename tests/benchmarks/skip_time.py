@@ -113,7 +113,7 @@ def make(folder: Path, n_settings: int) -> tuple[Path, int]:
 def finish(cell: Cell, random: np.random.Generator) -> None:
     """Leave in the store what training leaves: all columns of a row, a configuration, and twenty features."""
     data = KnownData(f"{cell.config.dataset.id:064}", n_rows=1000, n_columns=20, n_encoded=20, kind="classes")
-    note_data(cell.results, cell.source, data)
+    note_data(cell.results, cell.source, data, cell.source.stamps())
     store = CellStore(cell.results, identity(cell.config, data.hash))
     store.describe(
         dataset=str(cell.config.dataset.name),

@@ -20,7 +20,7 @@ from tests.cells import WDBC, finish, results_in, some_cell
 def cells(tmp_path: Path) -> list[Cell]:
     """Four alike, of which the first is finished."""
     found = [some_cell(f"seed={seed}", seed=seed, pretrain="none", paths=results_in(tmp_path)) for seed in range(4)]
-    note_data(found[0].results, found[0].source, WDBC)
+    note_data(found[0].results, found[0].source, WDBC, found[0].source.stamps())
     finish(found[0])
     return found
 
@@ -238,7 +238,7 @@ def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock
     """Two methods that share a pre-training, and one cell without: each counts as what it is expected to cost."""
     shared = [some_cell(f"method={n}", method={"name": n}, paths=results_in(tmp_path)) for n in ("control", "dropout")]
     lone = some_cell("pretrain=none", pretrain="none", paths=results_in(tmp_path))
-    note_data(lone.results, lone.source, WDBC)
+    note_data(lone.results, lone.source, WDBC, lone.source.stamps())
     progress, out = watching([*shared, lone], terminal=False)
 
     finish(shared[0])

@@ -161,7 +161,7 @@ def test_a_missing_column_is_named(scarf: OfACell) -> None:
 def embeddings_in_the_stack(trained: OfACell) -> dict[Phase, np.ndarray[Any, Any]]:
     """What f of each of the cell's two trials gives for all rows, trained again as a stack outside the store."""
     (cell,) = cells_of(*TINY, *trained.overrides)
-    loaded, config, parts = LastTable().load(cell.source), cell.config, build_parts(cell.config)
+    loaded, config, parts = LastTable().load(cell.source).table, cell.config, build_parts(cell.config)
     streams, table = Streams(config.seed, loaded.n_labelled), parts.encoding.encode(loaded)
     data = prepare_trials(table, (0, 1), streams, regime=parts.regime, scaling=parts.scaling, fit_on=config.fit_on)
     hardware = Hardware(torch.device("cpu"), config.trainer.precision)

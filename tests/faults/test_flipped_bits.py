@@ -110,7 +110,7 @@ def record_of(path: Path, results: Path) -> str:
 
 
 def test_every_flipped_bit_is_named_or_changes_no_number(cell: CellStore) -> None:
-    table = LastTable().load(WDBC)
+    table = LastTable().load(WDBC).table
     rows = pd.DataFrame(table.values[:5], columns=[column.name for column in table.columns])
     results, draw, seen = cell.results, random.Random(3), Counter[tuple[str, str]]()
     strata = {kind: sorted(path for path in results.glob(kind) if path.is_file()) for kind in sorted(KINDS)}

@@ -44,7 +44,7 @@ class Kind(Protocol):
         """One attack, in a folder of its own."""
 
 
-KINDS = ("models", "records", "caches", "tables", "folders", "options", "sweeps")
+KINDS = ("models", "records", "caches", "tables", "folders", "options", "sweeps", "changes")
 
 
 @dataclass(frozen=True)

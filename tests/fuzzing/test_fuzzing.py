@@ -6,8 +6,17 @@ import pytest
 
 from tests.fuzzing.attacking import KINDS, outcomes
 
-FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "options": 4, "sweeps": 3}
-SLOW = {"models": 200, "records": 100, "caches": 40, "tables": 300, "folders": 60, "options": 100, "sweeps": 50}
+FAST = {"models": 15, "records": 8, "caches": 2, "tables": 20, "options": 4, "sweeps": 3, "changes": 2}
+SLOW = {
+    "models": 200,
+    "records": 100,
+    "caches": 40,
+    "tables": 300,
+    "folders": 60,
+    "options": 100,
+    "sweeps": 50,
+    "changes": 30,
+}
 
 
 def faults(kind: str, first: int, count: int, folder: Path) -> list[str]:

@@ -75,7 +75,7 @@ def test_stores_are_known_once_the_data_are(tmp_path: Path) -> None:
     cell = some_cell(paths=results_in(tmp_path), cache=CacheSettings(3.0))
     assert (cell.data(), cell.store(), cell.pretraining()) == (None, None, None)
 
-    note_data(cell.results, cell.source, WDBC)
+    note_data(cell.results, cell.source, WDBC, cell.source.stamps())
 
     store, pretraining = cell.store(), cell.pretraining()
     assert cell.data() == WDBC
@@ -113,7 +113,7 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path:
     none = some_cell(corruption={"name": "none"}, selection={"name": "exact"}, paths=paths)
     usual = some_cell(paths=paths)
     for n_columns, is_one in ((9, True), (10, False)):
-        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, n_columns))
+        note_data(few.results, few.source, KnownData(DATA_HASH, 569, n_columns, n_columns), few.source.stamps())
         stores = {name_of(each.store()) for each in (few, none)}
         pretrainings = {name_of(each.pretraining()) for each in (few, none)}
         assert len(stores) == len(pretrainings) == (1 if is_one else 2)
@@ -122,7 +122,7 @@ def test_a_rate_that_selects_no_feature_is_the_cell_without_corruption(tmp_path:
 
 def test_of_data_whose_encoded_width_is_not_known_nothing_is_guessed(tmp_path: Path) -> None:
     cell = some_cell(corruption={"name": "mean", "rate": 0.1}, paths=results_in(tmp_path))
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9))
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 569, 9), cell.source.stamps())
     assert name_of(cell.store()) == fingerprint(identity(cell.config, DATA_HASH))
 
 
@@ -155,7 +155,7 @@ def test_a_cell_that_nobody_has_begun_waits_and_looking_makes_nothing(cell: Cell
 
 
 def test_a_cell_whose_data_are_known_waits_too(cell: Cell) -> None:
-    note_data(cell.results, cell.source, WDBC)
+    note_data(cell.results, cell.source, WDBC, cell.source.stamps())
 
     assert look(cell).state is State.WAITING
 

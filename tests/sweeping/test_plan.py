@@ -29,7 +29,7 @@ def cells(tmp_path: Path) -> list[Cell]:
         for pretrain in ("none", "scarf")
         for name in ("control", "dropout")
     ]
-    note_data(found[0].results, found[0].source, WDBC)
+    note_data(found[0].results, found[0].source, WDBC, found[0].source.stamps())
     return found
 
 
@@ -201,6 +201,6 @@ def test_the_datasets_that_take_longest_come_first(tmp_path: Path) -> None:
 def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
     cell = some_cell(pretrain="none", paths=results_in(tmp_path))
     before = planned([cell]).seconds
-    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30))
+    note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30), cell.source.stamps())
 
     assert planned([cell]).seconds > 10 * before

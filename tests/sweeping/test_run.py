@@ -519,7 +519,7 @@ class TestOtherProcesses:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cells = seeds(0, 1)
-        note_data(cells[0].results, cells[0].source, WDBC)
+        note_data(cells[0].results, cells[0].source, WDBC, cells[0].source.stamps())
         store = cells[0].store()
         assert store is not None
         with ExitStack() as other:
@@ -553,7 +553,7 @@ class TestOtherProcesses:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (cell,) = seeds(0)
-        note_data(cell.results, cell.source, WDBC)
+        note_data(cell.results, cell.source, WDBC, cell.source.stamps())
         store = cell.store()
         assert store is not None
         with ExitStack() as other:
@@ -569,7 +569,7 @@ class TestOtherProcesses:
 
     def test_a_cell_that_another_took_over_has_not_failed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         (cell,) = seeds(0)
-        note_data(cell.results, cell.source, WDBC)
+        note_data(cell.results, cell.source, WDBC, cell.source.stamps())
         store = cell.store()
         assert store is not None
         with ExitStack() as other:

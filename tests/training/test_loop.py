@@ -1,6 +1,7 @@
 """`train.py`'s loop over cells, in a world that is not as it should be."""
 
 import io
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,26 @@ import pytest
 import torch
 
 from scarf_lightning.cli import commands
+from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.sources.source import WdbcSource
 from scarf_lightning.engine.hardware import Hardware
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results import CellStore, LostClaimError, load, load_cell, read_failure
+from scarf_lightning.results import (
+    CellStore,
+    KnownData,
+    LostClaimError,
+    described_cells,
+    known_data,
+    load,
+    load_cell,
+    read_failure,
+)
 from scarf_lightning.screen import Screen
+from scarf_lightning.sweeping.cell import Cell, survey
+from scarf_lightning.sweeping.chunks import Chunk
+from scarf_lightning.sweeping.expand import ExpandedSweep
+from scarf_lightning.sweeping.run import run
 from scarf_lightning.training.loop import CellLoop
 from tests.composing import cells_of, config_of
 from tests.processes import TINY, TINY_CONTROL, here
@@ -142,3 +157,57 @@ def test_a_method_must_predict_the_rows_that_it_is_asked_for(monkeypatch: pytest
 
     with pytest.raises(UsageError, match=r"method=logistic predicts 114 rows instead of 171; it must"):
         training.run([0], predicts_validation=True)
+
+
+def table_file(path: Path, seed: int) -> Path:
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.integers(1000, 9999, (60, 3)), columns=["a", "b", "c"])
+    frame.assign(y=random.permutation(["no", "ok"] * 30)).to_csv(path, index=False)
+    return path
+
+
+def hash_now(cell: Cell) -> str:
+    return cell.source.load().hash
+
+
+@pytest.mark.parametrize("when", ["between two cells", "while a cell trains"])
+def test_a_table_that_is_edited_while_a_sweep_trains_is_trained_again_and_never_noted_as_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = table_file(Path("t.csv"), 0)
+    asked = ("dataset=csv", "dataset.path=t.csv", "dataset.target=y", "pretrain=none", "method=logistic", "trials=1")
+    cells = cells_of(*asked, "scaling=zscore,minmax,none")
+    before, shown = hash_now(cells[0]), io.StringIO()
+    usual, trained = CellLoop.train_cell, list[str]()
+
+    def train_cell(loop: CellLoop, cell: Cell) -> bool:
+        with pytest.MonkeyPatch.context() as patch:
+            if when == "while a cell trains" and not trained:
+                add = CellStore.add
+                patch.setattr(CellStore, "add", lambda *given: (table_file(file, 1), add(*given)))
+            is_ended = usual(loop, cell)
+        trained.append(cell.label)
+        if when == "between two cells" and len(trained) == 1:
+            table_file(Path("new.csv"), 1).replace(file)
+        return is_ended
+
+    def launch(chunks: Sequence[Chunk]) -> None:
+        loop = CellLoop(shown=Screen(file=shown, width=1000))
+        for chunk in chunks:
+            loop.train(chunk.cells)
+
+    monkeypatch.setattr(CellLoop, "train_cell", train_cell)
+    run(ExpandedSweep(list(cells)), launch, Terminal())
+
+    after = hash_now(cells[0])
+    assert after != before
+    assert known_data(Path("results"), cells[0].source) == KnownData(after, 60, 3, 3, "classes")
+    assert len(trained) == 4, "the first cell is trained again"
+    stored = {each.description["identity"]["data"] for _, each in described_cells(Path("results")) if each.description}
+    assert stored == {before, after}
+    assert shown.getvalue().count("t.csv changed while the sweep trained: this cell and those after it") == 1
+    assert [len(each.rows) for each in survey(cells)] == [1, 1, 1]
+    assert {each.folder.name for each in survey(cells) if each.folder} == set(
+        load(fingerprints=[store.fingerprint for cell in cells if (store := cell.store())])["fingerprint"]
+    )

@@ -6,11 +6,15 @@ from typing import Any
 
 from ...errors import UsageError
 from ..targets import AUTO, check_kind
+from .evidence import ReadTable, Stamp, Stamps
 from .file import FileSource
 from .openml import OpenMLSource, OpenMLTaskSource
 from .source import ENDING, BundledSource, DiabetesSource, LastTable, Source, SplitBy, WdbcSource
 
-__all__ = ["ENDING", "DiabetesSource", "FileSource", "LastTable", "Source", "SplitBy", "WdbcSource", "open_source"]
+__all__ = [
+    "ENDING", "DiabetesSource", "FileSource", "LastTable", "ReadTable", "Source", "SplitBy", "Stamp", "Stamps",
+    "WdbcSource", "open_source",
+]  # fmt: skip
 
 LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
 OF_A_TEXT_FILE = ("separator", "decimal", "encoding")

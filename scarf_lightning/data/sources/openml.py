@@ -193,7 +193,7 @@ class OpenMLTaskSource(Source):
         own = self._own_files()
         if len(own) < len(TASK_FILES):
             return ()
-        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8"))
+        named = re.search(r"<oml:data_set_id>\s*(\d+)\s*<", own[0].read_text(encoding="utf-8", errors="replace"))
         of_dataset = OpenMLSource(int(named.group(1)), cache=self.cache).files() if named else ()
         return (*own, *of_dataset) if of_dataset else ()
 

@@ -2,10 +2,14 @@
 
 import importlib.util
 import re
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+
+from ...errors import UsageError
+from .evidence import ReadTable, Stamps, settle, stamps_of
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -13,6 +17,11 @@ if TYPE_CHECKING:
 ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
 KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
 """These endings in words."""
+
+READINGS = 5
+"""How often a table is read whose files change meanwhile."""
+PAUSE = 0.1
+"""Seconds before the second reading; each later pause is twice as long as the one before."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,13 @@ class Source(ABC):
     def check(self) -> None:  # noqa: B027 - most sources can check nothing without loading
         """Raise as many errors of `load` as possible without loading the data, before anything trains."""
 
+    def stamps(self) -> Stamps:
+        """The stamps of these files as they are at this moment."""
+        try:
+            return stamps_of(self.files())
+        except OSError:  # a file that says which the others are cannot be read
+            return ()
+
     @abstractmethod
     def load(self) -> "Table":
         """Read the table.
@@ -71,6 +87,39 @@ class Source(ABC):
         Raises:
             UsageError: the table is not available, or its target cannot be predicted.
         """
+
+    def read(self) -> ReadTable:
+        """Read the table with evidence of what was read, see `ReadTable`.
+
+        A table whose files change meanwhile is read again. So is one that was downloaded: its stamps are those of the
+        copy in the cache.
+
+        Raises:
+            UsageError: as by `load`; or the files changed during each of several readings.
+        """
+        for reading in range(READINGS):
+            if reading:
+                time.sleep(PAUSE * 2 ** (reading - 1))
+            before = self.stamps()
+            settle(before)
+            try:
+                table = self.load()
+            except Exception:
+                # Half of a file may look like anything. Only an error of files that stayed the same is one of the data.
+                if before == self.stamps():
+                    raise
+            else:
+                if before == self.stamps():
+                    return ReadTable(table, before)
+        raise UsageError(
+            f"{self.place} changed while it was read, {READINGS} times; wait until no program writes into it, or name "
+            "a copy."
+        )
+
+    @property
+    def place(self) -> str:
+        """The files in words, for a message that names them."""
+        return ", ".join(map(str, self.files())) or self.label
 
 
 @dataclass(frozen=True)
@@ -156,14 +205,17 @@ class DiabetesSource(BundledSource):
 
 
 class LastTable:
-    """Keeps the table that was loaded last: the cells of a dataset follow one another."""
+    """Keeps the table that was loaded last: the cells of a dataset follow one another.
+
+    It looks at the files each time, and reads a table again whose files have changed.
+    """
 
     def __init__(self) -> None:
         self._source: Source | None = None
 
-    def load(self, source: Source) -> "Table":
-        """The table of a source."""
-        if source != self._source:
-            self._table = source.load()
+    def load(self, source: Source) -> ReadTable:
+        """The table of a source, as its files are at this moment."""
+        if source != self._source or source.stamps() != self._read.stamps:
+            self._read = source.read()
             self._source = source
-        return self._table
+        return self._read

@@ -869,7 +869,7 @@ class TestIdentity:
     def test_a_finished_cell_is_known_until_the_file_changes(self, tmp_path: Path) -> None:
         source = FileSource(in_csv(frame(), tmp_path / "t.csv"), "level")
         data = KnownData("abc", ROWS, n_columns=7)
-        note_data(tmp_path / "results", source, data)
+        note_data(tmp_path / "results", source, data, source.stamps())
         assert known_data(tmp_path / "results", source) == data
         in_csv(frame()[:-1], source.path)
         assert known_data(tmp_path / "results", source) is None
