@@ -240,7 +240,7 @@ def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) ->
 
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
-    cells, damaged = cells_of_folder(folder)
+    cells, damaged, of_versions = cells_of_folder(folder)
     found = narrowed(cells, [override for override in overrides if not override.startswith("plugins=")])
     of_cells = dict.fromkeys(name for cell in found for name in named_plugins(cell.overrides))
     others = [name for name in of_cells if name not in plugins]
@@ -248,4 +248,5 @@ def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) ->
         f"The cells name {'a plugin that is' if len(others) == 1 else 'plugins that are'} not imported: "
         f"{', '.join(others)}. plugins=[{','.join([*plugins, *others])}] adds their metrics."
     )
-    return Subject(folder.resolve().name, "", found, damaged, left_out=[said] if others else [])
+    left_out = [*of_versions, said] if others else of_versions
+    return Subject(folder.resolve().name, "", found, damaged, left_out=left_out)

@@ -9,6 +9,7 @@ load_rows, corrupted_view, ...                      look into a model
 from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer
 from .looking import TrialRows, View, alignment, corrupted_view, effective_rank, load_rows, uniformity
 from .model import Model, load_model, save_model
+from .pickles import refuse_earlier_pickles
 
 __all__ = [
     "Model",
@@ -25,3 +26,5 @@ __all__ = [
     "save_model",
     "uniformity",
 ]
+
+refuse_earlier_pickles()

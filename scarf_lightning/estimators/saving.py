@@ -27,7 +27,14 @@ from ..data.reading.rules import KINDS, Rule
 from ..data.table import Column
 from ..errors import UsageError
 from ..options import load_plugins
-from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
+from ..results.files import (
+    UNFINISHED,
+    DamagedRecordError,
+    OtherVersionError,
+    UnreadableRecordError,
+    surely,
+    temporary,
+)
 from ..results.records import WEIGHTS, new_record, parsed, read_file, read_record
 from .trained_networks import Description, TrainedNetworks
 
@@ -128,8 +135,10 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
     try:
         contents = read_record(folder, CONTENTS, KIND, weights=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
-        if (version := plain.pop("version", None)) != VERSION:
-            raise DamagedRecordError(f"it is of version {str(version)[:20]}, not {VERSION}")
+        if (version := plain.pop("version", None)) == 1:
+            plain = _of_version_1(plain)
+        elif version != VERSION:
+            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 and {VERSION}")
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
         check_reader(list(description.rules), description.columns)
@@ -143,11 +152,36 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
         vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
         model = TrainedNetworks(description, vectors, read_file(folder, contents, WEIGHTS, load))
         model.check()
+    except OtherVersionError as error:
+        raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
+    except UnreadableRecordError as error:
+        raise UsageError(f"{folder} cannot be used: {error}.") from error
     except DamagedRecordError as error:
         raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
     return model
+
+
+def _of_version_1(plain: dict[str, Any]) -> dict[str, Any]:
+    """A description of version 1 in the layout of this one. Its targets are classes.
+
+    Raises:
+        OtherVersionError: it has a network that this version does not build.
+    """
+    reader = parsed(dict[str, Any], plain.get("reader"), "model.reader")
+    network = parsed(dict[str, Any], plain.get("network"), "model.network")
+    encoder = parsed(dict[str, Any], network.get("encoder"), "model.network.encoder")
+    if not encoder.get("final_relu", True):
+        raise OtherVersionError("its encoder ends without a ReLU, which this version does not build")
+    return {name: value for name, value in plain.items() if name != "reader"} | {
+        "rules": reader.get("rules"),
+        "columns": reader.get("columns"),
+        "network": network.get("name"),
+        "encoder": {name: value for name, value in encoder.items() if name != "final_relu"},
+        "head": network.get("head"),
+        "target": {"kind": "classes"} if plain.get("classes") else {},
+    }
 
 
 def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:

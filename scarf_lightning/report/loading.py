@@ -13,7 +13,16 @@ from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError
 from ..intervals import SIZES
 from ..metrics import metrics
-from ..results import described_cells, measured_rows, read_cell, read_curves, read_environments, values_of
+from ..results import (
+    described_cells,
+    measured_rows,
+    newest_versions,
+    no_results,
+    read_cell,
+    read_curves,
+    read_environments,
+    values_of,
+)
 from ..results.records import Row
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -152,32 +161,27 @@ def read_results(
     )
 
 
-def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]:
-    """All cells in a folder, each with the trials that it was asked for or has; and descriptions that cannot be read.
+def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
+    """The cells in a folder, each with the trials that it was asked for or has; descriptions that cannot be read; and
+    sentences on cells of other versions, which are left out, see `newest_versions`.
 
-    Data of one name and different content are told apart by their hash.
+    Datasets of one name that are no versions of each other are told apart by the hash of their content.
 
     Raises:
-        UsageError: no such folder, or no cells in it.
+        UsageError: no such folder, or no cells in it that can be read.
     """
-    described: list[tuple[Path, Row, int]] = []
-    damaged: dict[Path, str] = {}
-    for folder, stored in described_cells(results):
-        if stored.description is None:
-            damaged |= stored.damaged
-        else:
-            asked = _asked_for(stored.description["overrides"])
-            described.append((folder, stored.description, max([*(trial + 1 for trial in stored.rows), asked])))
-    if not described and damaged:
-        path, reason = next(iter(damaged.items()))
-        raise UsageError(f"{results} holds no results that can be used; {path}: {reason}.")
-    if not described:
-        raise UsageError(f"{results} holds no results; train a cell first, or name another folder.")
-    contents = {(cell["dataset"], cell["identity"]["data"]) for _, cell, _ in described}
+    found = list(described_cells(results))
+    damaged = {path: why for _, stored in found if stored.description is None for path, why in stored.damaged.items()}
+    cells, sentences = newest_versions([(place, stored) for place, stored in found if stored.description is not None])
+    if not cells:
+        raise no_results(results, damaged)
+    described = [(place, stored, stored.description) for place, stored in cells if stored.description is not None]
+    contents = {(cell["dataset"], cell["identity"]["data"]) for _, _, cell in described}
     names = Counter(name for name, _ in contents)
     wanted = []
-    for folder, cell, trials in sorted(described, key=lambda each: _place(each[1])):
+    for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
         name, data = cell["dataset"], cell["identity"]["data"]
+        trials = max([*(trial + 1 for trial in stored.rows), _asked_for(cell["overrides"])])
         wanted.append(
             ReportedCell(
                 {"dataset": f"{name} ({data[:6]})" if names[name] > 1 else name} | cell["options"],
@@ -189,7 +193,7 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str]]
                 cell["config"].get("metric"),
             )
         )
-    return wanted, damaged
+    return wanted, damaged, sentences
 
 
 def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[ReportedCell]:

@@ -29,6 +29,10 @@ class UnreadableRecordError(DamagedRecordError):
     """A record may be whole, but this user may not read it, or the file system fails."""
 
 
+class OtherVersionError(DamagedRecordError):
+    """A record is whole, and of a version of the package that this one does not read."""
+
+
 @contextmanager
 def whole_folder(target: Path, before: Callable[[], None] | None = None) -> Iterator[Path]:
     """A temporary folder beside ``target`` that takes its name once everything in it has reached the disk.

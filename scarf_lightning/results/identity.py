@@ -18,6 +18,9 @@ from ..options.combinations import UsedOption, is_in, part_axis, used_options
 SCIENCE_VERSION = 3
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
 
+NOT_OPTIONS = ("science", "data", "plugins")
+"""Fields of an identity that are no options of the cell."""
+
 OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
 """Options, and groups of them, that a cell's pre-training does not depend on."""
 

@@ -4,24 +4,24 @@ What is torn, damaged, of another schema or of another cell is left out, with a 
 """
 
 import json
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from ..errors import UsageError
+from ..errors import RecordWarning, UsageError
 from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
 from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
 from .store import (
     COUNTS,
     CURVES,
-    DESCRIPTION,
     ENVIRONMENT,
     PREPROCESSING,
     SECONDS,
@@ -30,14 +30,19 @@ from .store import (
     Stored,
     of_stacks,
     read_cell,
+    read_description,
 )
+from .versions import newest_versions, version_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+"""The name of a cell's folder."""
 FIRST_COLUMNS = (
     "dataset_id", "dataset", "regime", "scaling", "pretrain", "corruption", "selection", "views", "loss", "method",
     "trial", *(metric.name for metric in METRICS), "diverged", "pretrain_epochs", "finetune_epochs", "fingerprint",
+    "science",
 )  # fmt: skip
 CURVE = ("phase", "trial", "epoch")
 """The columns that tell the records of curves apart."""
@@ -94,42 +99,79 @@ class StoredTrial:
         ]
 
 
-def load(folder: str | Path = "results", fingerprints: Iterable[str] | None = None) -> "pd.DataFrame":
-    """All results in a folder, or those of the cells with these fingerprints, a row for each trial.
+def load(
+    folder: str | Path = "results",
+    fingerprints: Iterable[str] | None = None,
+    *,
+    versions: Literal["newest", "all"] = "newest",
+) -> "pd.DataFrame":
+    """The results in a folder, or those of the cells with these fingerprints, a row for each trial.
+
+    Of datasets and plugins that have several versions, and of cells that several science versions of the package have
+    trained, the newest are taken, see `newest_versions`; a warning names the others. ``versions="all"`` takes all, with
+    a column ``version``: its number among those of the dataset, from 1, the oldest.
 
     Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection, views,
     loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; ``trial``;
     the metrics of `scarf_lightning.metrics`, NaN in rows that are older than the metric and have kept no predictions;
     ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics diverged; epochs, steps and
-    seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``.
+    seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``; ``science``, the version of the
+    package's numbers.
 
     Records that cannot be used are left out, with a warning that names them.
 
     Raises:
-        UsageError: no such folder, or no results in it.
+        UsageError: no such folder, or no results in it that can be used.
     """
     folder = Path(folder)
-    rows: list[Row] = []
-    measured: set[str] = set()
-    for fingerprint in _fingerprints(folder) if fingerprints is None else fingerprints:
-        stored = read_with_warnings(folder / fingerprint)
-        cell = stored.description
-        if cell is None:
-            continue
-        named = {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
-        axes = cell["options"] | named
-        rows += [axes | row for _, row in sorted(stored.rows.items())]
-        measured |= {metric.name for metric in stored.target.metrics()}
+    names = _fingerprints(folder) if fingerprints is None else fingerprints
+    cells: list[tuple[Path, Stored]] = []
+    damaged: dict[Path, str] = {}
+    for name in names:
+        stored = read_with_warnings(folder / name)
+        damaged |= stored.damaged
+        if stored.description is not None:
+            cells.append((folder / name, stored))
+    if fingerprints is None and versions == "newest":
+        cells, sentences = newest_versions(cells)
+        for sentence in sentences:
+            warnings.warn(sentence, RecordWarning, stacklevel=2)
+    numbers = version_numbers(cells) if versions == "all" else [None] * len(cells)
+    rows = [row for (_, stored), number in zip(cells, numbers, strict=True) for row in _rows(stored, number)]
     if not rows:
-        raise UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
+        raise no_results(folder, damaged)
+    measured = {metric.name for _, stored in cells for metric in stored.target.metrics()}
     others = {metric.name for metric in METRICS} - measured  # of another kind of target
-    return as_table(rows, [column for column in FIRST_COLUMNS if column not in others])
+    first = [column for column in FIRST_COLUMNS if column not in others]
+    return as_table(rows, first if versions == "newest" else [*first[:2], "version", *first[2:]])
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
     """The cells in a folder that have a description, whole or damaged: their places, and what they hold."""
     for fingerprint in _fingerprints(folder):
-        yield folder / fingerprint, read_cell(folder / fingerprint)
+        stored = read_cell(folder / fingerprint)
+        if stored.description is not None or stored.damaged:
+            yield folder / fingerprint, stored
+
+
+def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
+    """What the cells in a folder are, without a look at their trials. Those that cannot be read are left out."""
+    for fingerprint in _fingerprints(folder):
+        try:
+            described = read_description(folder / fingerprint)
+        except DamagedRecordError:
+            continue
+        if described is not None:
+            yield folder / fingerprint, described
+
+
+def no_results(folder: Path, damaged: Mapping[Path, str]) -> UsageError:
+    """Why a folder has no results that can be used: what is ``damaged`` in it, or that it has none."""
+    if not damaged:
+        return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
+    path, reason = next(iter(damaged.items()))
+    others = f" The same is so of {len(damaged) - 1} more." if len(damaged) > 1 else ""
+    return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{others}")
 
 
 def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
@@ -145,7 +187,7 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     curves = read_curves(stored, damaged)
     tries = list(of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")), damaged))
     for stack, reason in damaged.items():
-        warnings.warn(f"{stack} has no curves or tries: {reason}.", stacklevel=2)
+        warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
     return StoredCell(
         fingerprint,
@@ -191,7 +233,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     damaged: dict[Path, str] = {}
     found = read_predictions(stored, damaged)
     for stack, reason in damaged.items():
-        warnings.warn(f"{stack} has no predictions: {reason}.", stacklevel=2)
+        warnings.warn(f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2)
     if not found:
         raise UsageError(
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
@@ -277,7 +319,7 @@ def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
     for damaged, reason in stored.damaged.items():
-        warnings.warn(f"{damaged} is left out: {reason}.", stacklevel=3)
+        warnings.warn(f"{damaged} is left out: {reason}.", RecordWarning, stacklevel=3)
     return stored
 
 
@@ -320,9 +362,28 @@ def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+def _rows(stored: Stored, version: int | None) -> list[Row]:
+    """The rows of a described cell, with the columns that its trials share; ``version`` is one if it is given."""
+    assert stored.description is not None
+    cell = stored.description
+    shared = cell["options"] | {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
+    shared |= {"science": cell["identity"].get("science")} | ({} if version is None else {"version": version})
+    return [shared | row for _, row in sorted(stored.rows.items())]
+
+
 def _fingerprints(folder: Path) -> list[str]:
-    """The cells in a folder that have a description."""
-    return sorted(path.parent.name for path in folder.glob(f"*/{DESCRIPTION}"))
+    """The folders of cells in a folder. What is in them may not be readable, and they need not be described yet.
+
+    Raises:
+        UsageError: the folder cannot be read.
+    """
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror}; name another folder.") from error
+    return sorted(name for name in names if FINGERPRINT.fullmatch(name))
 
 
 def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:

@@ -23,15 +23,19 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .claims import Claim
-from .files import UNFINISHED, DamagedRecordError, read_bytes, whole_folder
+from .files import UNFINISHED, DamagedRecordError, OtherVersionError, UnreadableRecordError, read_bytes, whole_folder
 
 SCHEMA_VERSION = 3
 """Of the layout of files."""
+READABLE = (2, SCHEMA_VERSION)
+"""Schemas of records that this version reads, see `earlier`."""
 SEAL = "sha256"
 """The field of a JSON file that holds the hash of all others."""
 WEIGHTS = "weights.safetensors"
 PREDICTIONS = "predictions.parquet"
 LARGE = (WEIGHTS, PREDICTIONS)
+TEXTS = (".json", ".yaml")
+"""Endings of files whose line ends may be those of another system."""
 MOST_JSON = 100_000_000
 """Bytes of a JSON file: a table with a million categories has a description of 20 MB."""
 LARGEST = 2**53
@@ -67,8 +71,8 @@ def read_sealed(path: Path) -> dict[str, Any]:
         raise DamagedRecordError(f"{path.name} is torn") from error
     if not isinstance(content, dict):
         raise DamagedRecordError("it has no schema")
-    # A file of another schema may be sealed in another way; its reader says which schema it has.
-    if not is_sealed and content.get("schema", SCHEMA_VERSION) == SCHEMA_VERSION:
+    # A file of an unknown schema may be sealed in another way; its reader says which schema it has.
+    if not is_sealed and content.get("schema", SCHEMA_VERSION) in READABLE:
         raise DamagedRecordError(f"{path.name} is damaged")
     return content
 
@@ -146,8 +150,9 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
     """Check the schema of a table of contents, what it belongs to, and the names and sizes of its files."""
     if "schema" not in table:
         raise DamagedRecordError("it has no schema")
-    if table["schema"] != SCHEMA_VERSION:
-        raise DamagedRecordError(f"it has schema {table['schema']!r:.20}, and this version reads {SCHEMA_VERSION}")
+    if type(table["schema"]) is not int or table["schema"] not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise OtherVersionError(f"it has schema {table['schema']!r:.20}, and this version reads {known}")
     if table.get("fingerprint") != fingerprint:
         raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})
@@ -252,9 +257,10 @@ def record_folders(parent: Path) -> list[Path]:
 def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
     try:
         is_torn = (folder / name).stat().st_size != table["files"][name]
+    except FileNotFoundError:
+        raise DamagedRecordError(f"{name} is missing") from None
     except OSError as error:
-        reason = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-        raise DamagedRecordError(f"{name} {reason}") from error
+        raise UnreadableRecordError(f"{name} cannot be read: {error.strerror}") from error
     if is_torn:
         raise DamagedRecordError(f"{name} is torn")
 
@@ -262,10 +268,25 @@ def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
 def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
     if name not in table["files"]:
         raise DamagedRecordError(f"it has no {name}")
-    _check_size(folder, table, name)
-    content = read_bytes(folder / name, table["files"][name])
+    size = table["files"][name]
+    if name.endswith(TEXTS):
+        content = _with_our_line_ends(folder / name, size)
+    else:
+        _check_size(folder, table, name)
+        content = read_bytes(folder / name, size)
     if table["hashes"][name] != sha256(content).hexdigest():
         raise DamagedRecordError(f"{name} is damaged")
+    return content
+
+
+def _with_our_line_ends(path: Path, size: int) -> bytes:
+    """A text as it was written, also after a copy, such as git's on Windows, that gave it other line ends."""
+    try:
+        content = read_bytes(path, 2 * size).replace(b"\r\n", b"\n")
+    except FileNotFoundError:
+        raise DamagedRecordError(f"{path.name} is missing") from None
+    if len(content) != size:
+        raise DamagedRecordError(f"{path.name} is torn")
     return content
 
 

@@ -17,8 +17,9 @@ import json
 import math
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -31,11 +32,13 @@ from numpy.typing import NDArray
 from ..data.targets import Labels, Target, target_from_plain
 from ..metrics import metrics
 from .claims import Claim, claim, folder_time
-from .files import DamagedRecordError, remove_unfinished, set_aside, write_whole
+from .earlier import description_of_schema_2
+from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, write_whole
 from .identity import as_column, fingerprint
 from .records import (
     NUMBER,
     PREDICTIONS,
+    SCHEMA_VERSION,
     WEIGHTS,
     Fields,
     Row,
@@ -164,13 +167,29 @@ class StackRecord:
 
 @dataclass
 class Stored:
-    """What a cell's folder holds: its description, rows by trial, tables of contents of whole stacks; and damaged
-    files, with what is wrong."""
+    """What a cell's folder holds.
+
+    Attributes:
+        description: what the cell is; None if it is not described, or cannot be read.
+        rows: of its trials, by number.
+        stacks: tables of contents of whole stacks.
+        damaged: files and stacks that cannot be used, and why.
+        unreadable: those among them that may be whole, but that this user may not read.
+        written: time of the last record, in seconds since the epoch; 0 without any.
+    """
 
     description: Row | None = None
     rows: dict[int, Row] = field(default_factory=dict)
     stacks: dict[Path, Row] = field(default_factory=dict)
     damaged: dict[Path, str] = field(default_factory=dict)
+    unreadable: set[Path] = field(default_factory=set)
+    written: float = 0.0
+
+    def leave_out(self, path: Path, error: DamagedRecordError) -> None:
+        """Note what cannot be used."""
+        self.damaged[path] = str(error)
+        if isinstance(error, UnreadableRecordError):
+            self.unreadable.add(path)
 
     @property
     def target(self) -> Target:
@@ -217,9 +236,18 @@ class CellStore:
             yield held
 
     def mend(self) -> list[str]:
-        """Set damaged records aside, under the cell's claim; a sentence on each."""
-        damaged = read_cell(self.folder, weights=True).damaged
-        return [set_aside(self.results, [path], reason) for path, reason in damaged.items()]
+        """Set damaged records aside, under the cell's claim; a sentence on each.
+
+        Those that this user may not read stay where they are: they may be whole.
+        """
+        stored = read_cell(self.folder, weights=True)
+        said = []
+        for path, reason in stored.damaged.items():
+            if path in stored.unreadable:
+                said.append(f"{path} is left out: {reason}; its trials are trained again.")
+            else:
+                said.append(set_aside(self.results, [path], reason))
+        return said
 
     def clear(self, reason: str) -> str:
         """Set all records aside, under the cell's claim, so that its trials are trained again."""
@@ -278,7 +306,9 @@ class CellStore:
         name = f"{trials[0]:04d}-{trials[-1]:04d}-{np.random.default_rng().integers(16**8):08x}"
         rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
         place = self.folder / "stacks" / name
-        values = {"trials": rows} | ({"notes": list(record.notes)} if record.notes else {})
+        values = {"trials": rows, "written": datetime.now(UTC).isoformat()} | (
+            {"notes": list(record.notes)} if record.notes else {}
+        )
         columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
         frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}
         if record.tries:
@@ -300,26 +330,48 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
     checks the hashes of weights and predictions too, see `records`."""
     stored = Stored()
     try:
-        stored.description = _description(cell)
+        stored.description = read_description(cell)
     except DamagedRecordError as error:
-        stored.damaged[cell / DESCRIPTION] = str(error)
+        stored.leave_out(cell / DESCRIPTION, error)
+    stacks: list[Path] = []
     try:
         stacks = record_folders(cell / "stacks")
     except OSError as error:
-        stacks, stored.damaged[cell / "stacks"] = [], f"it cannot be read: {error.strerror}"
+        stored.leave_out(cell / "stacks", UnreadableRecordError(f"it cannot be read: {error.strerror}"))
     for stack in stacks:
         try:
             table = read_record(stack, CONTENTS, cell.name, weights=weights)
             _check_rows(table)
         except DamagedRecordError as error:
-            stored.damaged[stack] = str(error)
+            stored.leave_out(stack, error)
             continue
         except FileNotFoundError:
             continue  # another process has just set it aside
         stored.stacks[stack] = table
+        stored.written = max(stored.written, _written(stack, table))
         for row in table["trials"]:
             stored.rows.setdefault(row["trial"], row)
     return stored
+
+
+def _written(stack: Path, table: Row) -> float:
+    """When a stack was written, by the clock of the machine that trained it; records of before version 0.2 have the
+    time of their file alone, which a copy may not keep."""
+    try:
+        return datetime.fromisoformat(table["written"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        with suppress(OSError):  # another process has just set it aside
+            return (stack / CONTENTS).stat().st_mtime
+    return 0.0
+
+
+def packages_of(stored: Stored) -> dict[str, str]:
+    """The versions of packages that a cell's first stack was trained with; none where that is not known."""
+
+    def parse(content: bytes) -> dict[str, str]:
+        return {str(name): str(version) for name, version in json.loads(content)["packages"].items()}
+
+    return next(of_stacks(stored, ENVIRONMENT, parse, {}), {})
 
 
 def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T], damaged: dict[Path, str]) -> Iterator[T]:
@@ -346,13 +398,21 @@ def source_commit() -> str | None:
     return ran.stdout.strip() if ran.returncode == 0 else None
 
 
-def _description(cell: Path) -> Row | None:
-    """What a cell is, if it is described. Raises DamagedRecordError."""
+def read_description(cell: Path) -> Row | None:
+    """What a cell is, if it is described.
+
+    Raises:
+        DamagedRecordError: the description cannot be used.
+    """
     try:
         (cell / DESCRIPTION).lstat()
         description = read_record(cell, DESCRIPTION, cell.name)
-    except OSError:
+    except FileNotFoundError:
         return None  # also where another process has just set it aside
+    except OSError as error:
+        raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
+    if description["schema"] != SCHEMA_VERSION:
+        description = description_of_schema_2(cell, description)
     check_fields(description, DESCRIBED)
     check_fields({"metric": None} | description["config"], {"metric": str | None})
     for column in description["columns"]:

@@ -6,13 +6,23 @@ of the run are finished, the constant is corrected by the time that they took.
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from ..errors import counted
-from ..options import Config, unused_options
+from ..options import COLUMNS, Config, unused_options
 from ..options.combinations import is_pretrained
 from ..options.settings import FitSettings
+from ..results import (
+    SCIENCE_VERSION,
+    Row,
+    Stored,
+    columns,
+    descriptions,
+    read_cell,
+    science_of,
+    trained_by,
+)
 from .cell import Cell, State, SurveyedCell
 
 PRETRAIN, FINETUNE, RIVAL = 5e-5, 2e-5, 4e-5
@@ -202,6 +212,57 @@ def sentences(plan: Plan) -> list[str]:
             f"{TYPICAL_SIZE.n_rows:,} rows are assumed."
         )
     return lines
+
+
+def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
+    """Sentences on cells without a trial that the store has as another science version trained them, or on the data
+    that their files held before."""
+    fresh = [each for each in surveyed if each.state is not State.FINISHED and not each.rows]
+    of_science, of_data = list[Stored](), list[str]()
+    for results in {each.cell.results for each in fresh}:
+        there = list(descriptions(results))
+        for each in fresh:
+            found = [pair for pair in there if each.cell.results == results and _is_counterpart(each, pair[1])]
+            sciences = {science_of(described) for _, described in found}
+            if sciences and SCIENCE_VERSION not in sciences:
+                folder, _ = max(found, key=lambda pair: science_of(pair[1]))
+                of_science.append(read_cell(folder))
+            elif each.data is not None and SCIENCE_VERSION in sciences:
+                of_data.append(str(each.axes["dataset"]))
+    sentences = []
+    if of_science:
+        were, them = _pronouns(len(of_science))
+        sentences.append(
+            f"{counted(len(of_science), 'cell')} {were} trained by {trained_by(of_science)}; this version trains "
+            f"{them} anew; report and load still read {them}."
+        )
+    if of_data:
+        were, them = _pronouns(len(of_data))
+        names = ", ".join(dict.fromkeys(of_data))
+        sentences.append(
+            f"{counted(len(of_data), 'cell')} {were} trained on an earlier version of {names} or of a plugin, and "
+            f'{were} not trained on this one; load(versions="all") reads both.'
+        )
+    return sentences
+
+
+def _is_counterpart(each: SurveyedCell, described: Row) -> bool:
+    """Whether a described cell was asked for by the same options of the same dataset. Options that only one of the two
+    versions has are not compared, but both must use the same axes."""
+    asked, kept = columns(each.cell.config), described["options"]
+    dataset, of_dataset = asdict(each.cell.config.dataset), described["config"].get("dataset")
+    if not isinstance(of_dataset, dict) or not _agree(dataset, of_dataset):
+        return False
+    has_same_axes = {name for name in asked if name in COLUMNS} == {name for name in kept if name in COLUMNS}
+    return has_same_axes and _agree(asked, kept)
+
+
+def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(value == other[name] for name, value in one.items() if name in other)
+
+
+def _pronouns(n: int) -> tuple[str, str]:
+    return ("was", "it") if n == 1 else ("were", "them")
 
 
 def about(seconds: float) -> str:

@@ -17,7 +17,7 @@ from ..results import check_folder, clear_dead, forget_failure
 from .cell import Cell, State, SurveyedCell, distinct, named, survey
 from .chunks import Launch, make_chunks
 from .expand import ExpandedSweep
-from .plan import Plan, Size, make_plan
+from .plan import Plan, Size, make_plan, on_other_versions
 from .workers import Training, Workers, n_workers
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def run(
     if options.plan:
         tables = read_files(cells)
         plan = make_plan(survey(cells), sizes_of(tables))
+        for sentence in on_other_versions(plan.surveyed):
+            show.say(sentence)
         show.plan(plan, request, tables)
         return list(plan.surveyed)
     if options.force:
@@ -81,6 +83,8 @@ def run(
     after, problems = list(plan.surveyed), list[str]()
     n_skipped = len(cells) - len(plan.unfinished)
     if plan.unfinished:
+        for sentence in on_other_versions(plan.unfinished):
+            show.say(sentence)
         what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
         with show.doing(f"{what}; importing torch and Lightning"):
             _check_parts([each.cell for each in plan.unfinished])

@@ -66,13 +66,17 @@ class Quiet(Terminal):
 def prepare(folder: Path) -> tuple[Sequence[Cell], int]:
     """The cells of the sweep, and the number of moments in one that nothing disturbs."""
     cells = cells_of(*ASKED)
-    moments: list[None] = []
-    with chdir(folder):
-        write_tables(np.random.default_rng(0))
-        with at_each_moment(lambda: moments.append(None)):
-            sweep(cells)
-        assert {each.state for each in survey(cells)} == {State.FINISHED}
-    return cells, len(moments)
+    counts = []
+    for name in ("first", "second"):  # the first one imports modules too
+        moments: list[None] = []
+        (folder / name).mkdir()
+        with chdir(folder / name):
+            write_tables(np.random.default_rng(0))
+            with at_each_moment(lambda moments=moments: moments.append(None)):
+                sweep(cells)
+            assert {each.state for each in survey(cells)} == {State.FINISHED}
+        counts.append(len(moments))
+    return cells, min(counts)
 
 
 def attack(prepared: tuple[Sequence[Cell], int], draw: random.Random, folder: Path) -> str:

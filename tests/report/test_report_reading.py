@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,16 +14,25 @@ from scarf_lightning.report.loading import (
     narrowed,
     read_results,
 )
-from scarf_lightning.results import CellStore, identity
+from scarf_lightning.results import CellStore, fingerprint, identity
 from tests.cells import some_config, some_record
 from tests.report.store import described
 
 
-def leave(results: Path, trials: range, *, data: str = "0" * 64, name: str = "wdbc", **chosen: str) -> CellStore:
+def leave(
+    results: Path,
+    trials: range,
+    *,
+    data: str = "0" * 64,
+    name: str = "wdbc",
+    source: str = "somewhere",
+    columns: Sequence[tuple[str, None]] = (("V1", None),),
+    **chosen: str,
+) -> CellStore:
     """A cell in the store with these trials."""
     config = some_config(**chosen)  # type: ignore[arg-type]
     store = CellStore(results, identity(config, data))
-    store.describe(dataset=name, dataset_id=1510, source="somewhere", **described(config))
+    store.describe(dataset=name, dataset_id=1510, source=source, **described(config) | {"columns": columns})
     if trials:
         store.add(some_record(trials, pretrained=chosen.get("pretrain") != "none"))
     return store
@@ -84,7 +94,7 @@ def test_a_folder_asks_for_all_it_has_or_was_asked_for_in_the_papers_order(tmp_p
     for pretrain, trials in (("scarf_ae", 2), ("none", 4), ("scarf", 3)):
         leave(tmp_path, range(trials), pretrain=pretrain)
 
-    cells, damaged = cells_of_folder(tmp_path)
+    cells, damaged, _ = cells_of_folder(tmp_path)
 
     assert [cell.axes["pretrain"] for cell in cells] == ["none", "scarf", "scarf_ae"]
     assert [cell.trials for cell in cells] == [4, 3, 2]
@@ -112,7 +122,7 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
     written = report(results=tmp_path / "results", out=tmp_path / "page")
 
     assert "[a,b]" in written.index.read_text()
-    cells, _ = cells_of_folder(tmp_path / "results")
+    cells, _, _ = cells_of_folder(tmp_path / "results")
     for asked, left in (("[a,b]", 1), ("[c]", 1), ("[a,b],[c]", 2), ("[c],[a,b]", 2)):
         assert len(narrowed(cells, [f"corruption.columns={asked}"])) == left
     with pytest.raises(
@@ -121,11 +131,30 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
         narrowed(cells, ["corruption.columns=[a]"])
 
 
-def test_other_data_of_the_same_name_are_another_dataset(tmp_path: Path) -> None:
-    for data in ("a" * 64, "b" * 64):
+def test_versions_of_a_table_are_one_dataset_of_which_the_newest_is_shown(tmp_path: Path) -> None:
+    for data in ("b" * 64, "a" * 64):
         leave(tmp_path, range(1), data=data)
 
-    assert [cell.axes["dataset"] for cell in cells_of_folder(tmp_path)[0]] == ["wdbc (aaaaaa)", "wdbc (bbbbbb)"]
+    cells, _, sentences = cells_of_folder(tmp_path)
+
+    assert [(cell.axes["dataset"], cell.folder) for cell in cells] == [
+        ("wdbc", tmp_path / fingerprint(identity(some_config(), "a" * 64)))
+    ]
+    assert len(sentences) == 1
+    assert sentences[0].startswith(
+        "1 cell of earlier versions of wdbc is left out, the newest is shown; load(versions="
+    )
+
+
+def test_other_tables_of_the_same_name_are_other_datasets(tmp_path: Path) -> None:
+    """Such as two files train.csv, of which no column is the same."""
+    for data, source, column in (("a" * 64, "iris/train.csv", "V1"), ("b" * 64, "wine/train.csv", "V2")):
+        leave(tmp_path, range(1), data=data, source=source, columns=[(column, None)])
+
+    cells, _, sentences = cells_of_folder(tmp_path)
+
+    assert [cell.axes["dataset"] for cell in cells] == ["wdbc (aaaaaa)", "wdbc (bbbbbb)"]
+    assert sentences == []
 
 
 def test_a_torn_description_is_named(tmp_path: Path) -> None:
@@ -133,7 +162,7 @@ def test_a_torn_description_is_named(tmp_path: Path) -> None:
     torn = leave(tmp_path, range(1), pretrain="none").folder / "cell.json"
     torn.write_text("{")
 
-    cells, damaged = cells_of_folder(tmp_path)
+    cells, damaged, _ = cells_of_folder(tmp_path)
 
     assert len(cells) == 1
     assert damaged == {torn: "cell.json is torn"}

@@ -168,7 +168,7 @@ def test_a_cell_of_another_schema_is_named_with_both_numbers_and_left_out(result
     with pytest.warns() as warned:
         frame = load(results)
 
-    reason = f"it has schema 99, and this version reads {SCHEMA_VERSION}."
+    reason = f"it has schema 99, and this version reads 2 and {SCHEMA_VERSION}."
     assert [str(warning.message) for warning in warned] == [f"{file} is left out: {reason}"]
     assert warned[0].filename == __file__
     assert set(frame["fingerprint"]) == {other.parent.name}

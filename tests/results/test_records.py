@@ -155,7 +155,7 @@ def test_a_record_without_hashes_is_damage(record: Path, lost: str) -> None:
 def test_another_schema_is_damage(record: Path) -> None:
     change(record, schema=1)
 
-    assert reason(record) == f"it has schema 1, and this version reads {SCHEMA_VERSION}"
+    assert reason(record) == f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}"
 
 
 @pytest.mark.parametrize("name", ["../a.txt", "/dev/zero", "sub/a.txt", "..", ".", "", "a\0b", "sub\\a.txt"])

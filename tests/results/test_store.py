@@ -368,7 +368,7 @@ class TestMending:
 
         name = trained.fingerprint
         assert aside(trained) == {
-            f"{name}/cell.json": f"it has schema 1, and this version reads {SCHEMA_VERSION}",
+            f"{name}/cell.json": f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}",
             f"{name}/stacks/{stack.name}": "it has no schema",
         }
 

@@ -1,0 +1,209 @@
+"""Results outlive a release: stores and models that earlier commits wrote are read, and marked."""
+
+import json
+import pickle
+import shutil
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.cli import commands
+from scarf_lightning.cli.reporting import report
+from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators import load_model
+from scarf_lightning.results import SCIENCE_VERSION, described_cells, load, load_cell, load_predictions, load_trials
+from scarf_lightning.results.earlier import options_of_schema_2
+from tests.processes import here
+from tests.results.sealing import replace_file, reseal
+from tests.results.stores import COMMITS, SCHEMA_2, SCHEMA_3, SCIENCE, unpacked
+
+KEY = ["dataset", "pretrain", "method", "fingerprint", "trial"]
+NETWORK = ("network.encoder.width=16", "network.encoder.depth=1", "network.head.width=16", "finetune.max_epochs=2")
+PRETRAINED = ("pretrain=none,scarf", "corruption.rate=0.5", "network.pretrain_head.width=16", "pretrain.max_epochs=2")
+ON_PEOPLE = ("dataset=csv", "dataset.path=people.csv", "dataset.target=left", "pretrain=none", "recipe=paper")
+
+
+@pytest.fixture(params=COMMITS)
+def commit(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def folder(commit: str, tmp_path: Path) -> Path:
+    return unpacked(commit, tmp_path)
+
+
+@pytest.fixture
+def of_schema_2(tmp_path: Path) -> Path:
+    return unpacked(SCHEMA_2, tmp_path)
+
+
+def read(results: Path) -> pd.DataFrame:
+    """What `load` gives, whether it warns of the science or not."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "[0-9]+ cells were trained by version 0.1.0")
+        return load(results)
+
+
+def test_rows_are_those_that_the_version_itself_read(commit: str, folder: Path) -> None:
+    expected = pd.read_csv(folder / "expected.csv", dtype={"fingerprint": str})
+
+    frame = read(folder / "results").sort_values(KEY)
+
+    values = frame[list(expected)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(values, expected, check_dtype=False)
+    assert set(frame["science"]) == {SCIENCE[commit]}
+
+
+def test_a_cell_is_described_as_a_later_version_describes_the_same_cell(of_schema_2: Path, tmp_path: Path) -> None:
+    """All options and labels, also those that the earlier identity leaves out at their defaults."""
+    later = unpacked(SCHEMA_3[0], tmp_path / "later")
+
+    def by_what_it_is(results: Path) -> dict[tuple[str, ...], tuple[dict[str, object], dict[str, str]]]:
+        found = {}
+        for _, stored in described_cells(results):
+            cell = stored.description
+            assert cell is not None
+            if cell["dataset"] == "wdbc":
+                found[cell["options"]["pretrain"], cell["options"]["tune"]] = cell["options"], cell["labels"]
+        return found
+
+    earlier = by_what_it_is(of_schema_2 / "results")
+    assert len(earlier) == 3
+    assert earlier == by_what_it_is(later / "results")
+
+
+def test_options_that_this_version_lacks_are_shown_where_they_were_set() -> None:
+    finetune = {"learning_rate": 0.001, "patience_rule": "reached", "drop_last": False, "monitor": None}
+
+    options = options_of_schema_2({"science": 1, "data": "a", "finetune": finetune, "views": None, "seed": 3})
+
+    assert (options["finetune.patience_rule"], options["seed"]) == ("reached", 3)
+    assert not {"finetune.drop_last", "finetune.monitor", "views", "science", "data", "network"} & set(options)
+    assert (options["split"], options["finetune.gradient_clip"]) == ("random", "null")
+
+
+def test_curves_tries_arrays_and_predictions_are_read(folder: Path) -> None:
+    for place, stored in described_cells(folder / "results"):
+        assert stored.damaged == {}
+        cell, trials = load_cell(place.name, place.parent), load_trials(place.name, place.parent)
+        predictions = load_predictions(place.name, place.parent)
+        options = cell.description["options"]
+        assert len(cell.trials) == len(trials) == predictions["trial"].nunique() > 0
+        assert set(cell.curves["phase"]) == {
+            phase
+            for phase, is_there in (
+                ("pretrain", options["pretrain"] == "scarf"),
+                ("finetune", options["method"] == "control"),
+            )
+            if is_there
+        }
+        assert len(cell.tries) == 2 * (options["tune"] == 2)
+        assert cell.config["dataset"]["source"] in ("wdbc", "csv")
+
+
+def test_a_report_of_them_is_made_and_says_who_trained_them(commit: str, folder: Path) -> None:
+    n_cells = 5 if commit == SCHEMA_2 else 6
+
+    page = report(results=folder / "results", out=folder / "page").index.read_text()
+
+    said = f"{n_cells} cells were trained by version 0.1.0 (science {SCIENCE[commit]})"
+    assert (said in page) == (SCIENCE[commit] != SCIENCE_VERSION)
+
+
+def test_two_versions_in_one_folder_are_never_two_datasets(of_schema_2: Path, tmp_path: Path) -> None:
+    later = unpacked(SCHEMA_3[0], tmp_path / "later") / "results"
+    shutil.copytree(of_schema_2 / "results", later, dirs_exist_ok=True)
+
+    with pytest.warns(
+        UserWarning, match=r"5 cells on people and wdbc are left out, trained by version 0\.1\.0 \(science 1\)"
+    ):
+        frame = load(later)
+
+    assert set(frame["science"]) == {2}
+    everything = load(later, versions="all")
+    assert everything.groupby(["dataset", "science"])["version"].unique().map(list).to_dict() == {
+        ("people", 1): [1],
+        ("people", 2): [2, 1],
+        ("wdbc", 1): [1],
+        ("wdbc", 2): [2],
+    }
+
+
+@pytest.mark.parametrize("asks", ["plan", "train"])
+def test_a_plan_and_a_run_count_what_another_version_trained(of_schema_2: Path, asks: str) -> None:
+    asked = [*ON_PEOPLE, "method=control,logistic", *NETWORK] if asks == "train" else [*PRETRAINED, *NETWORK]
+
+    ran = here(
+        commands.train, "trials=2", "trainer=cpu", *asked, *(["plan=true"] if asks == "plan" else []), cwd=of_schema_2
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    assert (
+        "2 cells were trained by version 0.1.0 (science 1); this version trains them anew; report and load still read "
+        "them." in ran.stderr.splitlines()
+    )
+    assert "left out" not in ran.stderr, "a note of an earlier version is no damage"
+
+
+def test_nothing_is_said_of_cells_that_nobody_has_trained(of_schema_2: Path) -> None:
+    ran = here(commands.train, "plan=true", "pretrain=scarf", "corruption=mean", "trials=2", cwd=of_schema_2)
+
+    assert "trained by" not in ran.stderr + ran.stdout
+
+
+def test_a_saved_model_predicts_what_it_predicted(folder: Path) -> None:
+    rows = pd.read_csv(folder / "people.csv").head(5)
+
+    probabilities = load_model(folder / "model").predict_proba(rows)
+
+    assert np.array_equal(probabilities, pd.read_csv(folder / "probabilities.csv").to_numpy())
+
+
+def test_a_model_of_another_version_names_the_version_that_loads_it(of_schema_2: Path) -> None:
+    contents = json.loads((of_schema_2 / "model" / "model.json").read_text())
+    contents["model"]["network"]["encoder"]["final_relu"] = False
+    reseal(of_schema_2 / "model" / "model.json", {"model": contents["model"]})
+    with pytest.raises(UsageError, match=r"without a ReLU, which this version does not build; load it with the vers"):
+        load_model(of_schema_2 / "model")
+
+    reseal(of_schema_2 / "model" / "model.json", {"schema": 9})
+    with pytest.raises(UsageError, match=r"it has schema 9, and this version reads 2 and 3; load it with the version"):
+        load_model(of_schema_2 / "model")
+
+
+def test_a_pickle_of_an_earlier_version_is_refused_in_a_sentence(of_schema_2: Path) -> None:
+    with (
+        (of_schema_2 / "unfitted.pkl").open("rb") as file,
+        pytest.raises(UsageError, match=r"^scarf_lightning\.estimators\.classifier is of an earlier version of SC"),
+    ):
+        pickle.load(file)
+
+
+def test_a_module_that_never_was_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match="nothing"):
+        import scarf_lightning.estimators.nothing  # type: ignore[import-not-found]  # noqa: F401
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"a: [", b"{a: {b: &x [*x]}}", b"[" * 10_000, b"\xff"])
+def test_a_configuration_that_is_none_is_damage(of_schema_2: Path, content: bytes) -> None:
+    cell = next((of_schema_2 / "results").glob("*/cell.json")).parent
+    replace_file(cell, "cell.json", "config.yaml", content)
+
+    stored = dict(described_cells(of_schema_2 / "results"))[cell]
+
+    assert stored.description is None
+    assert list(stored.damaged) == [cell / "cell.json"]
+
+
+def test_git_may_change_line_ends(folder: Path) -> None:
+    before = read(folder / "results")
+    texts = [*(folder / "results").rglob("*.json"), *(folder / "results").rglob("*.yaml")]
+    assert texts
+    for path in texts:
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+    pd.testing.assert_frame_equal(read(folder / "results"), before)

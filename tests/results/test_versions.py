@@ -1,0 +1,279 @@
+"""Versions of tables, plugins and the package: the newest of each, never two as two things."""
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import RecordWarning
+from scarf_lightning.results import (
+    SCIENCE_VERSION,
+    CellStore,
+    columns,
+    described_cells,
+    identity,
+    load,
+    newest_versions,
+    version_numbers,
+)
+from tests.cells import OF_WDBC, some_config, some_record
+from tests.results.sealing import reseal
+
+A, B, C = (letter * 64 for letter in "abc")
+V1, V2 = ("1" * 64, "2" * 64)
+DAY = "2026-11-2{}T12:00:00+00:00"
+
+
+def leave(
+    results: Path,
+    *,
+    data: str = A,
+    day: int | None = None,
+    trials: int = 1,
+    name: str = "t",
+    source: str = "t.csv",
+    features: Sequence[str] = ("V1", "V2"),
+    dataset: dict[str, Any] | None = None,
+    dataset_id: int | None = None,
+    split: dict[str, Any] | None = None,
+    science: int = SCIENCE_VERSION,
+    plugins: dict[str, str] | None = None,
+    more_options: dict[str, Any] | None = None,
+    **chosen: Any,
+) -> str:
+    """A cell in the store, written on this day of a month; its fingerprint."""
+    config = some_config(**chosen)
+    fields = identity(config, data) | {"science": science} | ({"plugins": plugins} if plugins else {})
+    store = CellStore(results, fields | (more_options or {}))
+    of_cell = OF_WDBC | {
+        "columns": [(feature, None) for feature in features],
+        "options": columns(config) | (more_options or {}),
+        "config": {"dataset": {"target": "y"} | (dataset or {}), "split": split or {"name": "random"}},
+    }
+    store.describe(dataset=name, dataset_id=dataset_id, source=source, **of_cell)
+    if trials:
+        store.add(some_record(range(trials)))
+    for contents in store.folder.glob("stacks/*/trials.json") if day is not None else ():
+        reseal(contents, {"written": DAY.format(day)})
+    return store.fingerprint
+
+
+def newest(results: Path) -> set[str]:
+    cells, _ = newest_versions(list(described_cells(results)))
+    return {place.name for place, _ in cells}
+
+
+def sentences(results: Path) -> list[str]:
+    return newest_versions(list(described_cells(results)))[1]
+
+
+class TestATable:
+    def test_the_one_that_was_written_last_is_shown_with_all_its_cells(self, tmp_path: Path) -> None:
+        for pretrain in ("none", "scarf"):
+            leave(tmp_path, data=B, day=1, pretrain=pretrain)
+        fresh = {leave(tmp_path, data=A, day=2, pretrain="none")}
+
+        assert newest(tmp_path) == fresh, "what is compared is of one content, though it has fewer cells"
+        assert sentences(tmp_path) == [
+            '2 cells of earlier versions of t are left out, the newest is shown; load(versions="all") has all. Data '
+            "that are no versions of each other need a dataset.name each."
+        ]
+
+    def test_a_version_without_a_trial_is_not_the_newest(self, tmp_path: Path) -> None:
+        old = leave(tmp_path, data=B, day=1)
+        leave(tmp_path, data=A, trials=0)
+
+        assert newest(tmp_path) == {old}
+
+    def test_it_is_the_newest_by_its_last_trial(self, tmp_path: Path) -> None:
+        """A file that was put back, and trained on again."""
+        back = leave(tmp_path, data=A, day=1)
+        leave(tmp_path, data=B, day=2)
+        again = leave(tmp_path, data=A, day=3, pretrain="none")
+
+        assert newest(tmp_path) == {back, again}
+
+    def test_time_is_that_of_the_record_and_survives_a_copy(self, tmp_path: Path) -> None:
+        newer = leave(tmp_path / "results", data=B, day=2)
+        leave(tmp_path / "results", data=A, day=1)
+        for path in (tmp_path / "results").rglob("*"):
+            os.utime(path, (0, 0) if newer in str(path) else (10**9, 10**9))
+
+        assert newest(tmp_path / "results") == {newer}
+
+    def test_records_that_do_not_say_when_have_the_time_of_their_file(self, tmp_path: Path) -> None:
+        cells = [leave(tmp_path, data=data) for data in (B, A)]
+        for seconds, cell in zip((10**9, 10**9 - 1), cells, strict=True):
+            for contents in (tmp_path / cell).glob("stacks/*/trials.json"):
+                reseal(contents, {}, without="written")
+                os.utime(contents, (seconds, seconds))
+
+        assert newest(tmp_path) == {cells[0]}
+
+    @pytest.mark.parametrize("time", ["soon", 10**30, None, "99999-01-01", {"a": 1}, "0001-01-01T00:00:00+23:00"])
+    def test_a_time_that_is_none_is_that_of_the_file(self, tmp_path: Path, time: object) -> None:
+        odd, usual = leave(tmp_path, data=B), leave(tmp_path, data=A)
+        for contents in (tmp_path / odd).glob("stacks/*/trials.json"):
+            reseal(contents, {"written": time})
+            os.utime(contents, (1, 1))
+
+        assert newest(tmp_path) == {usual}
+
+    def test_two_people_have_the_file_at_two_places(self, tmp_path: Path) -> None:
+        leave(tmp_path / "one", data=B, day=1, source="/home/one/t.csv")
+        theirs = leave(tmp_path / "two", data=A, day=2, source="/home/two/t.csv")
+        shutil.copytree(tmp_path / "two", tmp_path / "one", dirs_exist_ok=True)
+
+        assert newest(tmp_path / "one") == {theirs}
+
+    def test_a_column_more_is_a_version_of_the_same_file(self, tmp_path: Path) -> None:
+        leave(tmp_path, data=B, day=1)
+        wider = leave(tmp_path, data=A, day=2, features=("V1", "V2", "V3"))
+
+        assert newest(tmp_path) == {wider}
+
+    def test_versions_are_found_over_several_steps(self, tmp_path: Path) -> None:
+        """The first and the last share neither source nor features."""
+        leave(tmp_path, data=B, day=1, source="a.csv", features=("V1",))
+        leave(tmp_path, data=C, day=2, source="b.csv", features=("V1", "V2"))
+        last = leave(tmp_path, data=A, day=3, source="a.csv", features=("V1", "V2"))
+
+        assert newest(tmp_path) == {last}
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"name": "other"},
+            {"dataset": {"target": "z"}},
+            {"source": "other.csv", "features": ("W1",)},
+            {"dataset_id": 61},
+            {"split": {"name": "group", "column": "patient"}},
+            {"more_options": {"dataset.drop": "[a]"}},
+        ],
+    )
+    def test_other_questions_are_no_versions(self, tmp_path: Path, other: dict[str, Any]) -> None:
+        both = {leave(tmp_path, data=B, day=1), leave(tmp_path, data=A, day=2, **other)}
+
+        assert newest(tmp_path) == both
+        assert sentences(tmp_path) == []
+
+    def test_another_kind_of_split_is_of_the_same_table(self, tmp_path: Path) -> None:
+        leave(tmp_path, data=B, day=1, split={"name": "stratified"})
+        fresh = leave(tmp_path, data=A, day=2)
+
+        assert newest(tmp_path) == {fresh}
+
+    def test_a_weight_is_a_version(self, tmp_path: Path) -> None:
+        """It is part of the data, and no column of results tells them apart."""
+        leave(tmp_path, data=B, day=1)
+        weighted = leave(tmp_path, data=A, day=2, dataset={"weight": "w"})
+
+        assert newest(tmp_path) == {weighted}
+
+
+class TestAPlugin:
+    def blend(self, results: Path, version: str, **where: Any) -> str:
+        corruption = {"name": "marginal", "rate": 0.25}
+        return leave(results, plugins={"my_parts": version}, corruption=corruption, **where)
+
+    def test_the_source_that_was_used_last_is_shown(self, tmp_path: Path) -> None:
+        on_all = [{"name": name, "source": name, "data": data} for name, data in (("t", A), ("u", B), ("v", C))]
+        for where in on_all:
+            self.blend(tmp_path, V1, day=1, **where)
+        others = {leave(tmp_path, day=1, **where) for where in on_all}  # type: ignore[arg-type]
+        fresh = {self.blend(tmp_path, V2, day=2, **where) for where in on_all[:2]}
+
+        assert newest(tmp_path) == others | fresh, (
+            "on the third dataset the plugin is as it was, so it is no competitor"
+        )
+        assert sentences(tmp_path) == [
+            "3 cells of earlier versions of the plugin my_parts on t, u and v are left out, the newest is shown; "
+            'load(versions="all") has all.'
+        ]
+
+    def test_other_parts_of_the_plugin_are_no_versions(self, tmp_path: Path) -> None:
+        """A class was added to the module; the cells of the other one stay finished."""
+        both = {self.blend(tmp_path, V1, day=1), leave(tmp_path, day=2, plugins={"my_parts": V2}, pretrain="none")}
+
+        assert newest(tmp_path) == both
+
+
+class TestTheScience:
+    def test_a_later_one_of_a_dataset_is_shown(self, tmp_path: Path) -> None:
+        for pretrain in ("none", "scarf"):
+            leave(tmp_path, science=SCIENCE_VERSION - 1, day=3, pretrain=pretrain)
+        fresh = leave(tmp_path, day=2)
+
+        assert newest(tmp_path) == {fresh}, "by its number: an older version may be used later"
+        (sentence,) = sentences(tmp_path)
+        assert sentence == (
+            f"2 cells on t are left out, trained by version unknown (science {SCIENCE_VERSION - 1}), since others are "
+            'of a later science; load(versions="all") has all.'
+        )
+
+    def test_other_datasets_keep_theirs_which_is_said(self, tmp_path: Path) -> None:
+        early = leave(tmp_path, name="u", source="u.csv", data=B, science=SCIENCE_VERSION - 1)
+        fresh = leave(tmp_path)
+
+        assert newest(tmp_path) == {early, fresh}
+        assert sentences(tmp_path) == [
+            f"1 cell was trained by version unknown (science {SCIENCE_VERSION - 1}); this version has science "
+            f"{SCIENCE_VERSION}, and trains it anew when asked for it."
+        ]
+
+
+class TestLoad:
+    def test_it_takes_the_newest_and_names_the_others(self, tmp_path: Path) -> None:
+        leave(tmp_path, data=B, day=1, trials=3)
+        fresh = leave(tmp_path, data=A, day=2)
+
+        with pytest.warns(RecordWarning, match=r"^1 cell of earlier versions of t is left out") as warned:
+            frame = load(tmp_path)
+
+        assert len(warned) == 1
+        assert warned[0].filename == __file__
+        assert frame["fingerprint"].tolist() == [fresh]
+        assert frame["science"].tolist() == [SCIENCE_VERSION]
+        assert "version" not in frame
+
+    def test_all_have_a_number_by_which_they_can_be_grouped(self, tmp_path: Path) -> None:
+        first = [leave(tmp_path, data=B, day=1, pretrain=pretrain) for pretrain in ("none", "scarf")]
+        science = leave(tmp_path, data=B, day=2, science=SCIENCE_VERSION - 1, pretrain="none")
+        last = leave(tmp_path, data=A, day=3)
+        other = leave(tmp_path, name="u", source="u.csv", data=C, day=9)
+
+        frame = load(tmp_path, versions="all").set_index("fingerprint")
+
+        assert list(frame.columns[:3]) == ["dataset_id", "dataset", "version"]
+        assert str(frame["version"].dtype) == "Int64"
+        assert frame["version"].to_dict() == {science: 1, first[0]: 2, first[1]: 2, last: 3, other: 1}
+
+    def test_versions_of_a_plugin_are_numbered_too(self, tmp_path: Path) -> None:
+        usual = leave(tmp_path, day=5, pretrain="none")
+        old, fresh = (leave(tmp_path, day=day, plugins={"my_parts": version}) for day, version in ((1, V1), (2, V2)))
+
+        numbers = version_numbers(list(described_cells(tmp_path)))
+
+        found = dict(zip((place.name for place, _ in described_cells(tmp_path)), numbers, strict=True))
+        assert found == {usual: 1, old: 1, fresh: 2}
+
+    def test_cells_that_are_named_are_given_whatever_version_they_are_of(self, tmp_path: Path) -> None:
+        both = [leave(tmp_path, data=data, day=day) for data, day in ((B, 1), (A, 2))]
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert load(tmp_path, both)["fingerprint"].tolist() == both
+
+
+def test_a_record_says_when_it_was_written(tmp_path: Path) -> None:
+    cell = leave(tmp_path)
+
+    (contents,) = (tmp_path / cell).glob("stacks/*/trials.json")
+    assert json.loads(contents.read_text())["written"].endswith("+00:00")
+    ((_, stored),) = described_cells(tmp_path)
+    assert abs(stored.written - contents.stat().st_mtime) < 5
