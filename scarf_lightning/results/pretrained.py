@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .claims import Claim, LostClaimError, claim_when_free, folder_time
-from .files import DamagedRecordError, remove_unfinished, set_aside, temporary, write_whole
+from .files import DamagedRecordError, UnreadableRecordError, remove_unfinished, set_aside, temporary, write_whole
 from .identity import fingerprint
 from .records import (
     NUMBER,
@@ -184,8 +184,8 @@ class PretrainingStore:
                     check_contents(read_sealed(path), self.fingerprint)
                 else:
                     self._load(int(path.name))
-            except FileNotFoundError:
-                continue  # not there yet, or just evicted
+            except (FileNotFoundError, UnreadableRecordError):
+                continue  # not there yet, just evicted, or another user's
             except DamagedRecordError as error:
                 if path.exists():
                     yield path, str(error)

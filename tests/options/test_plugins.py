@@ -13,6 +13,7 @@ from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import build_parts, parts
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.plugins import load_plugins, plugin_hashes
+from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
 from scarf_lightning.sweeping.hydra import read_config
@@ -85,6 +86,18 @@ def plugin(folder: Path) -> Path:
 
 
 HALVED = ("corruption=mean", "corruption.name=halved")
+
+
+def test_a_plugin_is_part_of_the_cells_that_use_a_part_of_it(plugin: Path) -> None:
+    """Of a cell without pre-training too, whose choice ``none`` is no part and has no class."""
+    named = f"plugins=[{plugin.stem}]"
+    alone, pretrained = (read_config(composed(*each)) for each in (["pretrain=none"], [named, *HALVED]))
+
+    without = identity(replace(alone, plugins=(plugin.stem,)), "0" * 64)
+
+    assert without == identity(alone, "0" * 64)
+    assert list(identity(pretrained, "0" * 64)["plugins"]) == [plugin.stem]
+    assert list(pretraining_identity(pretrained, "0" * 64)["plugins"]) == [plugin.stem]
 
 
 def test_a_part_is_found_by_its_name_and_has_its_options(plugin: Path) -> None:

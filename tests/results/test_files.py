@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.results.files import check_folder, remove_older, set_aside, surely, whole_folder, write_whole
+from scarf_lightning.results.files import (
+    UnreadableRecordError,
+    check_folder,
+    read_bytes,
+    remove_older,
+    set_aside,
+    surely,
+    whole_folder,
+    write_whole,
+)
 
 
 class Crash(BaseException):
@@ -236,6 +245,61 @@ class TestFolder:
         check_folder(tmp_path, writable=False)
         with pytest.raises(UsageError, match=r"cannot be written to: Permission denied; name another folder\."):
             check_folder(tmp_path, writable=True)
+
+    def test_a_folder_in_it_that_another_user_closed_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As with umask 077, where each folder belongs to the one who came first."""
+        (tmp_path / "datasets").mkdir()
+        usual = Path.touch
+
+        def refuse(path: Path) -> None:
+            if path.parent.name == "datasets":
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            usual(path)
+
+        monkeypatch.setattr(Path, "touch", refuse)  # root may write anywhere
+
+        with pytest.raises(UsageError, match=r"cannot be written to: .*/datasets: Permission denied; give the group"):
+            check_folder(tmp_path, writable=True)
+
+
+class TestBytes:
+    @pytest.mark.parametrize("most", [1, 3, 4, 1000])
+    def test_a_file_is_read_to_its_end_however_little_one_call_gives(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+    ) -> None:
+        """The operating system gives 2 GB at once, of files that are larger."""
+        (tmp_path / "a").write_bytes(b"0123456789")
+        usual = os.read
+        monkeypatch.setattr(os, "read", lambda number, size: usual(number, min(size, most)))
+
+        assert read_bytes(tmp_path / "a", 10) == b"0123456789"
+
+    def test_a_file_that_shrinks_meanwhile_ends_where_it_ends(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "a").write_bytes(b"0123456789")
+        usual = os.read
+
+        def read(number: int, size: int) -> bytes:
+            os.truncate(tmp_path / "a", 4)
+            return usual(number, min(size, 3))
+
+        monkeypatch.setattr(os, "read", read)
+
+        assert read_bytes(tmp_path / "a", 10) == b"0123"
+
+    def test_one_that_may_not_be_read_is_not_called_damaged(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> int:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+        monkeypatch.setattr(os, "open", refuse)
+
+        with pytest.raises(UnreadableRecordError, match=r"^a cannot be read: Permission denied$"):
+            read_bytes(tmp_path / "a", 10)
 
 
 def test_records_keep_their_places_and_their_content_and_the_reason_is_beside_them(tmp_path: Path) -> None:

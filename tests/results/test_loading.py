@@ -1,6 +1,8 @@
 """Results as tables: all cells of a folder."""
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +11,8 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.targets import Number
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import RecordWarning, UsageError
+from scarf_lightning.report.loading import cells_of_folder
 from scarf_lightning.results import CellStore, columns, described_cells, identity, load
 from scarf_lightning.results.records import SCHEMA_VERSION
 from tests.cells import DATA_HASH, OF_WDBC, some_config, some_record
@@ -223,3 +226,31 @@ def test_described_cells_are_read_whole_or_damaged(results: Path) -> None:
     assert list(found) == [whole, damaged]
     assert (found[whole].description or {})["fingerprint"] == whole.name
     assert (found[damaged].description, found[damaged].damaged) == (None, {damaged / "cell.json": "cell.json is torn"})
+
+
+def test_cells_that_may_not_be_read_are_not_called_none(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of another user, whose mask is 077."""
+    usual = os.open
+
+    def refuse(path: str | Path, *flags: int) -> int:
+        if Path(path).name == "cell.json":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return usual(path, *flags)
+
+    monkeypatch.setattr(os, "open", refuse)
+
+    said = r"holds no results that can be used; .*/cell\.json: cell\.json cannot be read: Permission denied\. The same "
+    with pytest.raises(UsageError, match=said), pytest.warns(RecordWarning):
+        load(results)
+    with pytest.raises(UsageError, match=said):
+        cells_of_folder(results)
+
+
+def test_a_folder_that_may_not_be_listed_is_named(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> list[Path]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+
+    with pytest.raises(UsageError, match=r"cannot be read: Permission denied; name another folder\.$"):
+        load(results)

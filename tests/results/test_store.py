@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import re
@@ -371,6 +372,34 @@ class TestMending:
             f"{name}/cell.json": f"it has schema 1, and this version reads 2 and {SCHEMA_VERSION}",
             f"{name}/stacks/{stack.name}": "it has no schema",
         }
+
+    @pytest.mark.parametrize("name", ["cell.json", "trials.json", "curves.parquet", "stacks"])
+    def test_records_that_this_user_may_not_read_stay_where_they_are(
+        self, trained: CellStore, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        """They are another user's and whole, so they are neither set aside nor called damaged."""
+        before = sorted(trained.results.rglob("*"))
+        opened, listed = os.open, Path.iterdir
+        refusal = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+        def open_file(path: str | Path, *flags: int, **named: int) -> int:
+            if Path(path).name == name:
+                raise refusal
+            return opened(path, *flags, **named)
+
+        def list_folder(path: Path) -> Iterator[Path]:
+            if path.name == name:
+                raise refusal
+            return listed(path)
+
+        monkeypatch.setattr(os, "open", open_file)
+        monkeypatch.setattr(Path, "iterdir", list_folder)
+        said = trained.mend()
+
+        assert said
+        assert all("cannot be read: Permission denied; its trials are trained again." in each for each in said)
+        monkeypatch.undo()
+        assert sorted(trained.results.rglob("*")) == before
 
     @pytest.mark.parametrize("damage", ["torn", "changed", "foreign", "moved"])
     def test_a_description_that_is_wrong_is_set_aside_and_written_again(self, trained: CellStore, damage: str) -> None:
