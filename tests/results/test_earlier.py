@@ -23,7 +23,7 @@ from tests.results.stores import COMMITS, SCHEMA_2, SCHEMA_3, SCIENCE, unpacked
 KEY = ["dataset", "pretrain", "method", "fingerprint", "trial"]
 NETWORK = ("network.encoder.width=16", "network.encoder.depth=1", "network.head.width=16", "finetune.max_epochs=2")
 PRETRAINED = ("pretrain=none,scarf", "corruption.rate=0.5", "network.pretrain_head.width=16", "pretrain.max_epochs=2")
-ON_PEOPLE = ("dataset=csv", "dataset.path=people.csv", "dataset.target=left", "pretrain=none", "recipe=paper")
+ON_PEOPLE = ("dataset=csv", "dataset.path=people.csv", "dataset.target=left", "pretrain=none")
 
 
 @pytest.fixture(params=COMMITS)
@@ -118,9 +118,15 @@ def test_two_versions_in_one_folder_are_never_two_datasets(of_schema_2: Path, tm
     later = unpacked(SCHEMA_3[0], tmp_path / "later") / "results"
     shutil.copytree(of_schema_2 / "results", later, dirs_exist_ok=True)
 
-    with pytest.warns(UserWarning, match=r"5 cells on people and wdbc are left out, trained by version 0\.1\.0 \(sc"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         frame = load(later)
 
+    assert str(caught[0].message) == (
+        "5 cells on people and wdbc are left out, trained by version 0.1.0 (science 1), since others are of a later "
+        'science; load(versions="all") has all.'
+    )
+    assert len(caught) == 1 + (SCIENCE_VERSION != 2)
     assert set(frame["science"]) == {2}
     everything = load(later, versions="all")
     assert everything.groupby(["dataset", "science"])["version"].unique().map(list).to_dict() == {
@@ -131,20 +137,32 @@ def test_two_versions_in_one_folder_are_never_two_datasets(of_schema_2: Path, tm
     }
 
 
-@pytest.mark.parametrize("asks", ["plan", "train"])
-def test_a_plan_and_a_run_count_what_another_version_trained(of_schema_2: Path, asks: str) -> None:
-    asked = [*ON_PEOPLE, "method=control,logistic", *NETWORK] if asks == "train" else [*PRETRAINED, *NETWORK]
+@pytest.mark.parametrize("asked", [PRETRAINED, (*ON_PEOPLE, "method=control")])
+def test_a_plan_counts_what_another_version_trained(commit: str, folder: Path, asked: tuple[str, ...]) -> None:
+    recipe = "paper" if commit == SCHEMA_2 or asked == PRETRAINED else "practical"  # the defaults of each version
+    n = 2 if asked == PRETRAINED else 1
 
-    ran = here(
-        commands.train, "trials=2", "trainer=cpu", *asked, *(["plan=true"] if asks == "plan" else []), cwd=of_schema_2
-    )
+    ran = here(commands.train, "trials=2", "trainer=cpu", "plan=true", f"recipe={recipe}", *asked, *NETWORK, cwd=folder)
 
     assert ran.returncode == 0, ran.stderr
-    assert (
-        "2 cells were trained by version 0.1.0 (science 1); this version trains them anew; report and load still read "
-        "them." in ran.stderr.splitlines()
+    cells, them = ("2 cells were", "them") if n == 2 else ("1 cell was", "it")
+    said = (
+        f"{cells} trained by version 0.1.0 (science {SCIENCE[commit]}); this version trains {them} anew; report and "
+        f"load still read {them}."
     )
+    assert (said in ran.stderr.splitlines()) == (SCIENCE[commit] != SCIENCE_VERSION)
     assert "left out" not in ran.stderr, "a note of an earlier version is no damage"
+
+
+def test_a_run_says_the_same_and_trains(of_schema_2: Path) -> None:
+    ran = here(commands.train, "trials=2", *ON_PEOPLE, "recipe=paper", "method=logistic", cwd=of_schema_2)
+
+    assert ran.returncode == 0, ran.stderr
+    said = (
+        "1 cell was trained by version 0.1.0 (science 1); this version trains it anew; report and load still read it."
+    )
+    assert said in ran.stderr.splitlines()
+    assert len(load(of_schema_2 / "results", versions="all").query("method == 'logistic'")["fingerprint"].unique()) == 2
 
 
 def test_nothing_is_said_of_cells_that_nobody_has_trained(of_schema_2: Path) -> None:
