@@ -139,7 +139,7 @@ class DatasetSettings(Options):
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
     name: str | None = option(None, "what tables call the dataset")
     path: str | None = option(
-        None, "file of the table: .csv, .tsv or .jsonl, compressed or not, .parquet, .feather or .xlsx"
+        None, "file of the table: .csv, .tsv, .txt, .json, .jsonl or .arff, compressed or not, .parquet or .xlsx"
     )
     target: str | None = option(None, "column to predict")
     categorical: list[str] | None = option(None, "columns to read as categories, as in [a,b]")
@@ -150,6 +150,7 @@ class DatasetSettings(Options):
     separator: str | None = option(None, "character between fields; null finds it")
     decimal: Literal[".", ","] | None = option(None, "decimal mark of numbers; null finds it")
     encoding: str | None = option(None, "text encoding of the file, such as utf-8 or cp1252; null finds it")
+    sheet: str | None = option(None, "sheet of an Excel file; null takes the first")
     target_kind: str | None = option(
         None, "classes or number; null and auto take a numeric column of many values as a number"
     )

@@ -71,10 +71,10 @@ LARGEST = {ROWS: Size(rows=1_000_000), COLUMNS: Size(300, 20_000)}
 def read(file: Path) -> list[float]:
     """MB, seconds of our reader, and of pandas' own."""
     from scarf_lightning.data.sources import FileSource
-    from scarf_lightning.data.sources.formats import DataFile
+    from scarf_lightning.data.sources.formats import open_file
 
     source = FileSource(path=file, target=TARGET)
-    DataFile.open(file)  # imports what reads files
+    open_file(file)  # imports what reads files
     before = peak()
     ours = seconds(lambda: source.load().hash)
     held = peak() - before

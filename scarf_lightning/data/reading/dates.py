@@ -17,9 +17,27 @@ PARTS = ("days", "month", "weekday", "hour")
 CATEGORICAL_PARTS = ("month", "weekday")
 
 NUMERIC_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}([-/. ]|$)")
-NAME_OF_A_MONTH = re.compile(r"[A-Za-z]{3}")
+NAME_OF_A_MONTH = re.compile(r"[^\W\d_]{3}")
 IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
 OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
+MONTHS = {
+    "January": "januar jänner janvier enero gennaio janeiro januari",
+    "February": "februar feber février fevrier febrero febbraio fevereiro februari",
+    "March": "märz maerz mars marzo março marco maart",
+    "April": "avril abril aprile",
+    "May": "mai mayo maggio maio mei maj",
+    "June": "juni juin junio giugno junho",
+    "July": "juli juillet julio luglio julho",
+    "August": "août aout agosto augustus augusti",
+    "September": "septembre septiembre settembre setembro",
+    "October": "oktober octobre octubre ottobre outubro",
+    "November": "novembre noviembre novembro",
+    "December": "dezember décembre decembre diciembre dicembre dezembro december",
+}
+"""Months in German, French, Spanish, Italian, Portuguese, Dutch and Swedish."""
+ENGLISH = {word: month for month, words in MONTHS.items() for word in words.split()}
+LONG_WORD = re.compile(r"[^\W\d_]{3,}")
+
 LONGEST_DATE = 100
 """Characters. No format of dates is longer; the bound keeps long texts from slowing down the reading."""
 TIME_OF_DAY = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?")
@@ -34,7 +52,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     from skrub import ToDatetime
     from skrub.core import RejectColumn
 
-    column = pd.Series(known, name="date", dtype="str")
+    column = pd.Series(list(map(_in_english, known)), name="date", dtype="str")
     reader = ToDatetime()
     try:
         reader.fit_transform(column)
@@ -48,7 +66,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
 
 def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     """A time for each text, NaT if the text is not in this format."""
-    column = pd.Series(list(texts), dtype="str")
+    column = pd.Series(list(map(_in_english, texts)), dtype="str")
     return pd.Series(pd.to_datetime(column, format=format, errors="coerce", utc="%z" in format))
 
 
@@ -87,6 +105,11 @@ def hours_of(text: str) -> float:
     """A time of day in hours, NaN if the text is none."""
     match = TIME_OF_DAY.fullmatch(text)
     return int(match[1]) + int(match[2]) / 60 + int(match[3] or 0) / 3600 if match else np.nan
+
+
+def _in_english(text: str) -> str:
+    """A date with the name of its month in English."""
+    return LONG_WORD.sub(lambda word: ENGLISH.get(word[0].lower(), word[0]), text)
 
 
 def _looks_like_a_date(text: str) -> bool:

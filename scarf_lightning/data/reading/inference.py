@@ -11,6 +11,7 @@ import pandas as pd
 from ...errors import UsageError
 from ..columns import Advice, Coded, Floats, Note, are_whole, is_numeric
 from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
+from .mixtures import on_mixtures
 from .numbers import are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of
 
@@ -130,9 +131,13 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
         if read := _text_numbers(column, text, options) or _text_dates(column, text) or _text_hours(column, text):
             return read
         if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
-            return _hashed(column, "text") if _are_texts(text) else Read(ID_OR_TEXT, A_VALUE_A_ROW)
+            read = _hashed(column, "text") if _are_texts(text) else Read(ID_OR_TEXT, A_VALUE_A_ROW)
+            read.notes += on_mixtures(text.distinct)
+            return read
     if len(text.distinct) > min(MOST_CATEGORIES, max(20, len(column) // 10)):
-        return _hashed(column, "text" if _are_texts(text) and not is_declared else "strings")
+        read = _hashed(column, "text" if _are_texts(text) and not is_declared else "strings")
+        read.notes += on_mixtures(text.distinct)
+        return read
     why = are_codes(text.distinct)
     found = f"it holds {why}, and is read as categories"
     notes = [Advice(found, "dataset.numeric", [name], "reads it as numbers")] if why else []
@@ -195,7 +200,7 @@ def _text_numbers(
         most_others = (1 - MOSTLY if wrong else 0.5) * text.counts.sum()
         if len(numbers.values) < 2 or are_codes(list(numbers.values)) or text.counts[are_others].sum() > most_others:
             return None
-    rule = Rule("numbers", True, numbers.notation.decimal, numbers.notation.group)
+    rule = Rule("numbers", True, numbers.notation.decimal, numbers.notation.group, numbers.notation.unit)
     read = _numbers(column, rule, is_forced=is_forced, done="text read as numbers")
     if read.rule is not None:
         read.notes += [*numbers.notes, *_on_others(text, are_others, "numbers")]

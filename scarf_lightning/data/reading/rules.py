@@ -44,7 +44,7 @@ class Rule:
     Attributes:
         kind: one of `KINDS`.
         from_text: whether the table's column was text, so that it is read as text from a file of later rows.
-        decimal, group: the notation of ``numbers`` in text.
+        decimal, group, unit: the notation of ``numbers`` in text.
         format: of ``dates`` in text; None if the column held times, and text is read in any one format.
         parts: of ``dates``: the parts that differ between rows of the table, see `date_parts`.
     """
@@ -53,6 +53,7 @@ class Rule:
     from_text: bool = False
     decimal: str = "."
     group: str = ","
+    unit: str = ""
     format: str | None = None
     parts: tuple[str, ...] = ()
 
@@ -93,7 +94,7 @@ def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     if is_numeric(column):
         return {"": floats(column)}
     coded, texts = _texts(column)
-    values = Notation(rule.decimal, rule.group).read(list(dict.fromkeys(texts)))
+    values = Notation(rule.decimal, rule.group, rule.unit).read(list(dict.fromkeys(texts)))
     # Booleans, and numbers among text, are not parsed.
     read = [
         float(value) if isinstance(value, NUMBERS) else values.get(text, np.nan)
@@ -190,7 +191,7 @@ class Kind:
 KINDS = {
     "plain numbers": Kind("numbers", _plain_numbers),
     "plain categories": Kind("categories", lambda _, column: {"": Coded.of(column)}),
-    "numbers": Kind("numbers", _numbers, ("decimal", "group")),
+    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit")),
     "dates": Kind("dates", _dates, ("format", "parts")),
     "times of day": Kind("times", _hours),
     "categories": Kind("categories", _categories),

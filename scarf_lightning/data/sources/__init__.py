@@ -17,11 +17,11 @@ __all__ = [
 ]  # fmt: skip
 
 LISTS_OF_COLUMNS = ("categorical", "numeric", "drop", "dates", "text")
-OF_A_TEXT_FILE = ("separator", "decimal", "encoding")
+OF_A_FORMAT = ("separator", "decimal", "encoding", "sheet")
 BUNDLED: dict[str, type[BundledSource]] = {source.name: source for source in (WdbcSource, DiabetesSource)}
 """What needs neither a file nor a network."""
 OPTIONS = {
-    FileSource.name: ("path", "target", *LISTS_OF_COLUMNS, *OF_A_TEXT_FILE, "target_kind", "weight", "unlabelled"),
+    FileSource.name: ("path", "target", *LISTS_OF_COLUMNS, *OF_A_FORMAT, "target_kind", "weight", "unlabelled"),
     OpenMLSource.name: ("id", "task", "target_kind"),
     WdbcSource.name: ("id",),
     DiabetesSource.name: (),
@@ -70,7 +70,7 @@ def open_source(
                 "dataset=csv needs a file and its column to predict: set dataset.path=F and dataset.target=C."
             )
         named |= {option: tuple(given.get(option) or ()) for option in LISTS_OF_COLUMNS}
-        named |= {option: given.get(option) for option in (*OF_A_TEXT_FILE, "weight")}
+        named |= {option: given.get(option) for option in (*OF_A_FORMAT, "weight")}
         target = given.get("target") or ""  # a file that is there says which columns it has
         return FileSource(path, target, unlabelled=_path(given.get("unlabelled")), **named)
     if (dataset_id is None) == (task is None):

@@ -4,31 +4,24 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import UsageError
-from ..columns import ColumnReading, Floats, listed
+from ...errors import UsageError, counted
+from ..columns import Advice, ColumnReading, Floats, Note, is_numeric, listed
+from .column_options import MOST_NAMES, ColumnOptions, spelled
+from .data_file import NAMELESS
 from .source import ENDING, Source, SplitBy
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
     from ..table import Table
-    from .formats import DataFile
+    from .data_file import DataFile
 
-
-UNNAMED = re.compile(r"(Unnamed: \d+)?")
-"""No name, or the name that pandas gives such a column and keeps when it writes the frame again."""
-
-MOST_NAMES = 30
-"""The most columns that a message names."""
-
-READING = 3
+READING = 4
 """Raised by a change that reads a file differently: notes of its data from before are then ignored."""
 
 PARTS = {"split.validation": 1.0, "split.test": 2.0}
@@ -36,7 +29,8 @@ PARTS = {"split.validation": 1.0, "split.test": 2.0}
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """A file with a header and one row for each example: CSV, TSV, JSON lines, Parquet, Feather or Excel.
+    """A file with a header and one row for each example: CSV and other separated text, JSON, ARFF, Parquet, Feather or
+    Excel.
 
     **Kinds.** What a column holds is found out: numbers, also as text with thousands, a decimal comma, a percent sign
     or a currency; dates and times, which become numbers and categories; Booleans; categories; texts, and strings with
@@ -48,9 +42,9 @@ class FileSource(Source):
     **Missing values.** In CSV, empty fields and what pandas takes for missing: NA, N/A, NaN, nan, None, null and the
     like. A class or category of that name needs another one. In Parquet, only nulls and NaN.
 
-    **Row numbers.** A column without a name that numbers the rows, as ``DataFrame.to_csv`` writes it, is left out: rows
-    are often sorted by class, and their numbers would give it away. So is the index that pandas keeps in a Parquet
-    file.
+    **Numbers and names of rows.** A column without a name that numbers the rows, as ``DataFrame.to_csv`` writes it, is
+    left out: rows are often sorted by class, and their numbers would give it away. So are the names of the rows that R
+    writes, and the index that pandas keeps in a Parquet file, unless an option names the column.
 
     Args:
         path: the file.
@@ -59,6 +53,7 @@ class FileSource(Source):
             text, whatever they hold.
         drop: columns to leave out.
         separator, decimal, encoding: of a text file; None takes what the file shows.
+        sheet: of an Excel file; None takes the first one.
         weight: the column that says how much each row counts in supervised training, see `read_weights`; it is no
             feature.
         unlabelled: a file with more rows, without labels.
@@ -78,6 +73,7 @@ class FileSource(Source):
     separator: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
     weight: str | None = None
     unlabelled: Path | None = None
     split: SplitBy | None = None
@@ -106,13 +102,15 @@ class FileSource(Source):
         from ..splits import split_values
         from ..targets import read_target
         from ..untyped import read_table
+        from .weights import read_weights
 
         files = self._open()
+        file, path = files["dataset.path"], str(self.path)
+        asked = self._column_options(file.names)
         frame, split_by, on_rows = self._frame(files)
-        path = str(self.path)
         labels = frame.pop(self.target)
         target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
-        left_out = []
+        left_out = [ColumnReading(name, kind, 0, 0, "left out by dataset.drop") for name, kind in file.unusable.items()]
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
@@ -122,15 +120,16 @@ class FileSource(Source):
             column = frame.pop(self.weight)
             weights = read_weights(column, target.target.is_labelled(target.labels), path, self.decimal)
             left_out.append(_left_out(column, "it weighs the rows"))
+        lists = (asked.lists[f"dataset.{option}"] for option in ("drop", "dates", "categorical", "numeric", "text"))
         table = read_table(
             frame,
             target,
-            ReadingOptions(self.drop, self.dates, self.categorical, self.numeric, self.text, self.decimal),
+            ReadingOptions(*lists, self.decimal),
             name=self.dataset_name or self.label,
             source=path,
             split_by=split_by,
         )
-        notes = (*self._on_format(files["dataset.path"], labels), *on_rows, *table.notes)
+        notes = (*file.notes, *self._on_missing_labels(file, labels), *on_rows, *table.notes)
         return replace(table, reading=(*table.reading, *left_out), notes=notes).weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
@@ -145,37 +144,52 @@ class FileSource(Source):
 
     def _open(self) -> dict[str, "DataFile"]:
         """All files with their headers, by option."""
-        from .formats import DataFile
+        from .formats import open_file
 
-        text_format = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding}
-        files = {option: DataFile.open(path, option, **text_format) for option, path in self._paths().items()}
+        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
+        files = {option: open_file(path, option, **asked) for option, path in self._paths().items()}
         for file in files.values():
-            twice = [name for name, count in Counter(file.names).items() if name and count > 1]
+            twice = [name for name, count in Counter(file.names).items() if count > 1]
             if twice:
                 raise UsageError(f"{file.path} has more than one column {twice[0]!r}; rename all but one.")
-        names = files["dataset.path"].names
-        self._check_options(names)
+        first = files["dataset.path"]
+        columns = self._column_options(first.names)
+        columns.check(first)
+        needed = {name for name in first.names if not NAMELESS.fullmatch(name) and name not in first.index}
+        needed |= columns.named
+        needed -= {self.split and self.split.column, *columns.lists["dataset.drop"]}
         for option, file in files.items():
-            known = {*file.names, self.split and self.split.column, *self.drop, ""}
-            known |= {self.target, self.weight} if option == "dataset.unlabelled" else set()
-            lacking = [name for name in names if name not in known]
+            without_labels = {self.target, self.weight} if option == "dataset.unlabelled" else set()
+            lacking = [name for name in first.names if name in needed - without_labels and name not in file.names]
             if lacking:
                 raise UsageError(
                     f"{file.path} has no column {lacking[0]!r}, which {self.path} has; {option} needs the same columns."
                 )
         return files
 
-    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[str]]:
+    def _column_options(self, names: Sequence[str]) -> ColumnOptions:
+        """The columns that the options name, as the file spells them."""
+        roles = {
+            "dataset.target": self.target,
+            "split.column": self.split and self.split.column,
+            "dataset.weight": self.weight,
+        }
+        lists = ("categorical", "numeric", "dates", "text", "drop")
+        return ColumnOptions(roles, {f"dataset.{option}": spelled(getattr(self, option), names) for option in lists})
+
+    def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
         import numpy as np
         import pandas as pd
 
+        asked = self._column_options(files["dataset.path"].names)
         frames: list[pd.DataFrame] = []
-        notes: list[str] = []
+        notes: list[Note] = []
         for option, file in files.items():
             frame = file.read()
             notes += file.odd_lines(frame)
-            frame = self._without_row_numbers(_without_empty_rows(frame, file.path, notes), file.path, notes)
+            frame = _without_empty_rows(frame, file.path, notes)
+            frame = _without_names_of_rows(frame, file, asked, notes)
             if option == "dataset.unlabelled":
                 frame[self.target] = None
             frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
@@ -184,87 +198,76 @@ class FileSource(Source):
             return whole, None, notes
         return whole, np.repeat([PARTS.get(option, 0.0) for option in files], list(map(len, frames))), notes
 
-    def _on_format(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
-        """Notes on the format that was found, and on labels that are read as missing."""
+    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
+        """Notes on labels that are read as missing, and on those that are not though they look so."""
+        from ..reading.numbers import is_missing
+
         notes = []
-        if file.text and not self.separator and file.text.separator != "," and self.path.suffix.lower() != ".tsv":
+        read_as_missing = file.spelled_missing(self.target) if labels.isna().any() else []
+        if read_as_missing:
             notes.append(
-                f"The columns of {self.path} are separated by {file.text.separator!r}; dataset.separator sets another "
-                "separator."
+                f"Target {self.target!r}: {listed(read_as_missing, MOST_NAMES)} stands for no label here; if it is a "
+                "class, give it another name."
             )
-        if file.text and not self.encoding and file.text.encoding:
-            notes.append(f"{self.path} is read as {file.text.encoding} text; dataset.encoding sets another encoding.")
-        spelled = file.spelled_missing(self.target) if labels.isna().any() else []
-        if spelled:
-            notes.append(
-                f"Target {self.target!r}: {listed(spelled, MOST_NAMES)} stands for no label here; if it is a class, "
-                "give it another name."
-            )
+        for label, count in labels.value_counts().items():
+            if isinstance(label, str) and is_missing(label.strip()):
+                notes.append(
+                    f"Target {self.target!r}: {label!r} is taken as a class ({counted(count, 'row')}); if these rows "
+                    "have no label, leave it empty there."
+                )
         return notes
 
-    def _check_options(self, names: list[str]) -> None:
-        """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        lists = ("categorical", "numeric", "dates", "text", "drop")
-        given: dict[str, tuple[str, ...]] = {f"dataset.{option}": getattr(self, option) for option in lists}
-        split_column = self.split.column if self.split else None
-        single = {"dataset.target": self.target, "split.column": split_column, "dataset.weight": self.weight}
-        if self.weight and self.weight == split_column:
-            raise UsageError(
-                f"dataset.weight and split.column both name {self.weight!r}; choose another column for one."
-            )
-        named = [(option, column) for option, column in single.items() if column is not None]
-        named += [(option, column) for option, columns in given.items() for column in columns]
-        known = set(names)
-        first_option: dict[str, str] = {}
-        for option, column in named:
-            if not column or column not in known:
-                wrong = f"names {column!r}, which is not a column of {self.path}{_similar(column, names)}"
-                missing = f"must name a column of {self.path}"
-                columns = listed([name for name in names if name], MOST_NAMES)
-                raise UsageError(f"{option} {wrong if column else missing}; its columns are: {columns}.")
-            if option != "dataset.target" and column == self.target:
-                raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
-            if option in given and column == self.weight:
-                raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
-            if option in given and first_option.setdefault(column, option) != option:
-                raise UsageError(f"column {column!r} is in {first_option[column]} and {option}; leave it out of one.")
 
-    def _without_row_numbers(self, frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
-        """Leave out columns without a name, and note it: they number the rows, or are empty after a comma too many."""
-        import pandas as pd
-
-        roles = (self.target, self.weight, self.split and self.split.column)
-        asked_for = {*roles, *self.categorical, *self.numeric, *self.dates, *self.text, *self.drop}
-        nameless = [m for m, name in enumerate(frame) if UNNAMED.fullmatch(str(name)) and name not in asked_for]
-        for position in nameless:
-            column = frame.iloc[:, position]
-            if column.isna().all():
-                continue
-            if not (pd.api.types.is_integer_dtype(column) and column.is_unique):
-                raise UsageError(
-                    f"column {position + 1} of {file} has no name, and more in it than row numbers; name it, or "
-                    "drop it."
-                )
-            notes.append(
-                f"Column {position + 1} of {file} has no name and numbers the rows: an index, which is left out."
-            )
-        return frame.iloc[:, [m for m in range(frame.shape[1]) if m not in nameless]]
+def _without_names_of_rows(
+    frame: "pd.DataFrame", file: "DataFile", asked: ColumnOptions, notes: list[Note]
+) -> "pd.DataFrame":
+    """Leave out columns that no option names and that tell rows apart, and note it: those without a name, and the index
+    of a frame of pandas."""
+    left_out = []
+    for place, name in enumerate(map(str, frame.columns)):
+        if name in asked.named:
+            continue
+        if name in file.index:
+            kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
+            said = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
+            notes.append(Advice(said, f"dataset.{kind}", [name], "makes it a feature"))
+            left_out.append(place)
+        elif NAMELESS.fullmatch(name):
+            notes += _on_nameless(frame.iloc[:, place], place, file.path)
+            left_out.append(place)
+    return frame.iloc[:, [place for place in range(frame.shape[1]) if place not in left_out]]
 
 
-def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[str]) -> "pd.DataFrame":
+def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]:
+    """Notes on a column without a name: it numbers the rows or names them, or is empty after a comma too many.
+
+    Raises:
+        UsageError: it holds something else.
+    """
+    import pandas as pd
+
+    if column.isna().all():
+        return []
+    nameless = f"Column {place + 1} of {path} has no name and"
+    tells_rows_apart = column.is_unique and not column.isna().any()
+    if column.is_unique and pd.api.types.is_integer_dtype(column):
+        return [f"{nameless} numbers the rows: an index, which is left out."]
+    if tells_rows_apart and not is_numeric(column):
+        said = f"{nameless} another value in every row: the names of the rows, which are left out"
+        return [Advice(said, "dataset.text", [str(column.name)], "reads them as text")]
+    raise UsageError(
+        f"column {place + 1} of {path} has no name, and more in it than numbers or names of the rows; name it, or "
+        f"leave it out by dataset.drop=['{column.name}']."
+    )
+
+
+def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[Note]) -> "pd.DataFrame":
     """Leave out rows without any value: spreadsheets write lines of separators below a table."""
     is_empty = frame.isna().all(axis=1)
     if not is_empty.any():
         return frame
     notes.append(f"{int(is_empty.sum())} rows of {file} hold no value and are left out.")
     return frame[~is_empty].reset_index(drop=True)
-
-
-def _similar(name: str, names: list[str]) -> str:
-    """A question about the column whose name is most like another one, in brackets; empty if there is none."""
-    folded = {each.casefold().strip(): each for each in names if each}
-    near = get_close_matches(name.casefold().strip(), list(folded), n=1, cutoff=0.7)
-    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
 
 
 def _left_out(column: "pd.Series[Any]", why: str) -> ColumnReading:
@@ -279,34 +282,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value.resolve())
     return sorted(value) if isinstance(value, tuple) else value
-
-
-def read_weights(
-    column: "pd.Series[Any]", is_labelled: "NDArray[np.bool_]", source: str, decimal: str | None = None
-) -> Floats:
-    """How much each of n rows counts in supervised training, ``(n,)``. Rows without a label may lack a weight and get
-    the mean of the others: some methods label these rows and train on them. ``decimal`` is as of `as_numbers`.
-
-    Raises:
-        UsageError: a weight is no number, negative, infinite or too large, a row with a label has none, or all are
-            zero.
-    """
-    import numpy as np
-
-    from ..reading.rules import floats_of
-
-    weights, others = floats_of(column, decimal)
-    where = f"dataset.weight: column {column.name!r} of {source}"
-    if others:
-        raise UsageError(f"{where} holds {str(others[0])[:40]!r}; a weight must be a number.")
-    known = weights[~np.isnan(weights)]
-    if (known < 0).any():
-        raise UsageError(f"{where} holds the negative weight {known.min():g}; a weight must be zero or more.")
-    if (known > np.finfo(np.float32).max).any():
-        raise UsageError(f"{where} holds the weight {known.max():g}, which is too large to train with; rescale it.")
-    n_missing = int(np.isnan(weights[is_labelled]).sum())
-    if n_missing:
-        raise UsageError(f"{where} has no weight in {n_missing} of the rows with a label; fill them in.")
-    if not weights[is_labelled].any():
-        raise UsageError(f"{where} has the weight 0 in every row with a label; there is nothing to learn from.")
-    return np.where(np.isnan(weights), known.mean(), weights)

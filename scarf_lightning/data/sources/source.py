@@ -14,8 +14,14 @@ from .evidence import ReadTable, Stamps, settle, stamps_of
 if TYPE_CHECKING:
     from ..table import Table
 
-ENDING = re.compile(r"\.((csv|tsv|jsonl)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$", re.IGNORECASE)
-KNOWN = ".csv, .tsv and .jsonl (also with .gz, .bz2, .xz or .zip), .parquet, .feather and .xlsx"
+ENDING = re.compile(
+    r"\.((csv|tsv|tab|txt|dat|data|json|jsonl|ndjson|arff)(\.(gz|bz2|xz|zip))?|parquet|pq|feather|xlsx)$",
+    re.IGNORECASE,
+)
+KNOWN = (
+    ".csv, .tsv, .tab, .txt, .dat, .data, .json, .jsonl and .arff (also with .gz, .bz2, .xz or .zip), .parquet, "
+    ".feather and .xlsx"
+)
 """These endings in words."""
 
 READINGS = 5

@@ -4,7 +4,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources.formats import LOOKED_AT, DataFile, TextFormat, text_format
+from scarf_lightning.data.sources.formats import open_file
+from scarf_lightning.data.sources.text_file import TextFile
+from scarf_lightning.data.sources.text_format import LOOKED_AT, TextFormat, text_format
 from scarf_lightning.errors import UsageError
 
 
@@ -25,7 +27,7 @@ def found(folder: Path, content: str, name: str = "t.csv", encoding: str = "utf-
         ("\ufeffa;b\n1;2\n", ";"),
         ("a;b\n1;2\n\n3;4\n", ";"),
         ("a\n1\n", ","),
-        ("a;b\n1;2;3\n", ","),
+        ("a;b\n1;2;3\n", ";"),
         ("a;b,c\n1;2,3\n", ","),
         ("a;b|c\n1;2|3\n", ","),
         ("", ","),
@@ -49,7 +51,7 @@ def test_the_format_is_that_of_the_beginning(tmp_path: Path) -> None:
 
 def test_lines_below_a_header_without_names_are_as_long_as_any(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(",\n1,\n2\n")
-    file = DataFile.open(tmp_path / "t.csv")
+    file = open_file(tmp_path / "t.csv")
     assert file.odd_lines(file.read()) == []
 
 
@@ -57,7 +59,7 @@ def test_leading_zeros_far_above_a_word_stay(tmp_path: Path) -> None:
     """pandas would find the types of a few thousand rows of so wide a table at a time."""
     gap, n_rows = "," * 199, 6000
     (tmp_path / "t.csv").write_text("\n".join([f"code{gap}", *[f"01{gap}"] * n_rows, f"x{gap}"]))
-    rows = DataFile.open(tmp_path / "t.csv").read()
+    rows = open_file(tmp_path / "t.csv").read()
     assert rows.iloc[:, 0].tolist() == ["01"] * n_rows + ["x"]
 
 
@@ -105,30 +107,30 @@ def written(folder: Path, ending: str) -> Path:
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".feather", ".xlsx"])
 def test_other_formats_hold_the_same_rows(tmp_path: Path, ending: str) -> None:
-    file = DataFile.open(written(tmp_path, ending))
+    file = open_file(written(tmp_path, ending))
 
     rows = file.read()
 
     assert file.names == list(ROWS.columns)
-    assert file.text is None
+    assert not isinstance(file, TextFile)
     pd.testing.assert_frame_equal(rows.astype({"city": object}), ROWS.astype({"city": object}), check_dtype=False)
     assert isinstance(rows["city"].dtype, pd.CategoricalDtype) == (ending == ".feather")
 
 
 def test_numbers_of_json_are_text_where_a_model_wants_text(tmp_path: Path) -> None:
-    assert DataFile.open(written(tmp_path, ".jsonl")).read(as_written=["n"])["n"].tolist() == ["3", "4", "5"]
+    assert open_file(written(tmp_path, ".jsonl")).read(as_written=["n"])["n"].tolist() == ["3", "4", "5"]
 
 
 def test_a_key_that_an_object_lacks_is_missing(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text('{"a": 1}\n{"b": "x", "a": 2}\n', encoding="utf-8")
 
-    assert DataFile.open(tmp_path / "t.jsonl").read()["b"].isna().tolist() == [True, False]
+    assert open_file(tmp_path / "t.jsonl").read()["b"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("t.jsonl", b'{"a": [1, 2]}\n', "column 'a' of .*t.jsonl holds lists or objects; write their values into"),
+        ("t.jsonl", b"[1, 2]\n", "t.jsonl holds no records; write an object for each row"),
         ("t.jsonl", b"{no json\n", r"t.jsonl cannot be read \(.*\); write it again"),
         ("t.feather", b"nothing", r"t.feather cannot be read \(.*\); write it again"),
     ],
@@ -137,7 +139,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes, 
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(UsageError, match=sentence):
-        DataFile.open(tmp_path / name)
+        open_file(tmp_path / name)
 
 
 def test_excel_without_its_package_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,4 +147,4 @@ def test_excel_without_its_package_says_how_to_get_it(tmp_path: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "openpyxl", None)
 
     with pytest.raises(UsageError, match=r"t.xlsx needs the package openpyxl: pip install 'scarf-lightning\[xlsx\]'"):
-        DataFile.open(tmp_path / "t.xlsx")
+        open_file(tmp_path / "t.xlsx")

@@ -1,0 +1,128 @@
+"""Parquet and Feather files."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import feather
+
+from ...errors import UsageError
+from ..reading.numbers import EXACT
+from .data_file import DataFile
+from .opening import refusing
+
+CELLS = 1 << 23
+"""Cells of a Parquet file that are converted at once: the file's columns never exist twice as a whole."""
+
+WITHOUT_A_NAME = "__index_level_"
+"""How pandas begins the name of a column that was an index without a name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrowFile(DataFile):
+    """A file whose columns have types.
+
+    Attributes:
+        categories: the names of those columns that were categories in pandas: Parquet itself keeps only those whose
+            categories are strings.
+    """
+
+    endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq", ".feather")
+
+    categories: Sequence[str] = ()
+
+    @classmethod
+    def open(cls, path: Path, **_: str | None) -> "ArrowFile":
+        """Read the schema. The formats need no options."""
+        with refusing(path):
+            schema = _schema(path)
+        try:
+            metadata = schema.pandas_metadata or {}
+            kinds = {column["field_name"]: column["pandas_type"] for column in metadata.get("columns", [])}
+            index = [name for name in metadata.get("index_columns", []) if name in schema.names]
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise UsageError(
+                f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
+                "pandas, or without its metadata."
+            ) from error
+        nameless = {name for name in index if name.startswith(WITHOUT_A_NAME)}
+        columns = [column for column in schema if column.name not in nameless]
+        return cls(
+            path=path,
+            names=[str(column.name) for column in columns],
+            index=[str(name) for name in index if name not in nameless],
+            unusable={str(column.name): str(column.type) for column in columns if not _is_usable(column.type)},
+            categories=[str(column.name) for column in columns if kinds.get(column.name) == "categorical"],
+        )
+
+    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+        names = [name for name in self.names if name not in self.unusable]
+        tables = _feather(self.path, names) if self.path.suffix.lower() == ".feather" else _parquet(self.path, names)
+        with refusing(self.path):
+            options = {"ignore_metadata": True, "date_as_object": False}
+            frames = [_exact(table).to_pandas(**options) for table in tables]
+        frame: pd.DataFrame = pd.concat(frames, axis=1)
+        return frame.astype({name: "category" for name in self.categories if name in frame})
+
+
+def _schema(path: Path) -> pa.Schema:
+    if path.suffix.lower() != ".feather":
+        return pq.read_schema(path)
+    with pa.memory_map(str(path)) as file:
+        return pa.ipc.open_file(file).schema
+
+
+def _feather(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    table = feather.read_table(path, columns=names)
+    table.validate(full=True)  # the format has no checksums, and a false place of a text ends the process
+    yield table
+
+
+def _parquet(path: Path, names: list[str]) -> Iterator[pa.Table]:
+    """A few columns of a Parquet file at a time."""
+    # Not pq.read_table, which makes columns of folders that are named as year=2024 is.
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        width = max(1, CELLS // max(1, file.metadata.num_rows))
+        for start in range(0, max(1, len(names)), width):
+            some = names[start : start + width]
+            yield file.read(columns=some).select(some)
+
+
+def _exact(table: pa.Table) -> pa.Table:
+    """Columns that pandas can hold without loss: decimals as the nearest float64, large whole numbers as text."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.string()).cast(pa.float64())  # Arrow's own cast is one bit off in every fourth
+        elif pa.types.is_integer(column.type):
+            bounds: dict[str, Any] = pc.min_max(column).as_py()
+            if any(bound is not None and abs(bound) > EXACT for bound in bounds.values()):
+                column = column.cast(pa.string())
+        columns.append(column)
+    return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _is_usable(kind: pa.DataType) -> bool:
+    types = pa.types
+    if types.is_dictionary(kind):
+        return _is_usable(kind.value_type)
+    known = (
+        types.is_integer,
+        types.is_floating,
+        types.is_decimal,
+        types.is_boolean,
+        types.is_string,
+        types.is_large_string,
+        types.is_string_view,
+        types.is_null,
+        types.is_timestamp,
+        types.is_date,
+        types.is_time,
+        types.is_duration,
+    )
+    return any(is_kind(kind) for is_kind in known)

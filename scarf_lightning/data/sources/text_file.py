@@ -1,0 +1,214 @@
+"""Text files of tables: CSV and its relatives."""
+
+import csv
+import io
+import re
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from ...errors import UsageError, counted
+from ..columns import are_whole
+from ..reading.numbers import EXACT, are_codes
+from .data_file import DataFile, named
+from .opening import opened, refusing, without_compression
+from .text_format import BLANKS, NUMBER, TextFormat, header_of, text_format
+
+CHUNK = 1 << 20
+"""Bytes of a file that are searched at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFile(DataFile):
+    """A text file with a header and separated values.
+
+    Attributes:
+        text: the format.
+    """
+
+    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data")
+
+    text: TextFormat
+
+    @classmethod
+    def open(cls, path: Path, sheet: str | None = None, **asked: str | None) -> "TextFile":
+        """Find the format and read the header. ``asked`` are the ``separator``, ``decimal`` and ``encoding`` that are
+        known, see `text_format`."""
+        with refusing(path):
+            text = text_format(path, **asked)
+            with _lines(path, text) as lines:
+                header = header_of(lines, text)
+        if not header:
+            with refusing(path):
+                raise ValueError("No columns to parse from file")
+        names = named(["", *header] if text.names_rows else header)
+        return cls(path=path, names=names, text=text, notes=list(_notes(path, text, asked)))
+
+    def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+        with refusing(self.path), warnings.catch_warnings():
+            # Without the error, pandas would drop the last values of rows that are longer than the header.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = self._read(low_memory=False)
+            asked = {place for place, name in enumerate(self.names) if name in as_written}
+            if looked_at := sorted(asked | self._may_be_codes(frame)):
+                texts = self._read(usecols=looked_at, dtype=str)
+                for place, (_, column) in zip(looked_at, texts.items(), strict=True):
+                    if place in asked or are_codes(column.dropna().str.strip().unique().tolist()):
+                        frame.isetitem(place, column.to_numpy(dtype=object, na_value=None))
+        frame.columns = pd.Index(self.names)
+        return frame
+
+    def odd_lines(self, rows: pd.DataFrame) -> list[str]:
+        """Sentences on rows with too few values, and on values of several lines. Lines are looked at only if ``rows``
+        have gaps at their end, or the file has quotes.
+
+        Raises:
+            UsageError: text follows the quote that ends a value.
+        """
+        if not (rows.iloc[:, -1].isna().any() or _has_quotes(self.path, self.text)):
+            return []
+        short, long = self._short_and_long()
+        notes = []
+        if short:
+            notes.append(
+                f"{counted(len(short), 'line')} of {self.path} {'have' if short[1:] else 'has'} fewer values than the "
+                f"header{_first(short)}; what is not there counts as missing."
+            )
+        if long:
+            notes.append(
+                f"{counted(len(long), 'row')} of {self.path} {'go' if long[1:] else 'goes'} over several lines"
+                f"{_first(long)}; a stray quote does that too."
+            )
+        return notes
+
+    def spelled_missing(self, column: str) -> list[str]:
+        with refusing(self.path):
+            place = [self.names.index(column)]
+            texts = self._read(usecols=place, dtype=str, keep_default_na=False)
+            is_missing = self._read(usecols=place, dtype=str).isna()
+        return sorted(set(texts.to_numpy()[is_missing]) - {""})
+
+    @property
+    def hint(self) -> str:
+        if _holds_data(self.names):
+            return "; its first line holds numbers, so if it has no header, write a line of names above it"
+        if len(self.names) == 1:
+            return "; no separator splits its lines into equally many values, so set dataset.separator, or mend them"
+        return ""
+
+    def _read(self, **options: Any) -> pd.DataFrame:
+        """The rows by pandas."""
+        options |= self.text.options() | {"index_col": False}
+        if self.text.names_rows:
+            options |= {"header": 0, "names": range(len(self.names))}
+        if self.text.is_plain:
+            frame: pd.DataFrame = pd.read_csv(self.path, **options)
+            return frame
+        with _lines(self.path, self.text) as lines:
+            kept = io.StringIO("".join(self.text.kept(lines)), newline="")
+        return pd.read_csv(kept, **options | {"encoding": None})
+
+    def _short_and_long(self) -> tuple[list[int], list[int]]:
+        """The numbers of the lines whose row has fewer values than the header, and of those that begin a row of several
+        lines. The first line has the number 1."""
+        width = max(place for place, name in enumerate(self.names, start=1) if _is_name(name, place) or place == 1)
+        short, long = [], []
+        with refusing(self.path), _lines(self.path, self.text) as lines, ExitStack() as restore:
+            restore.callback(csv.field_size_limit, csv.field_size_limit(sys.maxsize))
+            end = 0
+            try:
+                for row in self.text.rows(self.text.kept(lines), strict=True):
+                    is_short_header = self.text.names_rows and row.above == self.text.above
+                    if 0 < len(row.values) < width and any(row.values) and not is_short_header:
+                        short.append(row.above + 1)
+                    if row.end > row.above + 1:
+                        long.append(row.above + 1)
+                    end = row.end
+            except csv.Error as error:
+                raise UsageError(
+                    f"line {end + 1} of {self.path} has text after the quote that ends a value, or a quote without "
+                    "an end; double a quote that is part of a value, or remove it."
+                ) from error
+        return short, long
+
+    def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
+        """Places of columns of whole numbers whose text may say more than the numbers."""
+        largest = {}
+        for place, dtype in enumerate(frame.dtypes):
+            if dtype.kind in "iuf":
+                values = frame.iloc[:, place].to_numpy()
+                known = values[~np.isnan(values)]
+                if len(known) and are_whole(known):
+                    largest[place] = max(abs(float(known.min())), abs(float(known.max())))
+        if largest and has_leading_zeros(self.path, self.text):
+            return set(largest)
+        return {place for place, size in largest.items() if size >= EXACT}
+
+
+def has_leading_zeros(path: Path, text: TextFormat) -> bool:
+    """Whether a number of a text file may have leading zeros. Dates look so, too: a search of all bytes for this
+    pattern is faster than reading all columns again as text."""
+    if (text.encoding or "utf-8").lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+        return True
+    zero_before_digit = re.compile(rb"(?<![\d.:/])0\d")
+    last = b""
+    with opened(path) as file:
+        while chunk := file.read(CHUNK):
+            if zero_before_digit.search(last + chunk):
+                return True
+            last = chunk[-2:]
+    return False
+
+
+def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterator[str]:
+    """Sentences on a format that was found and not asked for."""
+    is_by_name = without_compression(path).suffix.lower() in (".tsv", ".tab")
+    if not asked.get("separator") and text.separator != "," and not is_by_name:
+        between = "blanks" if text.separator == BLANKS else repr(text.separator)
+        yield f"The columns of {path} are separated by {between}; dataset.separator sets another separator."
+    if not asked.get("encoding") and text.encoding:
+        yield f"{path} is read as {text.encoding} text; dataset.encoding sets another encoding."
+    if text.above:
+        left_out = "the line above it is" if text.above == 1 else f"the {text.above} lines above it are"
+        yield f"The header of {path} is line {text.above + 1}; {left_out} left out."
+    if text.has_comments:
+        yield f"Lines of {path} that begin with # are comments, and left out."
+    if text.names_rows:
+        yield f"The header of {path} has one name fewer than its rows have values; it lacks the name of the first."
+
+
+@contextmanager
+def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
+    """The text of a file, with line ends as they are and without a mark of its encoding."""
+    with opened(path) as file:
+        yield io.TextIOWrapper(file, text.codec, newline="")
+
+
+def _has_quotes(path: Path, text: TextFormat) -> bool:
+    quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
+    with opened(path) as file:
+        return any(quote in chunk for chunk in iter(lambda: file.read(CHUNK), b""))
+
+
+def _holds_data(header: Sequence[str]) -> bool:
+    """Whether a header holds a number, and not just years or places in rising order."""
+    numbers = [name.strip() for name in header if NUMBER.fullmatch(name.strip())]
+    if not all(number.isdecimal() for number in numbers):
+        return True
+    whole = list(map(int, numbers))
+    return whole != sorted(set(whole))
+
+
+def _is_name(name: str, place: int) -> bool:
+    return not name.startswith(f"Unnamed: {place - 1}")
+
+
+def _first(lines: Sequence[int]) -> str:
+    return f", first line {lines[0]}" if lines[1:] else f", line {lines[0]}"
