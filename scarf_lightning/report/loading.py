@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ..data.targets import Classes, Target, leading_metric
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..intervals import SIZES
 from ..metrics import metrics
 from ..results import (
@@ -24,6 +24,7 @@ from ..results import (
     values_of,
 )
 from ..results.records import Row
+from .report_options import NAMES
 
 Labels = Mapping[str, Mapping[str, str]]
 """By axis, what people call its parts; a part without a label is called by its name with spaces."""
@@ -34,6 +35,8 @@ PAPERS_ORDER = (
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
+OF_A_REPORT = ("results", "sweeps", "out", "sections", "plugins", "upload")
+"""What a report is asked for, besides `ReportOptions`."""
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 
 
@@ -206,7 +209,11 @@ def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[R
     for condition in conditions:
         column, sign, values = condition.partition("=")
         if not sign or column not in known:
-            raise UsageError(f"{condition} does not narrow these results; give one of {', '.join(known)} a value.")
+            near = did_you_mean(column, (*OF_A_REPORT, *NAMES, *known))
+            raise UsageError(
+                f"{condition} is not an option of a report, nor a column of its results; --help names the "
+                f"options.{near}"
+            )
         there = [str(cell.axes.get(column, "null")) for cell in cells]
         wanted = re.split(r",(?![^\[]*\])", values)  # a comma within [a,b] is one of the value
         for value in wanted:

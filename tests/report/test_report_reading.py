@@ -131,6 +131,18 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
         narrowed(cells, ["corruption.columns=[a]"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [("output=F", "out"), ("metrc=mae", "metric"), ("pretrian=none", "pretrain"), ("dataset", "dataset"), ("zz=1", "")],
+)
+def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path, asked: str, near: str) -> None:
+    leave(tmp_path, range(1))
+    with pytest.raises(UsageError) as caught:
+        narrowed(cells_of_folder(tmp_path)[0], [asked])
+    said = f"{asked} is not an option of a report, nor a column of its results; --help names the options."
+    assert str(caught.value) == said + (f" Did you mean {near}?" if near else "")
+
+
 def test_versions_of_a_table_are_one_dataset_of_which_the_newest_is_shown(tmp_path: Path) -> None:
     for data in ("b" * 64, "a" * 64):
         leave(tmp_path, range(1), data=data)

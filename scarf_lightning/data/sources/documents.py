@@ -22,7 +22,7 @@ from .text_format import header_place
 MOST_SHEETS = 10
 """The most sheets that a message names."""
 
-ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)\s*(.*?)\s*$""", re.IGNORECASE)
+ATTRIBUTE = re.compile(r"""@attribute\s+('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]++)\s*(\S.*?)\s*$""", re.IGNORECASE)
 ARFF_VALUE = re.compile(r"""\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,]*?)\s*(?:,|$)""")
 NUMERIC = ("numeric", "real", "integer")
 
@@ -205,9 +205,8 @@ def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[st
         if not row or row.startswith("%"):
             continue
         if row.startswith("{"):
-            raise UsageError(f"{path} holds sparse rows; write it again with a value for each column, such as as CSV.")
-        found = ARFF_VALUE.findall(row)
-        values = found[:-1] if len(found) == width + 1 and not found[-1] else found
+            raise UsageError(f"{path} holds sparse rows; write it again with a value for each column, as in CSV.")
+        values = ARFF_VALUE.findall(row)[:-1]  # the last is what follows the row
         if len(values) != width:
             raise UsageError(
                 f"{path} has the row {row[:60]!r} with {len(values)} values for {width} columns; correct it."

@@ -1,0 +1,343 @@
+"""Every refusal of a file, of its columns and of later rows, and what follows if its advice is followed."""
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scarf_lightning.data import reading, sources
+from scarf_lightning.data.sources import FileSource, SplitBy, open_source
+from scarf_lightning.data.sources.formats import read_rows
+from scarf_lightning.errors import UsageError
+
+N = 40
+LABELS = ["p", "q"] * (N // 2)
+Tried = Callable[[Path], Any]
+"""What a user tries in a folder."""
+
+
+class Case(NamedTuple):
+    """What is refused, how the sentence ends, and what it advises."""
+
+    refused: Tried
+    ends: str
+    advised: Tried
+
+
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"size": np.arange(N) / 8, "colour": ["red", "blue", "red", "green"] * 10, "y": LABELS})
+
+
+def load(table: pd.DataFrame | str | bytes, name: str = "t.csv", target: str = "y", **options: Any) -> Tried:
+    """Writes a file and loads it."""
+
+    def tried(folder: Path) -> Any:
+        path = written(table, folder / name)
+        files = {option: written(*value(folder)) for option, value in options.items() if callable(value)}
+        return FileSource(path, target, **options | files).load()
+
+    return tried
+
+
+def written(table: pd.DataFrame | pa.Table | str | bytes, path: Path) -> Path:
+    if isinstance(table, pa.Table):
+        pq.write_table(table, path)
+    elif isinstance(table, bytes):
+        path.write_bytes(table)
+    elif isinstance(table, str):
+        path.write_text(table)
+    elif path.suffix == ".xlsx":
+        table.to_excel(path, index=False)
+    elif path.suffix == ".jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_csv(path, index=False)
+    return path
+
+
+def opened(source: str, **options: Any) -> Tried:
+    """Opens a source without loading it."""
+    return lambda _: open_source(source, name=None, openml_cache=None, **options)
+
+
+def rows(change: Callable[[pd.DataFrame], Any]) -> Tried:
+    """Reads later rows as the rows of the table were read."""
+
+    def tried(folder: Path) -> Any:
+        reader = FileSource(written(frame(), folder / "t.csv"), "y").load().rows_reader
+        return reader.values(change(frame().drop(columns="y")))
+
+    return tried
+
+
+def plain_rows(change: Callable[[pd.DataFrame], Any]) -> Tried:
+    """Reads later rows of a table that did not come from a file."""
+    return lambda _: sources.WdbcSource().load().rows_reader.values(change(wdbc()))
+
+
+def wdbc() -> pd.DataFrame:
+    table = sources.WdbcSource().load()
+    return pd.DataFrame(table.values[:20], columns=[column.name for column in table.columns])
+
+
+def without_openpyxl(tried: Tried) -> Tried:
+    def inner(folder: Path) -> Any:
+        with patch.dict(sys.modules, {"openpyxl": None}):
+            return tried(folder)
+
+    return inner
+
+
+def arff(row: str = "{}", attribute: str = "@attribute size numeric", data: str = "@data") -> str:
+    lines = (row.replace("{}", f"{i / 8},{label}") for i, label in enumerate(LABELS))
+    return "\n".join(["@relation r", attribute, "@attribute y {p,q}", data, *lines]) + "\n"
+
+
+def with_lists() -> pa.Table:
+    return pa.table({"l": pa.array([[1, 2]] * N), "size": np.arange(N) / 8, "y": LABELS})
+
+
+GOOD, LINES = load(frame()), frame().to_csv(index=False)
+WEIGHTED = frame().assign(w=1.0)
+
+CASES = {
+    # Options of a source.
+    "unknown source": Case(opened("cvs"), "the sources are csv, diabetes, openml, wdbc.", opened("diabetes")),
+    "option of another source": Case(
+        opened("wdbc", path="t.csv"), "its options are: name, id.", opened("wdbc", id=1510)
+    ),
+    "another number for wdbc": Case(opened("wdbc", id=3), "for 3 use dataset=openml.", opened("openml", id=3)),
+    "no file": Case(opened("csv"), "set dataset.path=F and dataset.target=C.", opened("csv", path="t.csv", target="y")),
+    "no id": Case(opened("openml"), "set dataset.id=N or dataset.task=N.", opened("openml", task=3)),
+    "no task": Case(
+        opened("csv", path="t.csv", split={"name": "task"}),
+        "use it with dataset=openml dataset.task=N.",
+        opened("openml", task=3, split={"name": "task"}),
+    ),
+    "nothing to split by": Case(
+        opened("wdbc", split={"name": "group", "column": "a"}),
+        "has no such columns; use dataset=csv.",
+        opened("csv", path="t.csv", split={"name": "group", "column": "a"}),
+    ),
+    "split without a column": Case(
+        opened("csv", path="t.csv", split={"name": "group"}),
+        "split=group needs split.column; set it.",
+        opened("csv", path="t.csv", split={"name": "group", "column": "a"}),
+    ),
+    # Files.
+    "no such file": Case(lambda folder: FileSource(folder / "gone.csv", "y").load(), "that the command runs in.", GOOD),
+    "unknown ending": Case(load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
+    "sheet of a text file": Case(load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
+    "no such sheet": Case(
+        load(frame(), "t.xlsx", sheet="Data"), "are: 'Sheet1'.", load(frame(), "t.xlsx", sheet="Sheet1")
+    ),
+    "no openpyxl": Case(
+        without_openpyxl(load(frame(), "t.xlsx")), "pip install 'scarf-lightning[xlsx]'.", load(frame(), "t.xlsx")
+    ),
+    "damaged": Case(load(b"PAR1", "t.parquet"), "with a name for every column, or as Parquet.", GOOD),
+    "no encoding": Case(
+        load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20),
+        "or name its encoding, as in dataset.encoding=cp1252.",
+        load(b"gr\x81\xdf,y\n" + b"1,p\n2,q\n" * 20, encoding="cp437"),
+    ),
+    "no rows to predict": Case(
+        lambda folder: read_rows(written("a,b\n", folder / "t.csv")),
+        "has no rows below its header.",
+        lambda folder: read_rows(written("a,b\n1,2\n", folder / "t.csv")),
+    ),
+    "text after a quote": Case(
+        load(LINES + '1.5,"x"y,p\n'),
+        "double a quote that is part of a value, or remove it.",
+        load(LINES + '1.5,"x""y",p\n'),
+    ),
+    "notes of pandas": Case(
+        load(pa.table(frame()).replace_schema_metadata({b"pandas": b"{"}), "t.parquet"),
+        "write it again from pandas, or without its metadata.",
+        load(pa.table(frame()).replace_schema_metadata({}), "t.parquet"),
+    ),
+    "no records": Case(
+        load("[1, 2]", "t.json"),
+        "as DataFrame.to_json(orient='records') does.",
+        load(frame().to_json(orient="records"), "t.json"),
+    ),
+    "no attribute": Case(
+        load(arff(attribute="@attribute size"), "t.arff"), "give it a name and a type.", load(arff(), "t.arff")
+    ),
+    "attribute twice": Case(
+        load(arff(attribute="@attribute y numeric"), "t.arff"), "rename all but one.", load(arff(), "t.arff")
+    ),
+    "no data": Case(load(arff(data=""), "t.arff"), "or give it the ending of its format.", load(LINES, "t.dat")),
+    "sparse rows": Case(load(arff("{0 1}"), "t.arff"), "as in CSV.", GOOD),
+    "long row": Case(
+        load(arff("{},3,4"), "t.arff"), "with 4 values for 2 columns; correct it.", load(arff(), "t.arff")
+    ),
+    "undeclared category": Case(
+        load(arff("{}x"), "t.arff"),
+        "holds 'px', which its header lacks; add it there.",
+        load(arff("{}x").replace("{p,q}", "{px,qx}"), "t.arff"),
+    ),
+    "ARFF number": Case(load(arff("x{}"), "t.arff"), "correct it.", load(arff(), "t.arff")),
+    # Columns.
+    "column twice": Case(
+        load("size,size,y\n" + "1,2,p\n3,4,q\n" * 20),
+        "has more than one column 'size'; rename all but one.",
+        load("size,width,y\n" + "1,2,p\n3,4,q\n" * 20),
+    ),
+    "column of another file": Case(
+        load(frame(), unlabelled=lambda folder: (frame()[["size"]], folder / "more.csv")),
+        "dataset.unlabelled needs the same columns.",
+        load(frame(), unlabelled=lambda folder: (frame()[["size", "colour"]], folder / "more.csv")),
+    ),
+    "column without a name": Case(
+        load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
+        "leave it out by dataset.drop=['Unnamed: 0'].",
+        load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",)),
+    ),
+    "no target": Case(load(frame(), target=""), "its columns are: 'size', 'colour', 'y'.", load(frame(), target="y")),
+    "no such column": Case(load(frame(), target="Y"), "its columns are: 'size', 'colour', 'y'.", GOOD),
+    "no header": Case(
+        load(LINES.partition("\n")[2], "t.data", target="2"),
+        "so if it has no header, write a line of names above it.",
+        load("0,1,2\n" + LINES.partition("\n")[2], "t.data", target="2"),
+    ),
+    "no separator": Case(
+        load(LINES.replace(",", "~")),
+        "so set dataset.separator, or mend them.",
+        load(LINES.replace(",", "~"), separator="~"),
+    ),
+    "another sheet": Case(
+        lambda folder: FileSource(two_sheets(folder), "y").load(),
+        "dataset.sheet reads another of its sheets: 'data'.",
+        lambda folder: FileSource(two_sheets(folder), "y", sheet="data").load(),
+    ),
+    "target as feature": Case(load(frame(), drop=("y",)), "which is no feature; leave it out.", GOOD),
+    "weight and split": Case(
+        load(WEIGHTED, weight="w", split=SplitBy("time", "w")),
+        "choose another column for one.",
+        load(WEIGHTED, weight="w", split=SplitBy("time", "size")),
+    ),
+    "weight in a list": Case(
+        load(WEIGHTED, weight="w", numeric=("w",)), "leave it out of one.", load(WEIGHTED, weight="w")
+    ),
+    "column in two lists": Case(
+        load(frame(), numeric=("size",), categorical=("size",)),
+        "leave it out of one.",
+        load(frame(), numeric=("size",)),
+    ),
+    "lists": Case(
+        load(with_lists(), "t.parquet"),
+        "leave it out by dataset.drop=[l].",
+        load(with_lists(), "t.parquet", drop=("l",)),
+    ),
+    "objects": Case(
+        load(frame().assign(o=[{"a": 1}] * N), "t.jsonl"),
+        "leave it out by dataset.drop=[o].",
+        load(frame().assign(o=[{"a": 1}] * N), "t.jsonl", drop=("o",)),
+    ),
+    "target of lists": Case(
+        load(with_lists(), "t.parquet", target="l"),
+        "or choose another column.",
+        load(with_lists(), "t.parquet", drop=("l",)),
+    ),
+    # Weights.
+    "weight that is text": Case(
+        load(WEIGHTED.assign(w="x"), weight="w"), "a weight must be a number.", load(WEIGHTED, weight="w")
+    ),
+    "negative weight": Case(
+        load(WEIGHTED.assign(w=-1), weight="w"), "a weight must be zero or more.", load(WEIGHTED, weight="w")
+    ),
+    "large weight": Case(
+        load(WEIGHTED.assign(w=1e300), weight="w"), "rescale it.", load(WEIGHTED.assign(w=1e30), weight="w")
+    ),
+    "missing weight": Case(
+        load(WEIGHTED.assign(w=[None, *[1.0] * (N - 1)]), weight="w"), "fill them in.", load(WEIGHTED, weight="w")
+    ),
+    "no weight": Case(
+        load(WEIGHTED.assign(w=0), weight="w"), "there is nothing to learn from.", load(WEIGHTED, weight="w")
+    ),
+    # What columns hold.
+    "no dates": Case(
+        load(frame(), dates=("colour",)),
+        "write them as 2024-12-31, or leave the column out of dataset.dates.",
+        load(frame().assign(colour=["2024-12-31", "2024-12-30"] * 20), dates=("colour",)),
+    ),
+    "no numbers": Case(
+        load(frame(), numeric=("colour",)), "leave the column out of dataset.numeric.", load(frame(), numeric=("size",))
+    ),
+    "NUL": Case(load(LINES.replace("red", "r\0d")), "remove it from the file.", GOOD),
+    # Later rows.
+    "no frame": Case(
+        rows(lambda later: later.to_numpy()),
+        "must be a pandas DataFrame whose columns have names, not ndarray.",
+        rows(lambda later: later),
+    ),
+    "lacking": Case(
+        rows(lambda later: later.drop(columns="size")), "which the model was trained on.", rows(lambda later: later)
+    ),
+    "twice": Case(rows(lambda later: pd.concat([later, later], axis=1)), "more than once.", rows(lambda later: later)),
+    "another kind": Case(
+        rows(lambda later: later.assign(size="x")), "but 'x' in the rows; correct it.", rows(lambda later: later)
+    ),
+    "infinite": Case(
+        rows(lambda later: later.assign(size=np.inf)),
+        "mark it as missing.",
+        rows(lambda later: later.assign(size=np.nan)),
+    ),
+    "text among plain numbers": Case(
+        plain_rows(lambda later: later.astype(object).assign(V1="x")),
+        "but the rows hold 'x' in it.",
+        plain_rows(lambda later: later),
+    ),
+}
+
+
+def two_sheets(folder: Path) -> Path:
+    with pd.ExcelWriter(folder / "t.xlsx") as book:
+        pd.DataFrame({"on": ["this"]}).to_excel(book, sheet_name="about", index=False)
+        frame().to_excel(book, sheet_name="data", index=False)
+    return folder / "t.xlsx"
+
+
+REACHED: set[tuple[str, int]] = set()
+"""Where the refusals of this module's cases were raised: file and line."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_advice_of_a_refusal_works(name: str, tmp_path: Path) -> None:
+    if name in ("no such sheet", "another sheet", "no openpyxl"):
+        pytest.importorskip("openpyxl", reason="the extra xlsx")
+    case = CASES[name]
+
+    with pytest.raises(UsageError) as caught:
+        case.refused(tmp_path)
+
+    sentence = str(caught.value)
+    assert sentence.endswith(case.ends)
+    assert "\n" not in sentence
+    raised = caught.traceback[-1]
+    REACHED.add((Path(raised.path).name, raised.lineno + 1))
+    case.advised(tmp_path)
+
+
+def test_no_refusal_is_without_a_case() -> None:
+    """Of the package's rooms of sources and of reading, OpenML's apart."""
+    if len(REACHED) < len(CASES) / 2:
+        pytest.skip("the cases did not run in this process")
+    lacking = []
+    for room in (sources, reading):
+        for file in sorted(Path(str(room.__file__)).parent.glob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and file.name != "openml.py":
+                    is_one = isinstance(node.exc.func, ast.Name) and node.exc.func.id == "UsageError"
+                    lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+                    if is_one and not any((file.name, line) in REACHED for line in lines):
+                        lacking.append(f"{file.name}:{node.lineno}")
+    assert lacking == []
