@@ -20,9 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="scarf-predict", description="Predict the rows of a file, and write the predictions as CSV."
     )
-    parser.add_argument("model", type=Path, help="folder of a model, or of a cell in the results")
-    parser.add_argument("rows", type=Path, help="file with the columns of the table, of any format that it may have")
-    parser.add_argument("--output", type=Path, help="file to write; default: standard output")
+    parser.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
+    parser.add_argument("rows", type=_path, help="file with the columns of the table, of any format that it may have")
+    parser.add_argument("--output", type=_path, help="file to write; default: standard output")
     parser.add_argument("--separator", help="between the columns of the file; default: as in training, or found")
     parser.add_argument("--decimal", choices=[".", ","], metavar="SIGN", help="decimal sign; default: as in training")
     parser.add_argument("--encoding", help="text encoding, such as cp1252; default: as in training")
@@ -36,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{escaped(str(error))}\n")
         return 2
     return 0
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()
 
 
 def _predict(asked: argparse.Namespace) -> None:

@@ -122,14 +122,17 @@ class JsonFile(Document):
                     f"{path} holds no records; write an object for each row, as DataFrame.to_json(orient='records') "
                     "does."
                 )
-            whole = pd.DataFrame.from_records(records)
-        whole = _exact(whole.set_axis([str(name) for name in whole.columns], axis=1))
-        unusable = {
-            name: "lists or objects"
-            for name in whole.columns
-            if whole[name].dtype == object and any(isinstance(value, list | dict) for value in whole[name])
-        }
-        return cls(path=path, names=list(whole.columns), rows=whole.drop(columns=list(unusable)), unusable=unusable)
+        # As objects first: pandas would round large whole numbers beside a gap.
+        whole = _exact(pd.DataFrame(records, dtype=object))
+        names = list(map(str, whole.columns))
+        usable, unusable = {}, {}
+        for name, column in zip(names, whole.columns, strict=True):
+            values = whole[column].tolist()
+            if any(isinstance(value, list | dict) for value in values):
+                unusable[name] = "lists or objects"
+            else:
+                usable[name] = pd.Series(values)
+        return cls(path=path, names=names, rows=pd.DataFrame(usable), unusable=unusable)
 
 
 def _lines(text: str) -> list[Any]:

@@ -250,9 +250,11 @@ def header_place(rows: Sequence[Sequence[str]]) -> int:
     if not _is_title(rows[place], width):
         return place
     for candidate in range(place + 1, min(place + DEEPEST, len(rows))):
-        if len(rows[candidate]) >= width - 1 and are_names(rows[candidate]):
+        row, below = rows[candidate], rows[candidate + 1 : candidate + 2]
+        is_short = len(row) == width - 1 and not any(map(are_names, below))
+        if are_names(row) and (len(row) >= width or is_short):
             return candidate
-        if len(rows[candidate]) >= width:
+        if len(row) >= width:
             break  # a row of the table
     return place
 

@@ -227,6 +227,9 @@ def test_equal_parts_of_strings_are_seen() -> None:
         (["2024-01-31", "2024-02-01"], 19753),
         (["31/01/2024", "01/02/2024"], 19753),
         (["Jan 31, 2024", "Feb 01, 2024"], 19753),
+        (["31. Januar 2024", "1. Februar 2024"], 19753),
+        (["31 janvier 2024", "1 février 2024"], 19753),
+        (["31 gennaio 2024", "01 FEBBRAIO 2024"], 19753),
         (["2024-01-31 12:00", "2024-02-01 00:00"], 19753.5),
     ],
 )
@@ -253,6 +256,22 @@ def test_dates_of_any_century(unit: str) -> None:
     assert made["c (days)"][:4] == [(day - date(1970, 1, 1)).days for day in dates]
     assert made["c (month)"][:4] == [day.month for day in dates]
     assert made["c (weekday)"][:4] == [day.isoweekday() for day in dates]
+
+
+@pytest.mark.parametrize("month", ["März", "Maerz", "mars", "marzo", "maart", "March"])
+def test_months_have_names_in_several_languages(month: str) -> None:
+    found = read(cycle(*(f"{day}. {month} 2020" for day in range(1, 29))))
+    assert found.kind == "dates"
+    assert not found.notes
+
+
+def test_a_column_of_numbers_with_a_unit_and_one_of_two_units() -> None:
+    found = read([f"{i}.5 kg" for i in range(40)])
+    assert values_of(found.features[0])[:2] == [0.5, 1.5]
+    assert found.notes == ["its numbers have the unit 'kg', which is cut off"]
+    mixed = read([f"{i}.5 {'kg' if i % 2 else 'lb'}" for i in range(40)])
+    assert mixed.kind == "id or text"
+    assert mixed.notes == ["its values are numbers with the units 'kg' and 'lb'; write them in one unit, as numbers"]
 
 
 def test_dates_that_could_be_read_in_two_ways_are_said() -> None:

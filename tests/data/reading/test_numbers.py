@@ -17,6 +17,11 @@ from scarf_lightning.data.reading.numbers import are_codes, as_numbers, is_missi
         (["12%", "7.5 %", "-50%"], [0.12, 0.075, -0.5]),
         (["(1,200)", "- 3", "−4", "+5"], [-1200, -3, -4, 5]),
         (["1e5", "2.5E-3", ".5", "5."], [1e5, 2.5e-3, 0.5, 5]),
+        (["1,00,000.50", "12,34,567", "99,000"], [100000.5, 1234567, 99000]),
+        (["12 kg", "3.5kg", "-1,200 kg", "7"], [12, 3.5, -1200, 7]),
+        (["12,5 m²", "3 m²"], [12.5, 3]),
+        (["20 °C", "-3.5°C"], [20, -3.5]),
+        (["60 km/h", "130 km/h"], [60, 130]),
     ],
 )
 def test_notations(texts: list[str], values: list[float]) -> None:
@@ -30,6 +35,19 @@ def test_what_is_no_number() -> None:
     read = as_numbers(texts)
     assert read.values == {"1": 1, "2.5": 2.5}
     assert read.others == texts[2:]
+
+
+def test_a_unit_is_cut_off_and_said_and_another_one_is_no_number() -> None:
+    read = as_numbers(["12 kg", "3 kg", "5 kg", "4 lb", "kg"])
+    assert read.values == {"12 kg": 12, "3 kg": 3, "5 kg": 5}
+    assert read.others == ["4 lb", "kg"]
+    assert not as_numbers(["1st", "2nd", "3rd"]).values
+
+
+def test_a_unit_is_part_of_the_notation() -> None:
+    read = as_numbers(["12 kg", "3 kg"])
+    assert read.notes == ["its numbers have the unit 'kg', which is cut off"]
+    assert read.notation.read(["4kg", "5", "6 lb"]) == {"4kg": 4, "5": 5}
 
 
 def test_commas_that_could_be_either_are_said() -> None:
