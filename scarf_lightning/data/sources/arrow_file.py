@@ -43,31 +43,46 @@ class ArrowFile(DataFile):
             schema = _schema(path)
         try:
             metadata = schema.pandas_metadata or {}
-            kinds = {column["field_name"]: column["pandas_type"] for column in metadata.get("columns", [])}
+            kinds = {}
+            for column in metadata.get("columns", []):
+                kinds[column["field_name"]] = column["pandas_type"]
             index = [name for name in metadata.get("index_columns", []) if name in schema.names]
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise UsageError(
                 f"{path} holds notes of pandas that are damaged ({type(error).__name__}: {error}); write it again from "
                 "pandas, or without its metadata."
             ) from error
-        nameless = {name for name in index if name.startswith(WITHOUT_A_NAME)}
-        columns = [column for column in schema if column.name not in nameless]
+        names, unusable, categories = [], {}, []
+        for column in schema:
+            name = str(column.name)
+            # An index without a name only numbers or names the rows.
+            if name in index and name.startswith(WITHOUT_A_NAME):
+                continue
+            names.append(name)
+            if not _is_usable(column.type):
+                unusable[name] = str(column.type)
+            if kinds.get(name) == "categorical":
+                categories.append(name)
         return cls(
             path=path,
-            names=[str(column.name) for column in columns],
-            index=[str(name) for name in index if name not in nameless],
-            unusable={str(column.name): str(column.type) for column in columns if not _is_usable(column.type)},
-            categories=[str(column.name) for column in columns if kinds.get(column.name) == "categorical"],
+            names=names,
+            index=index,
+            unusable=unusable,
+            categories=categories,
         )
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
         names = [name for name in self.names if name not in self.unusable]
-        tables = _feather(self.path, names) if self.path.suffix.lower() == ".feather" else _parquet(self.path, names)
+        is_feather = self.path.suffix.lower() == ".feather"
+        tables = _feather(self.path, names) if is_feather else _parquet(self.path, names)
+        frames = []
         with refusing(self.path):
-            options = {"ignore_metadata": True, "date_as_object": False}
-            frames = [_exact(table).to_pandas(**options) for table in tables]
+            for table in tables:
+                made = _exact(table).to_pandas(ignore_metadata=True, date_as_object=False)
+                frames.append(made)
         frame: pd.DataFrame = pd.concat(frames, axis=1)
-        return frame.astype({name: "category" for name in self.categories if name in frame})
+        declared = set(names).intersection(self.categories)
+        return frame.astype(dict.fromkeys(declared, "category"))
 
 
 def _schema(path: Path) -> pa.Schema:
@@ -98,13 +113,18 @@ def _exact(table: pa.Table) -> pa.Table:
     columns = []
     for column in table.columns:
         if pa.types.is_decimal(column.type):
-            column = column.cast(pa.string()).cast(pa.float64())  # Arrow's own cast is one bit off in every fourth
-        elif pa.types.is_integer(column.type):
-            bounds: dict[str, Any] = pc.min_max(column).as_py()
-            if any(bound is not None and abs(bound) > EXACT for bound in bounds.values()):
-                column = column.cast(pa.string())
+            # Arrow's own cast to float64 is one bit off in every fourth number.
+            column = column.cast(pa.string()).cast(pa.float64())
+        elif pa.types.is_integer(column.type) and _largest(column) > EXACT:
+            column = column.cast(pa.string())
         columns.append(column)
     return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def _largest(column: pa.ChunkedArray) -> int:
+    """The size of the largest whole number; 0 if there is none."""
+    bounds: dict[str, Any] = pc.min_max(column).as_py()
+    return max(abs(bound or 0) for bound in bounds.values())
 
 
 def _is_usable(kind: pa.DataType) -> bool:

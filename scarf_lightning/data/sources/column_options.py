@@ -28,13 +28,16 @@ class ColumnOptions:
     @property
     def named(self) -> set[str]:
         """All columns that are named."""
-        found = {column for column in self.roles.values() if column is not None}
-        return found.union(*self.lists.values())
+        found = set().union(*self.lists.values())
+        for column in self.roles.values():
+            if column is not None:
+                found.add(column)
+        return found
 
     def check(self, file: DataFile) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        weight, split = self.roles["dataset.weight"], self.roles["split.column"]
-        if weight and weight == split:
+        weight = self.roles["dataset.weight"]
+        if weight and weight == self.roles["split.column"]:
             raise UsageError(f"dataset.weight and split.column both name {weight!r}; choose another column for one.")
         for option, column in self.roles.items():
             if column is not None:
@@ -45,29 +48,29 @@ class ColumnOptions:
                 self._check_column(option, column, file)
                 if column == weight:
                     raise UsageError(f"{option} names {column!r}, which dataset.weight names too; leave it out of one.")
-                if first_option.setdefault(column, option) != option:
-                    raise UsageError(
-                        f"column {column!r} is in {first_option[column]} and {option}; leave it out of one."
-                    )
+                first = first_option.setdefault(column, option)
+                if first != option:
+                    raise UsageError(f"column {column!r} is in {first} and {option}; leave it out of one.")
         self._check_usable(file)
 
     def _check_column(self, option: str, column: str, file: DataFile) -> None:
         """Refuse an option that names no column, or the target where a feature is meant."""
-        names = [name for name in file.names if not NAMELESS.fullmatch(name)]
-        if not column:
-            raise UsageError(
-                f"{option} must name a column of {file.path}; its columns are: {listed(names, MOST_NAMES)}{file.hint}."
-            )
         if column not in file.names:
+            names = [name for name in file.names if not NAMELESS.fullmatch(name)]
+            its_columns = f"its columns are: {listed(names, MOST_NAMES)}{file.hint}."
+            if not column:
+                raise UsageError(f"{option} must name a column of {file.path}; {its_columns}")
             raise UsageError(
                 f"{option} names {column!r}, which is not a column of {file.path}{_similar(column, names)}; "
-                f"its columns are: {listed(names, MOST_NAMES)}{file.hint}."
+                f"{its_columns}"
             )
-        if option != "dataset.target" and column == self.roles["dataset.target"]:
+        is_target = column == self.roles["dataset.target"]
+        if is_target and option != "dataset.target":
             raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
 
     def _check_usable(self, file: DataFile) -> None:
         """Refuse a column that can neither be read nor is left out."""
+        # The roles come first: to leave a column out does not help where it is needed.
         for name, kind in file.unusable.items():
             what = f"column {name!r} of {file.path} holds {kind}, which is neither numbers nor categories nor dates"
             if name in self.roles.values():
@@ -79,14 +82,25 @@ class ColumnOptions:
 def spelled(columns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """Columns of an option by their names in the file. A column without a name may also be called by its number, which
     counts from 1, and the only one by the empty text."""
-    nameless = {str(place): name for place, name in enumerate(names, start=1) if NAMELESS.fullmatch(name)}
+    nameless = {}
+    for place, name in enumerate(names, start=1):
+        if NAMELESS.fullmatch(name):
+            nameless[str(place)] = name
     if len(nameless) == 1:
         nameless[""] = next(iter(nameless.values()))
-    return tuple(column if column in names else nameless.get(column, column) for column in columns)
+    # A column that has a name is called by it alone, also if that is a number.
+    found = []
+    for column in columns:
+        found.append(column if column in names else nameless.get(column, column))
+    return tuple(found)
 
 
 def _similar(name: str, names: Sequence[str]) -> str:
     """A question about the column whose name is most like another one, in brackets; empty if there is none."""
-    folded = {each.casefold().strip(): each for each in names if each}
-    near = get_close_matches(name.casefold().strip(), list(folded), n=1, cutoff=0.7)
-    return f" (did you mean {folded[near[0]]!r}?)" if near else ""
+    folded = {}
+    for each in names:
+        folded[each.casefold().strip()] = each
+    near = get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)
+    if not near:
+        return ""
+    return f" (did you mean {folded[near[0]]!r}?)"

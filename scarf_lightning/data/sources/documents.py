@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
@@ -34,14 +33,18 @@ class Document(DataFile):
     rows: pd.DataFrame
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
-        written = [name for name in self.names if name in as_written and name not in self.unusable]
-        return self.rows.assign(**{name: self.rows[name].map(str, na_action="ignore") for name in written})
+        written = {}
+        for name, column in self.rows.items():
+            if name in as_written:
+                written[str(name)] = column.map(str, na_action="ignore")
+        return self.rows.assign(**written)
 
     @property
     def hint(self) -> str:
         if not self.others:
             return ""
-        return f"; dataset.sheet reads another of its sheets: {listed(self.others, MOST_SHEETS)}"
+        others = listed(self.others, MOST_SHEETS)
+        return f"; dataset.sheet reads another of its sheets: {others}"
 
 
 class ExcelFile(Document):
@@ -57,48 +60,66 @@ class ExcelFile(Document):
             UsageError: there is no such sheet, or the package that reads it is not installed.
         """
         with refusing(path), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="openpyxl")  # of styles and extensions that hold no values
-            try:
-                book = pd.ExcelFile(path, engine="openpyxl")
-            except ImportError as error:
-                raise UsageError(f"{path} needs the package openpyxl: pip install 'scarf-lightning[xlsx]'.") from error
-            with book:
+            # It warns of styles and extensions, which hold no values.
+            warnings.filterwarnings("ignore", module="openpyxl")
+            with _book(path) as book:
                 sheets = list(map(str, book.sheet_names))
                 if sheet is not None and sheet not in sheets:
                     known = listed(sheets, MOST_SHEETS)
                     raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
                 chosen = sheet or sheets[0]
                 rows, place = _sheet(book, chosen)
-        others = [name for name in sheets if name != chosen]
         notes = []
         if place:
             left_out = "row above it is" if place == 1 else f"{place} rows above it are"
             notes.append(f"The header of {path} is row {place + 1}; the {left_out} left out.")
+        others = [name for name in sheets if name != chosen]
         if others and sheet is None:
-            notes.append(
-                f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {listed(others, MOST_SHEETS)}."
-            )
-        return cls(path=path, names=list(rows.columns), rows=rows, notes=notes, others=others)
+            known = listed(others, MOST_SHEETS)
+            notes.append(f"The sheet {chosen!r} of {path} is read; dataset.sheet reads another: {known}.")
+        return cls(
+            path=path,
+            names=list(rows.columns),
+            rows=rows,
+            notes=notes,
+            others=others,
+        )
+
+
+def _book(path: Path) -> pd.ExcelFile:
+    try:
+        return pd.ExcelFile(path, engine="openpyxl")
+    except ImportError as error:
+        raise UsageError(f"{path} needs the package openpyxl: pip install 'scarf-lightning[xlsx]'.") from error
 
 
 def _sheet(book: pd.ExcelFile, sheet: str) -> tuple[pd.DataFrame, int]:
     """The rows of a sheet, and the number of rows above its header."""
-    frame, place = book.parse(sheet, dtype=object), 0
+    frame = book.parse(sheet, dtype=object)
+    place = 0
+    # pandas calls the columns so that have no name in the first row.
     if any(str(name).startswith("Unnamed: ") for name in frame.columns):
         cells = book.parse(sheet, dtype=str, header=None, keep_default_na=False)
-        rows = [[str(value) for value in row] for row in cells.to_numpy()]
-        filled = [_filled(row) for row in rows]
-        numbers = [number for number, row in enumerate(filled) if row]
-        place = numbers[header_place([filled[number] for number in numbers])] if numbers else 0
+        place = _place_of_header(cells)
         if place:
             frame = book.parse(sheet, dtype=object, header=place)
-    return _exact(frame.set_axis([str(name) for name in frame.columns], axis=1).infer_objects()), place
+    names = list(map(str, frame.columns))
+    return _exact(frame.set_axis(names, axis=1).infer_objects()), place
 
 
-def _filled(row: Sequence[str]) -> list[str]:
-    """The values of a row without empty ones at its end."""
-    last = max((place for place, value in enumerate(row, start=1) if value.strip()), default=0)
-    return list(row[:last])
+def _place_of_header(cells: pd.DataFrame) -> int:
+    """The number of rows above the header, empty ones too."""
+    filled, numbers = [], []
+    for number, row in enumerate(cells.to_numpy()):
+        values = list(map(str, row))
+        while values and not values[-1].strip():
+            values.pop()
+        if values:
+            filled.append(values)
+            numbers.append(number)
+    if not filled:
+        return 0
+    return numbers[header_place(filled)]
 
 
 class JsonFile(Document):
@@ -115,8 +136,9 @@ class JsonFile(Document):
         """
         with refusing(path), opened(path) as file:
             text = file.read().decode("utf-8-sig")
-            is_lines = without_compression(path).suffix.lower() != ".json"
-            records = _lines(text) if is_lines else _records(text)
+            # Only a file of this ending may hold anything but lines.
+            is_whole = without_compression(path).suffix.lower() == ".json"
+            records = _records(text) if is_whole else _lines(text)
             if not records or not all(isinstance(record, dict) for record in records):
                 raise UsageError(
                     f"{path} holds no records; write an object for each row, as DataFrame.to_json(orient='records') "
@@ -124,15 +146,19 @@ class JsonFile(Document):
                 )
         # As objects first: pandas would round large whole numbers beside a gap.
         whole = _exact(pd.DataFrame(records, dtype=object))
-        names = list(map(str, whole.columns))
         usable, unusable = {}, {}
-        for name, column in zip(names, whole.columns, strict=True):
-            values = whole[column].tolist()
+        for name, column in whole.items():
+            values = column.tolist()
             if any(isinstance(value, list | dict) for value in values):
-                unusable[name] = "lists or objects"
+                unusable[str(name)] = "lists or objects"
             else:
-                usable[name] = pd.Series(values)
-        return cls(path=path, names=names, rows=pd.DataFrame(usable), unusable=unusable)
+                usable[str(name)] = pd.Series(values)
+        return cls(
+            path=path,
+            names=list(map(str, whole.columns)),
+            rows=pd.DataFrame(usable),
+            unusable=unusable,
+        )
 
 
 def _lines(text: str) -> list[Any]:
@@ -141,7 +167,7 @@ def _lines(text: str) -> list[Any]:
 
 
 def _records(text: str) -> list[Any]:
-    """The objects in a JSON file, whose form its content shows."""
+    """The objects in a JSON file, whose form its content shows; none if it has another one."""
     try:
         whole = json.loads(text)
     except json.JSONDecodeError as error:
@@ -150,13 +176,25 @@ def _records(text: str) -> list[Any]:
         return _lines(text)
     if isinstance(whole, list):
         return whole
-    columns = list(whole.values()) if isinstance(whole, dict) else []
-    if columns and all(isinstance(column, dict) for column in columns):
-        rows = dict.fromkeys(row for column in columns for row in column)
-        return [{name: column.get(row) for name, column in whole.items()} for row in rows]
-    if columns and all(isinstance(column, list) for column in columns) and len(set(map(len, columns))) == 1:
-        return [dict(zip(whole, values, strict=True)) for values in zip(*columns, strict=True)]
-    return [whole] if columns and not any(isinstance(column, list | dict) for column in columns) else []
+    if not isinstance(whole, dict):
+        return []
+    # DataFrame.to_json writes an object for each column, with the row's name before each value.
+    if all(isinstance(column, dict) for column in whole.values()):
+        return _rows_of_objects(whole)
+    if all(isinstance(column, list) for column in whole.values()):
+        lengths = set(map(len, whole.values()))
+        if len(lengths) == 1:
+            return [dict(zip(whole, values, strict=True)) for values in zip(*whole.values(), strict=True)]
+        return []
+    return [whole]
+
+
+def _rows_of_objects(columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = {}
+    for name, column in columns.items():
+        for row, value in column.items():
+            rows.setdefault(row, {})[name] = value
+    return list(rows.values())
 
 
 class ArffFile(Document):
@@ -174,11 +212,10 @@ class ArffFile(Document):
         with refusing(path), opened(path) as file, io.TextIOWrapper(file, encoding or "utf-8-sig") as lines:
             kinds = dict(_attributes(lines, path))
             rows = list(_arff_rows(lines, len(kinds), path))
-        columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
-        made = {
-            name: _arff_column(values, kind, name, path)
-            for (name, kind), values in zip(kinds.items(), columns, strict=True)
-        }
+        made = {}
+        for place, (name, kind) in enumerate(kinds.items()):
+            values = [row[place] for row in rows]
+            made[name] = _arff_column(values, kind, f"column {name!r} of {path}")
         return cls(path=path, names=list(kinds), rows=pd.DataFrame(made))
 
 
@@ -186,14 +223,14 @@ def _attributes(lines: Iterator[str], path: Path) -> Iterator[tuple[str, str]]:
     """The name and the type of each column, up to the line ``@data``."""
     names = set()
     for line in lines:
-        word = line.strip()
-        if word.lower().startswith("@data"):
+        text = line.strip()
+        if text.lower().startswith("@data"):
             return
-        if not word.lower().startswith("@attribute"):
+        if not text.lower().startswith("@attribute"):
             continue
-        found = ATTRIBUTE.match(word)
+        found = ATTRIBUTE.match(text)
         if found is None:
-            raise UsageError(f"{path} has the line {word[:60]!r}, which is no attribute; give it a name and a type.")
+            raise UsageError(f"{path} has the line {text[:60]!r}, which is no attribute; give it a name and a type.")
         name = _unquoted(found[1])
         if name in names:
             raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
@@ -203,6 +240,7 @@ def _attributes(lines: Iterator[str], path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[str | None]]:
+    """The values of each row below the header, None where one is missing."""
     for line in lines:
         row = line.strip()
         if not row or row.startswith("%"):
@@ -217,34 +255,40 @@ def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[st
         yield [None if value == "?" else _unquoted(value) for value in values]
 
 
-def _arff_column(values: Sequence[str | None], kind: str, name: str, path: Path) -> "pd.Series[Any]":
+def _arff_column(values: Sequence[str | None], kind: str, where: str) -> "pd.Series[Any]":
+    """A column as its attribute declares it; ``where`` it is, for messages."""
     if kind.startswith("{"):
-        declared = [_unquoted(value) for value in ARFF_VALUE.findall(kind.strip("{} \t")) if value]
-        unknown = [value for value in values if value is not None and value not in declared]
-        if unknown:
-            raise UsageError(f"column {name!r} of {path} holds {unknown[0]!r}, which its header lacks; add it there.")
-        return pd.Series(pd.Categorical(values, categories=list(dict.fromkeys(declared))))
-    if kind.split(" ")[0].lower() not in NUMERIC:
+        found = ARFF_VALUE.findall(kind.strip("{} \t"))
+        declared = dict.fromkeys(map(_unquoted, filter(None, found)))
+        for value in values:
+            if value is not None and value not in declared:
+                raise UsageError(f"{where} holds {value!r}, which its header lacks; add it there.")
+        return pd.Series(pd.Categorical(values, categories=list(declared)))
+    if kind.split()[0].lower() not in NUMERIC:
         return pd.Series(values, dtype="str")
     try:
-        return pd.Series([np.nan if value is None else float(value) for value in values], dtype="float64")
+        return pd.Series(values, dtype=object).astype("float64")
     except ValueError as error:
-        raise UsageError(
-            f"column {name!r} of {path} is numeric and holds something else ({error}); correct it."
-        ) from error
+        raise UsageError(f"{where} is numeric and holds something else ({error}); correct it.") from error
 
 
 def _unquoted(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    return text
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    if not is_quoted:
+        return text
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
 def _exact(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with whole numbers that float64 does not tell apart as text."""
     large = {}
     for name, column in frame.items():
-        whole = [value for value in column if isinstance(value, int)] if column.dtype == object else column
-        if (column.dtype == object or column.dtype.kind in "iu") and len(whole) and max(map(abs, whole)) > EXACT:
-            large[name] = column.map(str, na_action="ignore")
+        if column.dtype == object:
+            whole = [abs(value) for value in column if isinstance(value, int)]
+        elif column.dtype.kind in "iu":
+            whole = [abs(int(column.min())), abs(int(column.max()))] if len(column) else []
+        else:
+            continue
+        if max(whole, default=0) > EXACT:
+            large[str(name)] = column.map(str, na_action="ignore")
     return frame.assign(**large)

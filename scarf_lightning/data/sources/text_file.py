@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,9 +17,9 @@ import pandas as pd
 from ...errors import UsageError, counted
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
-from .data_file import DataFile, named
+from .data_file import NAMELESS, DataFile, named
 from .opening import opened, refusing, without_compression
-from .text_format import BLANKS, NUMBER, TextFormat, header_of, text_format
+from .text_format import BLANKS, NUMBER, TextFormat, text_format
 
 CHUNK = 1 << 20
 """Bytes of a file that are searched at once."""
@@ -40,16 +40,17 @@ class TextFile(DataFile):
     @classmethod
     def open(cls, path: Path, sheet: str | None = None, **asked: str | None) -> "TextFile":
         """Find the format and read the header. ``asked`` are the ``separator``, ``decimal`` and ``encoding`` that are
-        known, see `text_format`."""
+        known, see `text_format`; no text file has a ``sheet``."""
         with refusing(path):
             text = text_format(path, **asked)
             with _lines(path, text) as lines:
-                header = header_of(lines, text)
-        if not header:
-            with refusing(path):
+                header = text.header(lines)
+            if not header:
                 raise ValueError("No columns to parse from file")
-        names = named(["", *header] if text.names_rows else header)
-        return cls(path=path, names=names, text=text, notes=list(_notes(path, text, asked)))
+        if text.names_rows:
+            header = ["", *header]
+        notes = list(_notes(path, text, asked))
+        return cls(path=path, names=named(header), text=text, notes=notes)
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
         with refusing(self.path), warnings.catch_warnings():
@@ -57,7 +58,9 @@ class TextFile(DataFile):
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = self._read(low_memory=False)
             asked = {place for place, name in enumerate(self.names) if name in as_written}
-            if looked_at := sorted(asked | self._may_be_codes(frame)):
+            # Whole numbers are read again as text where the text may say more.
+            looked_at = sorted(asked | self._may_be_codes(frame))
+            if looked_at:
                 texts = self._read(usecols=looked_at, dtype=str)
                 for place, (_, column) in zip(looked_at, texts.items(), strict=True):
                     if place in asked or are_codes(column.dropna().str.strip().unique().tolist()):
@@ -72,18 +75,21 @@ class TextFile(DataFile):
         Raises:
             UsageError: text follows the quote that ends a value.
         """
-        if not (rows.iloc[:, -1].isna().any() or _has_quotes(self.path, self.text)):
+        has_gaps = rows.iloc[:, -1].isna().any()
+        if not has_gaps and not _has_quotes(self.path, self.text):
             return []
         short, long = self._short_and_long()
         notes = []
         if short:
+            verb = "have" if short[1:] else "has"
             notes.append(
-                f"{counted(len(short), 'line')} of {self.path} {'have' if short[1:] else 'has'} fewer values than the "
+                f"{counted(len(short), 'line')} of {self.path} {verb} fewer values than the "
                 f"header{_first(short)}; what is not there counts as missing."
             )
         if long:
+            verb = "go" if long[1:] else "goes"
             notes.append(
-                f"{counted(len(long), 'row')} of {self.path} {'go' if long[1:] else 'goes'} over several lines"
+                f"{counted(len(long), 'row')} of {self.path} {verb} over several lines"
                 f"{_first(long)}; a stray quote does that too."
             )
         return notes
@@ -105,7 +111,8 @@ class TextFile(DataFile):
 
     def _read(self, **options: Any) -> pd.DataFrame:
         """The rows by pandas."""
-        options |= self.text.options() | {"index_col": False}
+        options |= self.text.options()
+        options["index_col"] = False
         if self.text.names_rows:
             options |= {"header": 0, "names": range(len(self.names))}
         if self.text.is_plain:
@@ -113,20 +120,22 @@ class TextFile(DataFile):
             return frame
         with _lines(self.path, self.text) as lines:
             kept = io.StringIO("".join(self.text.kept(lines)), newline="")
-        return pd.read_csv(kept, **options | {"encoding": None})
+        options["encoding"] = None  # it is text already
+        return pd.read_csv(kept, **options)
 
     def _short_and_long(self) -> tuple[list[int], list[int]]:
         """The numbers of the lines whose row has fewer values than the header, and of those that begin a row of several
         lines. The first line has the number 1."""
-        width = max(place for place, name in enumerate(self.names, start=1) if _is_name(name, place) or place == 1)
+        width = self._named_width()
         short, long = [], []
-        with refusing(self.path), _lines(self.path, self.text) as lines, ExitStack() as restore:
-            restore.callback(csv.field_size_limit, csv.field_size_limit(sys.maxsize))
+        with refusing(self.path), _lines(self.path, self.text) as lines, _values_of_any_length():
             end = 0
             try:
                 for row in self.text.rows(self.text.kept(lines), strict=True):
-                    is_short_header = self.text.names_rows and row.above == self.text.above
-                    if 0 < len(row.values) < width and any(row.values) and not is_short_header:
+                    is_short = 0 < len(row.values) < width and any(row.values)
+                    # R's header has a name fewer than its rows have values.
+                    is_header = self.text.names_rows and row.above == self.text.above
+                    if is_short and not is_header:
                         short.append(row.above + 1)
                     if row.end > row.above + 1:
                         long.append(row.above + 1)
@@ -137,6 +146,13 @@ class TextFile(DataFile):
                     "an end; double a quote that is part of a value, or remove it."
                 ) from error
         return short, long
+
+    def _named_width(self) -> int:
+        """The number of columns without those at the end that have no name."""
+        width = len(self.names)
+        while width > 1 and NAMELESS.fullmatch(self.names[width - 1]):
+            width -= 1
+        return width
 
     def _may_be_codes(self, frame: pd.DataFrame) -> set[int]:
         """Places of columns of whole numbers whose text may say more than the numbers."""
@@ -152,15 +168,26 @@ class TextFile(DataFile):
         return {place for place, size in largest.items() if size >= EXACT}
 
 
+@contextmanager
+def _values_of_any_length() -> Iterator[None]:
+    usual = csv.field_size_limit(sys.maxsize)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(usual)
+
+
 def has_leading_zeros(path: Path, text: TextFormat) -> bool:
-    """Whether a number of a text file may have leading zeros. Dates look so, too: a search of all bytes for this
+    """True if a number of a text file may have leading zeros. Dates look so, too: a search of all bytes for this
     pattern is faster than reading all columns again as text."""
-    if (text.encoding or "utf-8").lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+    encoding = (text.encoding or "utf-8").lower().replace("_", "-")
+    if encoding.startswith(("utf-16", "utf-32")):
         return True
     zero_before_digit = re.compile(rb"(?<![\d.:/])0\d")
     last = b""
     with opened(path) as file:
         while chunk := file.read(CHUNK):
+            # The end of the chunk before, since a number may begin there.
             if zero_before_digit.search(last + chunk):
                 return True
             last = chunk[-2:]
@@ -170,10 +197,10 @@ def has_leading_zeros(path: Path, text: TextFormat) -> bool:
 def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterator[str]:
     """Sentences on a format that was found and not asked for."""
     is_by_name = without_compression(path).suffix.lower() in (".tsv", ".tab")
-    if not asked.get("separator") and text.separator != "," and not is_by_name:
+    if text.separator != "," and not is_by_name and not asked.get("separator"):
         between = "blanks" if text.separator == BLANKS else repr(text.separator)
         yield f"The columns of {path} are separated by {between}; dataset.separator sets another separator."
-    if not asked.get("encoding") and text.encoding:
+    if text.encoding and not asked.get("encoding"):
         yield f"{path} is read as {text.encoding} text; dataset.encoding sets another encoding."
     if text.above:
         left_out = "the line above it is" if text.above == 1 else f"the {text.above} lines above it are"
@@ -194,21 +221,25 @@ def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
 def _has_quotes(path: Path, text: TextFormat) -> bool:
     quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
     with opened(path) as file:
-        return any(quote in chunk for chunk in iter(lambda: file.read(CHUNK), b""))
+        while chunk := file.read(CHUNK):
+            if quote in chunk:
+                return True
+    return False
 
 
 def _holds_data(header: Sequence[str]) -> bool:
-    """Whether a header holds a number, and not just years or places in rising order."""
-    numbers = [name.strip() for name in header if NUMBER.fullmatch(name.strip())]
-    if not all(number.isdecimal() for number in numbers):
-        return True
-    whole = list(map(int, numbers))
-    return whole != sorted(set(whole))
-
-
-def _is_name(name: str, place: int) -> bool:
-    return not name.startswith(f"Unnamed: {place - 1}")
+    """True if a header holds a number, and not just years or places in rising order."""
+    numbers = []
+    for name in map(str.strip, header):
+        if name.isdecimal():
+            numbers.append(int(name))
+        elif NUMBER.fullmatch(name):
+            return True
+    return numbers != sorted(set(numbers))
 
 
 def _first(lines: Sequence[int]) -> str:
-    return f", first line {lines[0]}" if lines[1:] else f", line {lines[0]}"
+    """The end of a sentence on lines, which names the first of them."""
+    if lines[1:]:
+        return f", first line {lines[0]}"
+    return f", line {lines[0]}"

@@ -65,12 +65,24 @@ class TextFormat:
 
     @property
     def is_plain(self) -> bool:
-        """Whether all lines are read."""
-        return not self.above and not self.has_comments and not self.is_header_commented
+        """True if all lines are read as they are."""
+        return not (self.above or self.has_comments or self.is_header_commented)
+
+    @property
+    def codec(self) -> str:
+        """The encoding by the name that leaves out a mark at the beginning."""
+        encoding = self.encoding or "utf-8"
+        if encoding.lower() in ("utf-8", "utf8"):
+            return "utf-8-sig"
+        return encoding
 
     def options(self) -> dict[str, Any]:
         """Arguments of ``pandas.read_csv``."""
-        found: dict[str, Any] = {"sep": self.separator, "decimal": self.decimal or ".", "encoding": self.encoding}
+        found: dict[str, Any] = {
+            "sep": self.separator,
+            "decimal": self.decimal or ".",
+            "encoding": self.encoding,
+        }
         if self.separator == BLANKS:
             found["sep"] = r"\s+"
         if self.skips_blanks:
@@ -78,15 +90,20 @@ class TextFormat:
         return found
 
     def kept(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines of the file; one that is left out is empty, so that the others keep their numbers."""
+        """The lines of the file. One that is left out is empty, so that the others keep their numbers."""
         for number, line in enumerate(lines):
-            is_comment = self.has_comments and line.lstrip().startswith("#")
-            if number == self.above:
-                yield line.lstrip("# ") if self.is_header_commented else line
-            elif number < self.above or is_comment:
-                yield "\n"
-            else:
+            is_header = number == self.above
+            if is_header and self.is_header_commented:
+                yield line.lstrip("# ")
+            elif is_header or not self._is_left_out(number, line):
                 yield line
+            else:
+                yield "\n"
+
+    def _is_left_out(self, number: int, line: str) -> bool:
+        if number < self.above:
+            return True
+        return self.has_comments and line.lstrip().startswith("#")
 
     def rows(self, lines: Iterable[str], *, strict: bool = False) -> Iterator[Row]:
         """Each row of the file.
@@ -95,53 +112,96 @@ class TextFormat:
             csv.Error: ``strict``, and text follows the quote that ends a value.
         """
         if self.separator == BLANKS:
-            for above, line in enumerate(lines):
-                yield Row(above, above + 1, [word.strip('"') for word in OF_A_WORD.findall(line)])
+            yield from _blank_rows(lines)
             return
-        reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=self.skips_blanks, strict=strict)
+        reader = csv.reader(
+            lines,
+            delimiter=self.separator,
+            skipinitialspace=self.skips_blanks,
+            strict=strict,
+        )
         above = 0
         for values in reader:
             yield Row(above, reader.line_num, values)
             above = reader.line_num
 
-    @property
-    def codec(self) -> str:
-        """The encoding by the name that leaves out a mark at the beginning."""
-        encoding = self.encoding or "utf-8"
-        return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+    def filled_rows(self, lines: Iterable[str]) -> list[Row]:
+        """The rows that are not empty, without empty values at their end."""
+        rows = []
+        # A quote without an end is an error; the rows before it show enough.
+        with suppress(csv.Error):
+            for row in self.rows(self.kept(lines)):
+                values = row.values
+                while values and not values[-1].strip():
+                    values = values[:-1]
+                if values:
+                    rows.append(Row(row.above, row.end, values))
+        return rows
+
+    def header(self, lines: Iterable[str]) -> list[str]:
+        """The first row that is not empty; no names if all are."""
+        for row in self.rows(self.kept(lines)):
+            # A single separator is a header of two columns without names.
+            if len(row.values) > 1 or "".join(row.values).strip():
+                return row.values
+        return []
+
+
+def _blank_rows(lines: Iterable[str]) -> Iterator[Row]:
+    """Rows whose values are words, or texts in quotes. No value goes over several lines."""
+    for above, line in enumerate(lines):
+        words = OF_A_WORD.findall(line)
+        yield Row(above, above + 1, [word.strip('"') for word in words])
 
 
 def text_format(
-    path: Path, *, separator: str | None = None, decimal: str | None = None, encoding: str | None = None
+    path: Path,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> TextFormat:
     """The format of a text file: what is given, and for the rest what the file shows.
 
     Text is UTF-8, or UTF-16 by its mark or its zero bytes, or else cp1252. The separator is a tab in ``.tsv`` and
-    ``.tab``, and elsewhere found in the first rows, see `_separator`.
+    ``.tab``, and elsewhere found in the first rows, see `_separated`.
 
     Raises:
         OSError, EOFError, ValueError: the file cannot be read.
     """
     beginning, is_whole = _beginning(path)
     encoding = encoding or _encoding(beginning, is_whole=is_whole)
-    text = beginning.decode(TextFormat("", encoding=encoding).codec, errors="replace")
+    codec = TextFormat("", encoding=encoding).codec
+    text = beginning.decode(codec, errors="replace")
     lines = list(io.StringIO(text, newline=""))
     if not is_whole:
-        lines.pop()
+        lines.pop()  # the look may have cut it in two
     start = 0
-    if separator is None and lines and (named := SEPARATOR_LINE.fullmatch(lines[0])):
-        start, separator = 1, named[1]
-    if separator is None and without_compression(path).suffix.lower() in (".tsv", ".tab"):
-        separator = "\t"
-    found = _laid_out(lines[start:], separator) if separator else _separated(lines[start:])
-    return replace(found, decimal=decimal, encoding=encoding, above=found.above + start)
+    if separator is None and lines:
+        # Excel's own first line is no row.
+        if named := SEPARATOR_LINE.fullmatch(lines[0]):
+            start, separator = 1, named[1]
+        elif without_compression(path).suffix.lower() in (".tsv", ".tab"):
+            separator = "\t"
+    lines = lines[start:]
+    found = _laid_out(lines, separator) if separator else _separated(lines)
+    return replace(
+        found,
+        decimal=decimal,
+        encoding=encoding,
+        above=found.above + start,
+    )
 
 
 def _beginning(path: Path) -> tuple[bytes, bool]:
     """The first lines of a file, and whether they are all."""
     with opened(path) as file:
         beginning = file.read(LOOKED_AT)
-        while len(beginning) % LOOKED_AT == 0 and beginning.count(b"\n") < 2 and (more := file.read(len(beginning))):
+        # A header of very many columns may be longer than a look.
+        while len(beginning) % LOOKED_AT == 0 and beginning.count(b"\n") < 2:
+            more = file.read(len(beginning))
+            if not more:
+                break
             beginning += more
         return beginning, not file.read(1)
 
@@ -150,11 +210,14 @@ def _encoding(beginning: bytes, *, is_whole: bool) -> str | None:
     """An encoding other than UTF-8 that the beginning of a file shows; None if it shows none."""
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    for encoding, halves in (("utf-16-le", beginning[1::2]), ("utf-16-be", beginning[::2])):
+    # Latin letters have a zero in every second byte.
+    for encoding, first in (("utf-16-le", 1), ("utf-16-be", 0)):
+        halves = beginning[first::2]
         if halves.count(0) > len(halves) / 2:
             return encoding
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(beginning, final=is_whole)
+        decoder.decode(beginning, final=is_whole)
         return None
     except UnicodeDecodeError:
         return "cp1252"
@@ -166,82 +229,85 @@ def _separated(lines: Sequence[str]) -> TextFormat:
     That is the only one that splits all rows into equally many values; or else the first by which a header stands above
     rows that are mostly as long as it.
     """
-    equal = []
-    for separator in SEPARATORS:
-        with suppress(csv.Error):
-            widths = {len(row) for row in csv.reader(lines, delimiter=separator) if row}
-            if len(widths) == 1 and min(widths) > 1:
-                equal.append(separator)
+    equal = [separator for separator in SEPARATORS if _splits_equally(lines, separator)]
     if len(equal) == 1:
         return _laid_out(lines, equal[0])
-    for separator in () if equal else (*SEPARATORS, BLANKS):
-        found = _laid_out(lines, separator)
-        if _fits(lines, found):
-            return found
+    if not equal:
+        for separator in (*SEPARATORS, BLANKS):
+            found = _laid_out(lines, separator)
+            if _fits(lines, found):
+                return found
     return _laid_out(lines, ",")
 
 
+def _splits_equally(lines: Sequence[str], separator: str) -> bool:
+    widths = set()
+    with suppress(csv.Error):
+        for row in csv.reader(lines, delimiter=separator):
+            if row:
+                widths.add(len(row))
+        return len(widths) == 1 and widths != {1}
+    return False
+
+
 def _fits(lines: Sequence[str], found: TextFormat) -> bool:
-    """Whether a header stands above rows that are mostly as long as it, and never longer."""
-    rows = _filled_rows(lines, found)
+    """True if a header stands above rows that are mostly as long as it, and never longer."""
+    rows = found.filled_rows(lines)
     if len(rows) < 2:
         return False
     width = len(rows[0].values) + found.names_rows
     lengths = [len(row.values) for row in rows[1:]]
+    share = lengths.count(width) / len(lengths)
+    # Words in a sentence are separated by blanks, too, so they must be equally many.
     needed = 1.0 if found.separator == BLANKS else FITTING
-    return width > 1 and lengths.count(width) >= needed * len(lengths) and max(lengths) <= width
+    return width > 1 and share >= needed and max(lengths) <= width
 
 
 def _laid_out(lines: Sequence[str], separator: str) -> TextFormat:
     """The format with a separator: where the header is, and what is special about the rows."""
     found = TextFormat(separator)
-    rows = _filled_rows(lines, found)
-    if separator != BLANKS and any(re.match(' +"', value) for row in rows for value in row.values):
+    rows = found.filled_rows(lines)
+    if separator != BLANKS and _has_quotes_after_blanks(rows):
         found = replace(found, skips_blanks=True)
-        rows = _filled_rows(lines, found)
+        rows = found.filled_rows(lines)
     place = header_place([row.values for row in rows])
     if place:
-        found = replace(found, above=rows[place].above)
         above = rows[:place]
-        if any(row.values[0].startswith("#") for row in above):
-            found = replace(found, has_comments=True)
-        if _is_named_by_comment(lines[above[-1].above], rows[place].values, found):
-            found = replace(found, above=above[-1].above, is_header_commented=True)
+        has_comments = any(row.values[0].startswith("#") for row in above)
+        found = replace(found, above=rows[place].above, has_comments=has_comments)
+        last = above[-1].above
+        if _is_named_by_comment(lines[last], rows[place].values, found):
+            found = replace(found, above=last, is_header_commented=True)
     return replace(found, names_rows=_names_rows(lines, found))
 
 
+def _has_quotes_after_blanks(rows: Sequence[Row]) -> bool:
+    for row in rows:
+        for value in row.values:
+            if value.startswith(" ") and value.lstrip(" ").startswith('"'):
+                return True
+    return False
+
+
 def _names_rows(lines: Sequence[str], found: TextFormat) -> bool:
-    """Whether all rows have one value more than the header, and their first values are all different."""
-    header = header_of(lines, found)
-    below = [row.values for row in _filled_rows(lines, found)[1:]]
-    if not below or not all(header) or any(len(row) != len(header) + 1 for row in below):
+    """True if all rows have one value more than the header, and their first values are all different."""
+    header = found.header(lines)
+    below = found.filled_rows(lines)[1:]
+    if not below or not all(header):
         return False
-    return len({row[0] for row in below}) == len(below)
-
-
-def header_of(lines: Iterable[str], found: TextFormat) -> list[str]:
-    """The first row that is not empty; none if all are."""
-    for row in found.rows(found.kept(lines)):
-        if len(row.values) > 1 or (row.values and row.values[0].strip()):
-            return row.values
-    return []
-
-
-def _filled_rows(lines: Sequence[str], found: TextFormat) -> list[Row]:
-    """The rows that are not empty, without empty values at their end."""
-    rows = []
-    with suppress(csv.Error):  # a quote without an end; the rows before it show enough
-        for row in found.rows(found.kept(lines)):
-            filled = [place for place, value in enumerate(row.values, start=1) if value.strip()]
-            if filled:
-                rows.append(row._replace(values=row.values[: filled[-1]]))
-    return rows
+    first = set()
+    for row in below:
+        if len(row.values) != len(header) + 1:
+            return False
+        first.add(row.values[0])
+    return len(first) == len(below)
 
 
 def header_place(rows: Sequence[Sequence[str]]) -> int:
     """The number of rows above the header: comments, and titles, which have at most half of the values that most rows
     have. Rows have no empty values at their end."""
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    widths = Counter(map(len, rows))
+    width = max(widths, key=widths.__getitem__, default=0)
     if width < 2:
         return 0
     place = 0
@@ -249,37 +315,52 @@ def header_place(rows: Sequence[Sequence[str]]) -> int:
         place += 1
     if not _is_title(rows[place], width):
         return place
+    # Titles may stand above the header only if there is one: a row of full length whose values can be names.
     for candidate in range(place + 1, min(place + DEEPEST, len(rows))):
-        row, below = rows[candidate], rows[candidate + 1 : candidate + 2]
-        is_short = len(row) == width - 1 and not any(map(are_names, below))
-        if are_names(row) and (len(row) >= width or is_short):
+        if _is_header(rows, candidate, width):
             return candidate
-        if len(row) >= width:
-            break  # a row of the table
+        if len(rows[candidate]) >= width:
+            break
     return place
 
 
+def _is_header(rows: Sequence[Sequence[str]], place: int, width: int) -> bool:
+    """True if a row can be a header. R's is one name short, so a title must not be taken for one."""
+    row = rows[place]
+    if not are_names(row) or len(row) < width - 1:
+        return False
+    if len(row) >= width:
+        return True
+    below = rows[place + 1 : place + 2]
+    return not any(map(are_names, below))
+
+
 def _is_comment(rows: Sequence[Sequence[str]], place: int, width: int) -> bool:
-    """Whether a row at the top is a comment, and not a header whose first name begins with ``#``."""
+    """True if a row at the top is a comment, and not a header whose first name begins with ``#``."""
     if not rows[place][0].startswith("#"):
         return False
-    if len(rows[place]) != width or rows[place + 1][0].startswith("#"):
+    below = rows[place + 1]
+    if len(rows[place]) != width or below[0].startswith("#"):
         return True
-    return are_names(rows[place + 1]) and not all(map(are_names, rows[place + 2 :]))
+    # A comment with as many commas as the header has: names follow it, and then values that cannot be names.
+    return are_names(below) and not all(map(are_names, rows[place + 2 :]))
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
-    return bool(row[0].strip()) and sum(bool(value.strip()) for value in row) <= width / 2
+    n_filled = sum(1 for value in row if value.strip())
+    return bool(row[0].strip()) and n_filled <= width / 2
 
 
 def are_names(row: Sequence[str]) -> bool:
-    """Whether values can be the names of columns: all different, and none a number."""
-    names = [value.strip() for value in row]
-    return all(names) and len(set(names)) == len(names) and not any(map(NUMBER.fullmatch, names))
+    """True if values can be the names of columns: all different, and none a number."""
+    names = {value.strip() for value in row}
+    if "" in names or len(names) < len(row):
+        return False
+    return not any(map(NUMBER.fullmatch, names))
 
 
 def _is_named_by_comment(comment: str, first: Sequence[str], found: TextFormat) -> bool:
-    """Whether a comment above the rows holds the names of their columns, as ``numpy.savetxt`` writes them."""
+    """True if a comment above the rows holds the names of their columns, as ``numpy.savetxt`` writes them."""
     if not comment.startswith("#") or are_names(first):
         return False
     names = next(found.rows([comment.lstrip("# ")])).values
