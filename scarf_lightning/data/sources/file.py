@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..table import Table
+    from ..targets import Target
     from .data_file import DataFile
 
 READING = 4
@@ -106,11 +107,15 @@ class FileSource(Source):
 
         files = self._open()
         file, path = files["dataset.path"], str(self.path)
-        asked = self._column_options(file.names)
-        frame, split_by, on_rows = self._frame(files)
+        lists = self._column_options(file.names).lists
+        frame, split_by, notes = self._frame(files)
         labels = frame.pop(self.target)
         target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
-        left_out = [ColumnReading(name, kind, 0, 0, "left out by dataset.drop") for name, kind in file.unusable.items()]
+
+        # These columns are no features, and are shown as left out.
+        left_out = []
+        for name, kind in file.unusable.items():
+            left_out.append(ColumnReading(name, kind, 0, 0, "left out by dataset.drop"))
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
@@ -118,19 +123,32 @@ class FileSource(Source):
         weights = None
         if self.weight:
             column = frame.pop(self.weight)
-            weights = read_weights(column, target.target.is_labelled(target.labels), path, self.decimal)
+            is_labelled = target.target.is_labelled(target.labels)
+            weights = read_weights(column, is_labelled, path, self.decimal)
             left_out.append(_left_out(column, "it weighs the rows"))
-        lists = (asked.lists[f"dataset.{option}"] for option in ("drop", "dates", "categorical", "numeric", "text"))
+
+        options = ReadingOptions(
+            drop=lists["dataset.drop"],
+            dates=lists["dataset.dates"],
+            categorical=lists["dataset.categorical"],
+            numeric=lists["dataset.numeric"],
+            text=lists["dataset.text"],
+            decimal=self.decimal,
+        )
         table = read_table(
             frame,
             target,
-            ReadingOptions(*lists, self.decimal),
+            options,
             name=self.dataset_name or self.label,
             source=path,
             split_by=split_by,
         )
-        notes = (*file.notes, *self._on_missing_labels(file, labels), *on_rows, *table.notes)
-        return replace(table, reading=(*table.reading, *left_out), notes=notes).weighted(weights)
+        table = replace(
+            table,
+            reading=(*table.reading, *left_out),
+            notes=(*file.notes, *self._on_labels(file, labels, target.target), *notes, *table.notes),
+        )
+        return table.weighted(weights)
 
     def _paths(self) -> dict[str, Path]:
         """All files by the option that names them."""
@@ -146,26 +164,41 @@ class FileSource(Source):
         """All files with their headers, by option."""
         from .formats import open_file
 
-        asked = {"separator": self.separator, "decimal": self.decimal, "encoding": self.encoding, "sheet": self.sheet}
-        files = {option: open_file(path, option, **asked) for option, path in self._paths().items()}
-        for file in files.values():
-            twice = [name for name, count in Counter(file.names).items() if count > 1]
-            if twice:
-                raise UsageError(f"{file.path} has more than one column {twice[0]!r}; rename all but one.")
+        asked = {
+            "separator": self.separator,
+            "decimal": self.decimal,
+            "encoding": self.encoding,
+            "sheet": self.sheet,
+        }
+        files = {}
+        for option, path in self._paths().items():
+            file = files[option] = open_file(path, option, **asked)
+            name, count = Counter(file.names).most_common(1)[0]
+            if count > 1:
+                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one.")
         first = files["dataset.path"]
         columns = self._column_options(first.names)
         columns.check(first)
-        needed = {name for name in first.names if not NAMELESS.fullmatch(name) and name not in first.index}
-        needed |= columns.named
-        needed -= {self.split and self.split.column, *columns.lists["dataset.drop"]}
         for option, file in files.items():
-            without_labels = {self.target, self.weight} if option == "dataset.unlabelled" else set()
-            lacking = [name for name in first.names if name in needed - without_labels and name not in file.names]
-            if lacking:
-                raise UsageError(
-                    f"{file.path} has no column {lacking[0]!r}, which {self.path} has; {option} needs the same columns."
-                )
+            for name in self._needed(option, first, columns):
+                if name not in file.names:
+                    raise UsageError(
+                        f"{file.path} has no column {name!r}, which {self.path} has; {option} needs the same columns."
+                    )
         return files
+
+    def _needed(self, option: str, first: "DataFile", columns: ColumnOptions) -> list[str]:
+        """The columns of the first file that the file of an option must have as well."""
+        optional = {self.split and self.split.column, *columns.lists["dataset.drop"]}
+        if option == "dataset.unlabelled":
+            optional |= {self.target, self.weight}
+        needed = []
+        for name in first.names:
+            # A column without a name, or of an index, is needed only if an option names it.
+            is_feature = not NAMELESS.fullmatch(name) and name not in first.index
+            if (is_feature or name in columns.named) and name not in optional:
+                needed.append(name)
+        return needed
 
     def _column_options(self, names: Sequence[str]) -> ColumnOptions:
         """The columns that the options name, as the file spells them."""
@@ -174,8 +207,14 @@ class FileSource(Source):
             "split.column": self.split and self.split.column,
             "dataset.weight": self.weight,
         }
-        lists = ("categorical", "numeric", "dates", "text", "drop")
-        return ColumnOptions(roles, {f"dataset.{option}": spelled(getattr(self, option), names) for option in lists})
+        lists = {
+            "dataset.categorical": self.categorical,
+            "dataset.numeric": self.numeric,
+            "dataset.dates": self.dates,
+            "dataset.text": self.text,
+            "dataset.drop": self.drop,
+        }
+        return ColumnOptions(roles, {option: spelled(columns, names) for option, columns in lists.items()})
 
     def _frame(self, files: dict[str, "DataFile"]) -> tuple["pd.DataFrame", Floats | None, list[Note]]:
         """The rows of all files, the part of each row if the split is in files, and notes on odd lines and gaps."""
@@ -184,58 +223,64 @@ class FileSource(Source):
 
         asked = self._column_options(files["dataset.path"].names)
         frames: list[pd.DataFrame] = []
+        parts: list[Floats] = []
         notes: list[Note] = []
         for option, file in files.items():
-            frame = file.read()
-            notes += file.odd_lines(frame)
-            frame = _without_empty_rows(frame, file.path, notes)
-            frame = _without_names_of_rows(frame, file, asked, notes)
+            read = file.read()
+            notes += file.odd_lines(read)
+            filled, on_rows = _without_empty_rows(read, file.path)
+            frame, on_columns = _without_names_of_rows(filled, file, asked)
+            notes += [*on_rows, *on_columns]
             if option == "dataset.unlabelled":
                 frame[self.target] = None
-            frames.append(frame if not frames else frame.reindex(columns=frames[0].columns))
+            if frames:
+                frame = frame.reindex(columns=frames[0].columns)
+            frames.append(frame)
+            parts.append(np.full(len(frame), PARTS.get(option, 0.0)))
         whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        if self.split is None or self.split.kind != "files":
-            return whole, None, notes
-        return whole, np.repeat([PARTS.get(option, 0.0) for option in files], list(map(len, frames))), notes
+        is_split = self.split is not None and self.split.kind == "files"
+        return whole, np.concatenate(parts) if is_split else None, notes
 
-    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
+    def _on_labels(self, file: "DataFile", labels: "pd.Series[Any]", target: "Target") -> list[str]:
         """Notes on labels that are read as missing, and on those that are not though they look so."""
         from ..reading.numbers import is_missing
+        from ..targets import Classes
 
         notes = []
-        read_as_missing = file.spelled_missing(self.target) if labels.isna().any() else []
-        if read_as_missing:
+        if labels.isna().any() and (read_as_missing := file.spelled_missing(self.target)):
             notes.append(
                 f"Target {self.target!r}: {listed(read_as_missing, MOST_NAMES)} stands for no label here; if it is a "
                 "class, give it another name."
             )
-        for label, count in labels.value_counts().items():
-            if isinstance(label, str) and is_missing(label.strip()):
+        # In a column of numbers such a text is a gap, among classes it is one of them.
+        if isinstance(target, Classes):
+            for name in filter(is_missing, target.names):
+                n_rows = int((labels.astype(str).str.strip() == name).sum())
                 notes.append(
-                    f"Target {self.target!r}: {label!r} is taken as a class ({counted(count, 'row')}); if these rows "
+                    f"Target {self.target!r}: {name!r} is taken as a class ({counted(n_rows, 'row')}); if these rows "
                     "have no label, leave it empty there."
                 )
         return notes
 
 
 def _without_names_of_rows(
-    frame: "pd.DataFrame", file: "DataFile", asked: ColumnOptions, notes: list[Note]
-) -> "pd.DataFrame":
-    """Leave out columns that no option names and that tell rows apart, and note it: those without a name, and the index
+    frame: "pd.DataFrame", file: "DataFile", asked: ColumnOptions
+) -> tuple["pd.DataFrame", list[Note]]:
+    """Leave out columns that no option names and that tell rows apart, with notes: those without a name, and the index
     of a frame of pandas."""
-    left_out = []
+    kept: list[int] = []
+    notes: list[Note] = []
     for place, name in enumerate(map(str, frame.columns)):
-        if name in asked.named:
-            continue
-        if name in file.index:
+        is_nameless = NAMELESS.fullmatch(name) is not None
+        if name in asked.named or not (is_nameless or name in file.index):
+            kept.append(place)
+        elif is_nameless:
+            notes += _on_nameless(frame.iloc[:, place], place, file.path)
+        else:
             kind = "numeric" if is_numeric(frame.iloc[:, place]) else "categorical"
             said = f"Column {name!r} of {file.path} is the index of a frame, which is left out"
             notes.append(Advice(said, f"dataset.{kind}", [name], "makes it a feature"))
-            left_out.append(place)
-        elif NAMELESS.fullmatch(name):
-            notes += _on_nameless(frame.iloc[:, place], place, file.path)
-            left_out.append(place)
-    return frame.iloc[:, [place for place in range(frame.shape[1]) if place not in left_out]]
+    return frame.iloc[:, kept], notes
 
 
 def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]:
@@ -250,8 +295,9 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
         return []
     nameless = f"Column {place + 1} of {path} has no name and"
     tells_rows_apart = column.is_unique and not column.isna().any()
-    if column.is_unique and pd.api.types.is_integer_dtype(column):
+    if tells_rows_apart and pd.api.types.is_integer_dtype(column):
         return [f"{nameless} numbers the rows: an index, which is left out."]
+    # Fractions are measured, also if they all differ.
     if tells_rows_apart and not is_numeric(column):
         said = f"{nameless} another value in every row: the names of the rows, which are left out"
         return [Advice(said, "dataset.text", [str(column.name)], "reads them as text")]
@@ -261,13 +307,13 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
     )
 
 
-def _without_empty_rows(frame: "pd.DataFrame", file: Path, notes: list[Note]) -> "pd.DataFrame":
-    """Leave out rows without any value: spreadsheets write lines of separators below a table."""
+def _without_empty_rows(frame: "pd.DataFrame", file: Path) -> tuple["pd.DataFrame", list[Note]]:
+    """Leave out rows without any value, with a note: spreadsheets write lines of separators below a table."""
     is_empty = frame.isna().all(axis=1)
     if not is_empty.any():
-        return frame
-    notes.append(f"{int(is_empty.sum())} rows of {file} hold no value and are left out.")
-    return frame[~is_empty].reset_index(drop=True)
+        return frame, []
+    note = f"{int(is_empty.sum())} rows of {file} hold no value and are left out."
+    return frame[~is_empty].reset_index(drop=True), [note]
 
 
 def _left_out(column: "pd.Series[Any]", why: str) -> ColumnReading:
