@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from ..errors import UsageError
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about, declared_order
 from .reading import Reader, ReadingOptions
-from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, read_column
+from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
 from .reading.rules import Feature
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
@@ -54,7 +54,7 @@ def read_table(
     reads = {str(name): read_column(column, options) for name, column in frame.items()}
     if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:
         why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
-        raise UsageError(f"{source} has no column with a value in it to learn from: {why}.")
+        raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
     columns = (
         _column(feature, column)
         for read, (_, column) in zip(reads.values(), frame.items(), strict=True)
@@ -74,6 +74,15 @@ def read_table(
         notes += leaks(table, {column: len(read.features) for column, read in reads.items()})
     rules = tuple((column, read.rule) for column, read in reads.items() if read.rule is not None)
     return replace(table, reading=tuple(readings), notes=tuple(notes), reader=Reader(rules, table.columns))
+
+
+def _way_out(reads: Mapping[str, Read]) -> str:
+    """The option that keeps a column with a different value in every row, as the end of a sentence."""
+    for column, read in reads.items():
+        if read.done == A_VALUE_A_ROW:
+            kind = "text" if read.kind == ID_OR_TEXT else "numeric"
+            return f"; dataset.{kind}=[{column}] keeps that column"
+    return ""
 
 
 def _column(feature: Feature, column: "pd.Series[Any]") -> tuple[Column, Floats]:

@@ -25,6 +25,7 @@ from tests.short_training import short
 
 MOST_ROWS, MOST_COLUMNS = 500, 200
 """Of a table that is fitted. Files of more columns are read and not fitted."""
+MOST_CLASSES = 1000
 FEWEST = 300
 """Tables that there must be, so that a missing package is noticed."""
 LARGEST = 5_000_000
@@ -83,7 +84,8 @@ def outcome_of(file: Path, number: int, scratch: Path) -> Outcome:
         try:
             source = FileSource(file, _last_column(file))
             table = _read(source, found, scratch)
-            if table is not None and table.n_encoded <= MOST_COLUMNS:
+            is_large = table is not None and (table.n_encoded > MOST_COLUMNS or table.target.n_outputs > MOST_CLASSES)
+            if table is not None and not is_large:
                 _fit(table, found, number, scratch)
         except UsageError as error:
             found.refusals.append(str(error))
@@ -146,8 +148,12 @@ def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | N
         return replace(source, drop=(*source.drop, drop[1].strip("'")))
     if "set dataset.target_kind=classes" in sentence:
         return replace(source, target_kind="classes")
-    if re.search(r"rename all but one\.$", sentence):
-        return replace(source, path=_renamed(source.path, scratch))
+    if keep := re.search(r"dataset\.(numeric|text)=\[(.+)\] keeps that column\.$", sentence):
+        return replace(source, **{keep[1]: (keep[2],)})
+    if "rename all but one" in sentence:
+        return _written_again(source, scratch)
+    if "holds an infinite value; mark it as missing" in sentence:
+        return _written_again(source, scratch)
     if re.search(r"has the one class|rows with a label in|choose another (column|target)", sentence):
         names = open_file(source.path).names
         before = names[: names.index(source.target)]
@@ -155,14 +161,13 @@ def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | N
     return None
 
 
-def _renamed(file: Path, scratch: Path) -> Path:
-    """A copy of a text file in which every column has a name of its own."""
-    opened = open_file(file)
-    rows = opened.read()
+def _written_again(source: FileSource, scratch: Path) -> FileSource:
+    """A copy of the file in which every column has a name of its own, and infinite values are missing."""
+    rows = open_file(source.path).read().replace([np.inf, -np.inf], np.nan)
     rows.columns = [f"{name}_{place}" for place, name in enumerate(rows.columns)]
-    copy = scratch / f"{file.stem}.csv"
+    copy = scratch / f"{source.path.stem}.csv"
     rows.to_csv(copy, index=False)
-    return copy
+    return replace(source, path=copy, target=rows.columns[-1])
 
 
 def _fit(table: Table, found: Outcome, number: int, scratch: Path) -> None:

@@ -36,7 +36,9 @@ class ColumnOptions:
 
     def check(self, file: DataFile) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        weight = self.roles["dataset.weight"]
+        weight, target = self.roles["dataset.weight"], self.roles["dataset.target"]
+        if file.names == [target]:
+            raise UsageError(f"{file.path} has the one column {target!r}, and none to predict it from{file.hint}.")
         if weight and weight == self.roles["split.column"]:
             raise UsageError(f"dataset.weight and split.column both name {weight!r}; choose another column for one.")
         for option, column in self.roles.items():

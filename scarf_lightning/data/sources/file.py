@@ -175,7 +175,7 @@ class FileSource(Source):
             file = files[option] = open_file(path, option, **asked)
             name, count = Counter(file.names).most_common(1)[0]
             if count > 1:
-                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one.")
+                raise UsageError(f"{file.path} has more than one column {name!r}; rename all but one{file.hint}.")
         first = files["dataset.path"]
         columns = self._column_options(first.names)
         columns.check(first)

@@ -17,6 +17,8 @@ SEPARATORS = (",", ";", "\t", "|")
 BLANKS = " "
 """Stands for any number of blanks and tabs between values, as R and many programs of science write them."""
 
+ESCAPE = "\\"
+
 OF_A_WORD = re.compile(r'"(?:[^"]|"")*"|\S+')
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 """A first line by which Excel learns the separator."""
@@ -51,6 +53,7 @@ class TextFormat:
         has_comments: whether lines that begin with ``#`` are left out.
         is_header_commented: whether the header begins with a ``#`` that is no part of it.
         skips_blanks: whether blanks may stand before the quote that begins a value.
+        escapes_quotes: whether a quote within a value stands behind a backslash, and is not doubled.
         names_rows: whether the header lacks the name of the first column, which holds the names of the rows.
     """
 
@@ -61,6 +64,7 @@ class TextFormat:
     has_comments: bool = False
     is_header_commented: bool = False
     skips_blanks: bool = False
+    escapes_quotes: bool = False
     names_rows: bool = False
 
     @property
@@ -87,6 +91,8 @@ class TextFormat:
             found["sep"] = r"\s+"
         if self.skips_blanks:
             found["skipinitialspace"] = True
+        if self.escapes_quotes:
+            found["escapechar"] = ESCAPE
         return found
 
     def kept(self, lines: Iterable[str]) -> Iterator[str]:
@@ -118,6 +124,7 @@ class TextFormat:
             lines,
             delimiter=self.separator,
             skipinitialspace=self.skips_blanks,
+            escapechar=ESCAPE if self.escapes_quotes else None,
             strict=strict,
         )
         above = 0
@@ -269,6 +276,9 @@ def _laid_out(lines: Sequence[str], separator: str) -> TextFormat:
     rows = found.filled_rows(lines)
     if separator != BLANKS and _has_quotes_after_blanks(rows):
         found = replace(found, skips_blanks=True)
+    if separator != BLANKS and _escapes_quotes(lines, found):
+        found = replace(found, escapes_quotes=True)
+    if found != TextFormat(separator):
         rows = found.filled_rows(lines)
     place = header_place([row.values for row in rows])
     if place:
@@ -287,6 +297,23 @@ def _has_quotes_after_blanks(rows: Sequence[Row]) -> bool:
             if value.startswith(" ") and value.lstrip(" ").startswith('"'):
                 return True
     return False
+
+
+def _escapes_quotes(lines: Sequence[str], found: TextFormat) -> bool:
+    """True if quotes are in order only if a backslash before one makes it a part of the value."""
+    if not any(ESCAPE + '"' in line for line in lines):
+        return False
+    escaped = replace(found, escapes_quotes=True)
+    return not _are_in_order(lines, found) and _are_in_order(lines, escaped)
+
+
+def _are_in_order(lines: Sequence[str], found: TextFormat) -> bool:
+    try:
+        for _ in found.rows(lines, strict=True):
+            pass
+    except csv.Error:
+        return False
+    return True
 
 
 def _names_rows(lines: Sequence[str], found: TextFormat) -> bool:

@@ -447,6 +447,11 @@ class TestRefusals:
 
     def test_the_target_alone(self, tmp_path: Path) -> None:
         path = in_csv(frame()[["level"]], tmp_path / "t.csv")
+        assert refusal(path, at_check=True) == (
+            f"{path} has the one column 'level', and none to predict it from; no separator splits its lines into "
+            "equally many values, so set dataset.separator, or mend them."
+        )
+        path = in_csv(frame()[["level"]].reset_index(names=""), tmp_path / "t.csv")
         assert refusal(path) == f"{path} has no column with a value in it."
 
     def test_an_infinite_value(self, tmp_path: Path) -> None:
@@ -663,8 +668,12 @@ class TestDirtyTable:
         path = in_csv(pd.DataFrame({"n": range(40), "one": 1, "level": ["a", "b"] * 20}), tmp_path / "t.csv")
         assert refusal(path) == (
             f"{path} has no column with a value in it to learn from: 'n' is left out: a value a row; 'one' is left "
-            "out: one value alone."
+            "out: one value alone; dataset.numeric=[n] keeps that column."
         )
+        assert loaded(path, numeric=("n",)).columns == (Column("n"),)
+        path = in_csv(pd.DataFrame({"n": [f"n{i}" for i in range(40)], "level": ["a", "b"] * 20}), tmp_path / "t.csv")
+        assert refusal(path).endswith("; dataset.text=[n] keeps that column.")
+        assert len(loaded(path, text=("n",)).columns) == 32
 
 
 def _lines(name: str, *values: str, n: int = 12) -> str:

@@ -213,6 +213,16 @@ CASES = {
         "so set dataset.separator, or mend them.",
         load(LINES.replace(",", "~"), separator="~"),
     ),
+    "one column": Case(
+        load(LINES.replace(",", "~"), target="size~colour~y"),
+        "so set dataset.separator, or mend them.",
+        load(LINES.replace(",", "~"), separator="~"),
+    ),
+    "no header, numbers twice": Case(
+        load("1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
+        "so if it has no header, write a line of names above it.",
+        load("size,width,y\n" + "1,1,p\n" * 20 + "2,3,q\n" * 20, "t.data"),
+    ),
     "another sheet": Case(
         lambda folder: FileSource(two_sheets(folder), "y").load(),
         "dataset.sheet reads another of its sheets: 'data'.",

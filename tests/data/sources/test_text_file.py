@@ -120,6 +120,20 @@ def test_titles_have_less_than_half_of_the_values(rows: list[list[str]], place: 
     assert header_place(rows) == place
 
 
+def test_quotes_behind_a_backslash(tmp_path: Path) -> None:
+    """As MySQL writes them, and bokeh's sprint.csv."""
+    content = [
+        f'"Norwood \\"Barney\\", the {i % 3}",   {s},   "{y}"'
+        for i, (s, y) in enumerate(zip(SIZES, LABELS, strict=True))
+    ]
+    table = FileSource(written(tmp_path, "name,   size,   y", *content), "y").load()
+    assert table.columns[0].categories == tuple(f'Norwood "Barney", the {i}' for i in range(3))
+    assert table.values[:, 1].tolist() == SIZES.tolist()
+    as_ever = [f'"a \\",{s},"{y}"' for s, y in zip(SIZES, LABELS, strict=True)]
+    kept = FileSource(written(tmp_path, "name,size,y", *as_ever), "y", categorical=("name",)).load()
+    assert kept.columns[0].categories == ("a \\",)
+
+
 def test_lines_keep_their_numbers_below_a_title(tmp_path: Path) -> None:
     content = ["Report of sales", "", HEADER, *lines(","), "1.5"]
     table = FileSource(written(tmp_path, *content), "y").load()
