@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -123,7 +123,7 @@ def _exact(table: pa.Table) -> pa.Table:
 
 def _largest(column: pa.ChunkedArray) -> int:
     """The size of the largest whole number; 0 if there is none."""
-    bounds: dict[str, Any] = pc.min_max(column).as_py()
+    bounds: dict[str, int | None] = pc.min_max(column).as_py()
     return max(abs(bound or 0) for bound in bounds.values())
 
 

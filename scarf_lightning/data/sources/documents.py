@@ -4,7 +4,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -255,7 +255,7 @@ def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[st
         yield [None if value == "?" else _unquoted(value) for value in values]
 
 
-def _arff_column(values: Sequence[str | None], kind: str, where: str) -> "pd.Series[Any]":
+def _arff_column(values: list[Any], kind: str, where: str) -> "pd.Series[Any]":
     """A column as its attribute declares it; ``where`` it is, for messages."""
     if kind.startswith("{"):
         found = ARFF_VALUE.findall(kind.strip("{} \t"))
@@ -263,7 +263,7 @@ def _arff_column(values: Sequence[str | None], kind: str, where: str) -> "pd.Ser
         for value in values:
             if value is not None and value not in declared:
                 raise UsageError(f"{where} holds {value!r}, which its header lacks; add it there.")
-        return pd.Series(pd.Categorical(values, categories=list(declared)))
+        return pd.Series(values, dtype=pd.CategoricalDtype(list(declared)))
     if kind.split()[0].lower() not in NUMERIC:
         return pd.Series(values, dtype="str")
     try:

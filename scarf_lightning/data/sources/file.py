@@ -202,9 +202,9 @@ class FileSource(Source):
 
     def _column_options(self, names: Sequence[str]) -> ColumnOptions:
         """The columns that the options name, as the file spells them."""
-        roles = {
+        roles: dict[str, str | None] = {
             "dataset.target": self.target,
-            "split.column": self.split and self.split.column,
+            "split.column": self.split.column if self.split else None,
             "dataset.weight": self.weight,
         }
         lists = {

@@ -24,6 +24,9 @@ from .text_format import BLANKS, NUMBER, TextFormat, text_format
 CHUNK = 1 << 20
 """Bytes of a file that are searched at once."""
 
+LEADING_ZERO = re.compile(rb"(?<![\d.:/+-])0\d|(?<![\deE])[+-]0\d")
+"""A zero and a digit, but not in the middle of a number, its exponent, a time or a date."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile(DataFile):
@@ -64,7 +67,8 @@ class TextFile(DataFile):
                 texts = self._read(usecols=looked_at, dtype=str)
                 for place, (_, column) in zip(looked_at, texts.items(), strict=True):
                     if place in asked or are_codes(column.dropna().str.strip().unique().tolist()):
-                        frame.isetitem(place, column.to_numpy(dtype=object, na_value=None))
+                        missing: Any = None
+                        frame.isetitem(place, column.to_numpy(dtype=object, na_value=missing))
         frame.columns = pd.Index(self.names)
         return frame
 
@@ -115,13 +119,13 @@ class TextFile(DataFile):
         options["index_col"] = False
         if self.text.names_rows:
             options |= {"header": 0, "names": range(len(self.names))}
-        if self.text.is_plain:
-            frame: pd.DataFrame = pd.read_csv(self.path, **options)
-            return frame
-        with _lines(self.path, self.text) as lines:
-            kept = io.StringIO("".join(self.text.kept(lines)), newline="")
-        options["encoding"] = None  # it is text already
-        return pd.read_csv(kept, **options)
+        read_from: Path | io.StringIO = self.path
+        if not self.text.is_plain:
+            with _lines(self.path, self.text) as lines:
+                read_from = io.StringIO("".join(self.text.kept(lines)), newline="")
+            options["encoding"] = None  # it is text already
+        frame: pd.DataFrame = pd.read_csv(read_from, **options)
+        return frame
 
     def _short_and_long(self) -> tuple[list[int], list[int]]:
         """The numbers of the lines whose row has fewer values than the header, and of those that begin a row of several
@@ -178,19 +182,18 @@ def _values_of_any_length() -> Iterator[None]:
 
 
 def has_leading_zeros(path: Path, text: TextFormat) -> bool:
-    """True if a number of a text file may have leading zeros. Dates look so, too: a search of all bytes for this
-    pattern is faster than reading all columns again as text."""
+    """True if a number of a text file may have leading zeros. To search all bytes for a pattern is faster than to read
+    all columns again as text, which is only needed if this is true."""
     encoding = (text.encoding or "utf-8").lower().replace("_", "-")
     if encoding.startswith(("utf-16", "utf-32")):
         return True
-    zero_before_digit = re.compile(rb"(?<![\d.:/])0\d")
     last = b""
     with opened(path) as file:
         while chunk := file.read(CHUNK):
             # The end of the chunk before, since a number may begin there.
-            if zero_before_digit.search(last + chunk):
+            if LEADING_ZERO.search(last + chunk):
                 return True
-            last = chunk[-2:]
+            last = chunk[-3:]
     return False
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from scarf_lightning.data.sources import FileSource
+from scarf_lightning.data.sources.text_file import has_leading_zeros
 from scarf_lightning.data.sources.text_format import BLANKS, TextFormat, header_place, text_format
 
 N = 40
@@ -140,6 +141,18 @@ def test_lines_keep_their_numbers_below_a_title(tmp_path: Path) -> None:
     assert f"1 line of {tmp_path / 't.csv'} has fewer values than the header, line {N + 4}; what is" in " ".join(
         map(str, table.notes)
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "may_be"),
+    [
+        *((value, True) for value in ("007", "-01", "+05", " 01", '"01"')),
+        *((value, False) for value in ("0.05", "1.05", "1e-05", "2E+05", "2024-01-05", "10:05", "1/05", "100")),
+    ],
+)
+def test_where_a_zero_may_lead_a_number(tmp_path: Path, value: str, may_be: bool) -> None:
+    (tmp_path / "t.csv").write_text(f"a,b\n1,{value}\n{value},1\n")
+    assert has_leading_zeros(tmp_path / "t.csv", TextFormat(",")) == may_be
 
 
 def test_a_question_mark_among_labels_is_noted(tmp_path: Path) -> None:
