@@ -24,9 +24,6 @@ from .text_format import BLANKS, NUMBER, TextFormat, text_format
 CHUNK = 1 << 20
 """Bytes of a file that are searched at once."""
 
-LEADING_ZERO = re.compile(rb"(?<![\d.:/+-])0\d|(?<![\deE])[+-]0\d")
-"""A zero and a digit, but not in the middle of a number, its exponent, a time or a date."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class TextFile(DataFile):
@@ -182,19 +179,35 @@ def _values_of_any_length() -> Iterator[None]:
 
 
 def has_leading_zeros(path: Path, text: TextFormat) -> bool:
-    """True if a number of a text file may have leading zeros. To search all bytes for a pattern is faster than to read
-    all columns again as text, which is only needed if this is true."""
+    """True if a field of a text file may be a whole number with leading zeros. To look for two bytes is faster than to
+    read all columns again as text, or to search by a pattern."""
     encoding = (text.encoding or "utf-8").lower().replace("_", "-")
     if encoding.startswith(("utf-16", "utf-32")):
         return True
-    last = b""
+    separator = text.separator.encode()
+    field = re.compile(rb'0\d+[\s"]*(?:[%b\r\n]|$)' % re.escape(separator))
+    before = frozenset(b' \t\r\n"' + separator)
+    rest = b"\n"
     with opened(path) as file:
         while chunk := file.read(CHUNK):
-            # The end of the chunk before, since a number may begin there.
-            if LEADING_ZERO.search(last + chunk):
-                return True
-            last = chunk[-3:]
+            data = rest + chunk
+            for place in _zeros_before_digits(data):
+                lead = data[max(place - 9, 0) : place].rstrip(b"+-")
+                if (not lead or lead[-1] in before) and field.match(data, place):
+                    return True
+            # A field may go on in the next chunk.
+            rest = data[-64:]
     return False
+
+
+def _zeros_before_digits(data: bytes) -> list[int]:
+    """The places of zeros at the beginning of a number, before another digit."""
+    values = np.frombuffer(data, dtype=np.uint8)
+    is_digit = values - np.uint8(48) < 10
+    is_inside = is_digit[:-2] | (values[:-2] == 46)  # behind a digit or a point
+    is_found = (values[1:-1] == 48) & is_digit[2:] & ~is_inside
+    places: list[int] = (np.flatnonzero(is_found) + 1).tolist()
+    return places
 
 
 def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.sources import FileSource
+from scarf_lightning.data.sources import FileSource, text_file
 from scarf_lightning.data.sources.text_file import has_leading_zeros
 from scarf_lightning.data.sources.text_format import BLANKS, TextFormat, header_place, text_format
 
@@ -150,7 +150,11 @@ def test_lines_keep_their_numbers_below_a_title(tmp_path: Path) -> None:
         *((value, False) for value in ("0.05", "1.05", "1e-05", "2E+05", "2024-01-05", "10:05", "1/05", "100")),
     ],
 )
-def test_where_a_zero_may_lead_a_number(tmp_path: Path, value: str, may_be: bool) -> None:
+@pytest.mark.parametrize("chunk", [7, 8, 9, 1000])
+def test_where_a_zero_may_lead_a_number(
+    tmp_path: Path, value: str, may_be: bool, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_file, "CHUNK", chunk)
     (tmp_path / "t.csv").write_text(f"a,b\n1,{value}\n{value},1\n")
     assert has_leading_zeros(tmp_path / "t.csv", TextFormat(",")) == may_be
 
