@@ -18,7 +18,7 @@ from ..report.defaults import default_drawings
 from ..report.drawings import Drawing, read_drawings
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.making import MakeSection, RowOf, make_report, write_report
-from ..report.report_options import ReportOptions
+from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
 from ..results import columns, read_failure
 from ..screen import command_line, screen
@@ -30,6 +30,8 @@ from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from .running import as_far_as_trained, goes_in_rounds
 
 UPLOADS = ("wandb", "tensorboard", "both")
+OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
+"""The options of a report; other arguments narrow it by columns of its results."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,8 @@ def of_folder(folder: Path, overrides: Sequence[str], plugins: Sequence[str]) ->
     A module that only the cells name is not imported, since the folder may be a stranger's; a sentence names it.
     """
     cells, damaged, of_versions = cells_of_folder(folder)
-    found = narrowed(cells, [override for override in overrides if not override.startswith("plugins=")])
+    conditions = [override for override in overrides if not override.startswith("plugins=")]
+    found = narrowed(cells, conditions, OPTIONS)
     of_cells = dict.fromkeys(name for cell in found for name in named_plugins(cell.overrides))
     others = [name for name in of_cells if name not in plugins]
     said = (

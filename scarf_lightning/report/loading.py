@@ -24,7 +24,6 @@ from ..results import (
     values_of,
 )
 from ..results.records import Row
-from .report_options import NAMES
 
 Labels = Mapping[str, Mapping[str, str]]
 """By axis, what people call its parts; a part without a label is called by its name with spaces."""
@@ -35,8 +34,6 @@ PAPERS_ORDER = (
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
-OF_A_REPORT = ("results", "sweeps", "out", "sections", "plugins", "upload")
-"""What a report is asked for, besides `ReportOptions`."""
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 
 
@@ -199,8 +196,12 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     return wanted, damaged, sentences
 
 
-def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[ReportedCell]:
+def narrowed(
+    cells: Sequence[ReportedCell], conditions: Sequence[str], options: Sequence[str] = ()
+) -> list[ReportedCell]:
     """The cells that have these options: ``dataset=iris``, ``pretrain=none,scarf``.
+
+    An unknown name is answered with the nearest one, which may also be one of the ``options`` of a report.
 
     Raises:
         UsageError: a condition has no ``=``, names a column that no cell uses, or leaves no cell.
@@ -209,7 +210,7 @@ def narrowed(cells: Sequence[ReportedCell], conditions: Sequence[str]) -> list[R
     for condition in conditions:
         column, sign, values = condition.partition("=")
         if not sign or column not in known:
-            near = did_you_mean(column, (*OF_A_REPORT, *NAMES, *known))
+            near = did_you_mean(column, (*options, *known))
             raise UsageError(
                 f"{condition} is not an option of a report, nor a column of its results; --help names the "
                 f"options.{near}"

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from scarf_lightning.cli.reporting import report
+from scarf_lightning.cli.reporting import OPTIONS, report
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
 from scarf_lightning.report.loading import (
@@ -138,7 +138,7 @@ def test_cells_are_compared_and_narrowed_by_lists_too(tmp_path: Path) -> None:
 def test_what_is_no_option_of_a_report_is_answered_with_the_nearest_one(tmp_path: Path, asked: str, near: str) -> None:
     leave(tmp_path, range(1))
     with pytest.raises(UsageError) as caught:
-        narrowed(cells_of_folder(tmp_path)[0], [asked])
+        narrowed(cells_of_folder(tmp_path)[0], [asked], OPTIONS)
     said = f"{asked} is not an option of a report, nor a column of its results; --help names the options."
     assert str(caught.value) == said + (f" Did you mean {near}?" if near else "")
 
