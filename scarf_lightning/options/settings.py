@@ -133,7 +133,7 @@ class TrainerSettings(Options):
 
 @dataclass
 class DatasetSettings(Options):
-    """Where a table comes from. Each source takes some of the options and refuses the others."""
+    """Where a table comes from, and how it is read. Each source takes some of the options and refuses the others."""
 
     source: str = option("wdbc", "wdbc or diabetes (bundled), openml or csv (a file of yours)")
     id: int | None = option(None, "number of a dataset on OpenML", "[1, inf)")
@@ -169,6 +169,12 @@ class DatasetSettings(Options):
                 raise ValueError(
                     f"encoding must be one that Python knows, such as utf-8 or cp1252, not {self.encoding!r}"
                 ) from error
+
+
+READING = (
+    "drop", "categorical", "numeric", "dates", "text", "separator", "decimal", "encoding", "weight", "unlabelled",
+)  # fmt: skip
+"""Options of a dataset that say how its table is read. Tables that differ in them alone are one dataset."""
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
-from .identity import SCIENCE_VERSION, columns, fingerprint, identity, pretraining_identity
+from .identity import SCIENCE_VERSION, columns, fingerprint, identity, pretraining_identity, reading_columns
 from .index import Rows, on_few_steps, read_summary, values_of
 from .loading import (
     StoredCell,
@@ -72,10 +72,11 @@ __all__ = (
     "read_failure",
     "read_predictions",
     "read_summary",
+    "reading_columns",
     "science_of",
     "source_commit",
     "trained_by",
     "values_of",
     "version_numbers",
     "write_whole",
-)  # fmt: skip
+)

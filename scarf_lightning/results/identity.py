@@ -7,13 +7,14 @@ finished. The description beside a cell keeps every option that the cell uses, w
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
 from ..options import Config, part, plugin_hashes
 from ..options.combinations import UsedOption, is_in, part_axis, used_options
+from ..options.settings import READING
 
 SCIENCE_VERSION = 3
 """Raised by every change that alters the numbers of a cell; results of another version are other results."""
@@ -43,8 +44,26 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 
 def columns(config: Config) -> dict[str, Any]:
-    """Every option that the cell uses, by its dotted name, as columns of results show it."""
-    return {each.name: as_column(_plain(each.value)) for each in used_options(config)}
+    """Every option that the cell uses, by its dotted name, as columns of results show it.
+
+    Options of reading are among them if they are set, such as ``dataset.drop``.
+    """
+    found = {each.name: as_column(_plain(each.value)) for each in used_options(config)}
+    return found | reading_columns(vars(config.dataset))
+
+
+def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of reading that are set among those of a dataset, as columns of results.
+
+    They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
+    of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
+    """
+    found = {}
+    for name in READING:
+        # An option that does nothing is left out, as it is from results that are older than the option.
+        if dataset.get(name) not in (None, []):
+            found[f"dataset.{name}"] = as_column(dataset[name])
+    return found
 
 
 def as_column(value: Any) -> Any:

@@ -20,6 +20,7 @@ from scarf_lightning.options import Config, Option, option, options_of, read, us
 from scarf_lightning.options.combinations import NOT_SECTIONS
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.settings import (
+    READING,
     CacheSettings,
     ChunkSettings,
     DatasetSettings,
@@ -317,6 +318,24 @@ def test_the_columns_of_a_cell_are_all_options_that_it_uses() -> None:
     assert (found["corruption"], found["corruption.rate"], found["finetune.patience"]) == ("marginal", 0.6, "null")
     assert not any(name.startswith("cotrain") for name in found)
     assert "corruption.rate" not in columns(config_of("pretrain=none"))
+
+
+FILE = ("dataset=csv", "dataset.path=a.csv", "dataset.target=y")
+
+
+def test_options_of_reading_describe_a_cell_and_are_no_part_of_its_identity() -> None:
+    # The hash of the data holds what they do.
+    plain, dropped = config_of(*FILE), config_of(*FILE, "dataset.drop=[a b]", "dataset.decimal=','")
+
+    assert name_of(plain) == name_of(dropped)
+    assert columns(dropped) == columns(plain) | {"dataset.drop": "[a b]", "dataset.decimal": ","}
+    assert columns(config_of(*FILE, "dataset.drop=[]")) == columns(plain)
+
+
+def test_every_option_of_a_dataset_says_where_it_is_or_how_it_is_read() -> None:
+    of_the_source = {"source", "id", "task", "name", "path", "target", "target_kind"}
+    assert {field.name for field in fields(DatasetSettings)} == of_the_source | set(READING)
+    assert not of_the_source & set(READING)
 
 
 @pytest.mark.parametrize(
