@@ -152,7 +152,7 @@ def write(
         found,
         subject.drawings or default_drawings(found),
         chosen,
-        title=subject.title or title_of(found),
+        title=subject.title or title_of(found, chosen.reference),
         paper=subject.paper,
         left_out=subject.left_out,
         command=command,

@@ -39,6 +39,10 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         UnfinishedError: cells failed, or a job did; or the time is over, of a sweep without rounds.
     """
     options, sweep = request.cells[0].config, request.sweep
+    if options.reference is not None:
+        from ..report.advice import check_reference  # imports pandas
+
+        check_reference(request.cells)
     over = f"time_limit={options.time_limit} is over; the same command goes on."
     in_rounds = sweep is not None and len(sweep.rounds) > 1 and not options.plan and not options.force
     is_over = False

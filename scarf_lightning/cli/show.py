@@ -60,7 +60,10 @@ class Terminal:
         return doing(what)
 
     def watching(self, plan: Plan) -> AbstractContextManager[None]:
-        """Show the progress of several cells while the block runs; a cell that trains alone shows its own."""
+        """Say what the run cannot answer, and show the progress of several cells while the block runs; a cell that
+        trains alone shows its own."""
+        for sentence in out_of_reach(plan):
+            self.say(sentence)
         if plan.surveyed[0].cell.is_alone:
             return nullcontext()
         return SweepProgress(plan, screen(stderr=True)).shown()
@@ -76,7 +79,7 @@ class Terminal:
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in sentences(plan):
+        for sentence in (*sentences(plan), *out_of_reach(plan)):
             console.say(sentence)
         datasets = largest(plan, n=10)
         if len(datasets) > 1:
@@ -128,6 +131,21 @@ class Terminal:
         results = surveyed[0].cell.results
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
+
+
+def out_of_reach(plan: Plan) -> list[str]:
+    """A sentence on the answer that a run has too few datasets for; none if it compares nothing."""
+    datasets = {each.axes["dataset"] for each in plan.surveyed}
+    if len(datasets) in (1, len(plan.surveyed)):
+        return []
+    from ..report.statistics.verdict import FEWEST_DATASETS  # imports pandas
+
+    if len(datasets) >= FEWEST_DATASETS:
+        return []
+    return [
+        f"An answer over datasets needs {FEWEST_DATASETS} or more, and these are {len(datasets)}: each will have a "
+        "difference with its interval, and nothing is claimed of all."
+    ]
 
 
 def _keep_table(shown: ShownCells, cell: Cell) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
+from ..report.names import is_of_reading, value_in_words, with_reading
 from ..results import values_of
 from ..screen import Screen, spreadsheet
 
@@ -86,7 +87,10 @@ def sweep_table(cells: ShownCells, width: int = UNBOUNDED, chosen: Metric = CHOS
     `shared_axes` and `shared_trials` give what all cells have in common. On a screen of few characters ``width`` the
     last columns are dropped, but never the metric or an option that varies.
     """
-    varying = {column: [_choice(axes, column) for axes, _ in cells] for column in _shown([axes for axes, _ in cells])}
+    cells = _with_reading(cells)
+    varying = {}
+    for column in _shown([axes for axes, _ in cells]):
+        varying[column] = [_choice(axes, column) for axes, _ in cells]
     outcomes = [_outcome(axes, rows, chosen) for axes, rows in cells]
     columns = {heading: [outcome[heading] for outcome in outcomes] for heading in outcomes[0]}
     kept = [heading for heading in columns if any(value not in ("", UNKNOWN) for value in columns[heading])]
@@ -125,9 +129,16 @@ def summary_table(cells: ShownCells, chosen: Metric = CHOSEN) -> Table:
     return _laid_out(varying, outcomes)
 
 
+def _with_reading(cells: ShownCells) -> ShownCells:
+    """The cells with null for an option of reading that other cells set."""
+    columns = with_reading([axes for axes, _ in cells])
+    return list(zip(columns, (rows for _, rows in cells), strict=True))
+
+
 def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, list[str]], list[ShownCells]]:
     """The columns of a table with a line for each setting of the options in which cells differ, but for some options;
     and the cells of each line."""
+    cells = _with_reading(cells)
     shown = [column for column in _shown([axes for axes, _ in cells]) if column not in left_out]
     found: dict[tuple[str, ...], list[tuple[Row, Sequence[Row]]]] = {}
     for axes, rows in cells:
@@ -136,8 +147,11 @@ def _by_setting(cells: ShownCells, left_out: Sequence[str]) -> tuple[dict[str, l
 
 
 def _choice(axes: Row, column: str) -> str:
-    """An option of a cell, as its line shows it."""
-    return "" if axes.get(column) is None else str(axes[column])
+    """An option of a cell, as its line shows it: as the command line has it, or how a table was read in words."""
+    value = axes.get(column)
+    if value is None:
+        return ""
+    return value_in_words(column, value, {}) if is_of_reading(column) else str(value)
 
 
 def _n_labels(axes: Row) -> float:
@@ -183,7 +197,9 @@ def why_no_interval(cells: Sequence[Row]) -> list[str]:
 
 
 def full_table(cells: ShownCells) -> str:
-    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds."""
+    """All columns of the cells as CSV: options, every metric with its interval, epochs and seconds; see
+    `scarf_lightning.report.schema`."""
+    cells = _with_reading(cells)
     axes = list(dict.fromkeys(column for of_cell, _ in cells for column in of_cell if column not in NOT_SHOWN))
     measured = [name for metric in metrics() for name in (metric.name, f"{metric.name}_low", f"{metric.name}_high")]
     of_phases = [f"{phase}_{quantity}" for phase in ("pretrain", "finetune") for quantity in ("epochs", "seconds")]
@@ -219,6 +235,7 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
 
 def shared_axes(cells: Sequence[Row]) -> Row:
     """The options that are the same in all cells that use them."""
+    cells = with_reading(cells)
     shown = _shown(cells)
     return {axis: value for cell in cells for axis, value in cell.items() if value is not None and axis not in shown}
 

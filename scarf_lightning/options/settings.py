@@ -285,6 +285,9 @@ class Config(Options):
     cache: CacheSettings = field(default_factory=CacheSettings)
     chunk: ChunkSettings = field(default_factory=ChunkSettings)
     sweeps: str | None = option(None, "file of cells: a name in sweeps/, or a path")
+    reference: str | None = option(
+        None, "competitor that the answer compares all others with, such as scarf; null takes no pre-training"
+    )
     plan: bool = option(False, "train nothing; show what there is to do and how long it takes")
     workers: int | None = option(
         None,

@@ -14,13 +14,14 @@ from ..sweeping.plan import about
 from .blocks import named
 from .comparisons import Comparison, compare_all
 from .loading import SECONDS, CellResults, ReportedCell, read_results
+from .pairing import pairs_of
 from .report_options import ReportOptions
 from .sentences import answer_in_words
 from .statistics.verdict import FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
-NOT_OF_A_CELL = ("sweeps", "plan", "force", "paths.results")
+NOT_OF_A_CELL = ("sweeps", "reference", "plan", "force", "paths.results")
 PAPERS_DATASETS = "dataset=glob(cc18-*)"
 N_PAPERS_DATASETS = 69
 SMALL_DATASETS = (
@@ -73,8 +74,17 @@ def compared(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> Compar
     tried = [each for each in surveyed if each.rows]
     wanted = [reported(each.cell, each.axes, each.folder, rows=each.rows, target=each.target) for each in tried]
     results = read_results(wanted, usual=dict(request.usual))
-    comparisons = compare_all(results, ReportOptions().of(results)) if len(tried) > 1 else []
+    options = ReportOptions(reference=request.cells[0].config.reference)
+    comparisons = compare_all(results, options.of(results)) if len(tried) > 1 else []
     return ComparedRun(tried, results, comparisons)
+
+
+def check_reference(cells: Sequence[Cell]) -> None:
+    """Refuse a reference that is none of the competitors of a run, before it trains, by a `UsageError`."""
+    reference = cells[0].config.reference
+    if reference is not None:
+        wanted = [reported(cell, cell.axes(), None) for cell in cells]
+        pairs_of(read_results(wanted), reference)
 
 
 def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,28 +12,31 @@ import pandas as pd
 from ..errors import counted
 from ..metrics import Metric, metrics
 from .advice import Commands, what_would_settle
+from .amounts import signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, compare_all
-from .competitors import distinguishing, named_by
-from .effects import effects_picture, forest_picture, label_curve, outlying_in_words
+from .competitors import named_by, named_cells
+from .effects import curve_points, effects_picture, forest_picture, label_curve, outlying_in_words
 from .loading import CellResults
+from .names import DROPPED, labels_in_words
+from .pairing import label_budgets
 from .report_options import ReportOptions
-from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references, signed
+from .schema import in_order
+from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)
-REFERENCE_IS_MISSING = "train a reference on the same data, such as pretrain=none"
 
 
 def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
     """The answer, effects with intervals best first, every competitor's metric, and what would settle the open ones."""
     comparisons = compare_all(results, options)
     if not comparisons:
-        return Section("summary", "The answer", [Paragraph(_without_comparison(results, options)), _cells(results)])
+        return Section("summary", "The answer", _without_comparison(results, options))
     blocks: list[Block] = [Paragraph(sentence) for sentence in answer_in_words(comparisons, results, options)]
     is_curve, are_several = comparisons[0].labels is not None, len(comparisons) > 1
     if is_curve:
-        blocks.append(label_curve(comparisons, results, options))
+        blocks.append(label_curve(results, options, comparisons))
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
     answers = {answer for each in comparisons for answer in (each.claimed, each.verdict.answer)}
@@ -43,78 +46,90 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(Paragraph(outside))
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
-    blocks += [effects_picture(comparisons, options), _table(comparisons, results, options)]
+    blocks += [effects_picture(comparisons, options), _summary(comparisons, results, options)]
+    if results.compared == [DROPPED] and len(comparisons) > 1:
+        blocks.append(_ranked_columns(comparisons, results, options.measure))
     for sentence, command in what_would_settle(comparisons, commands, results):
         blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
     return Section("summary", "The answer", blocks)
 
 
-def _table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
+@dataclass(frozen=True)
+class Line:
+    """A line of the summary: a competitor's mean, by which lines are sorted, its entries by column, and its data."""
+
+    mean: float
+    entries: dict[str, Entry]
+    data: dict[str, Any]
+
+
+def _summary(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table:
     """Every competitor's metric with its interval, best first, the references among them."""
     metric, many = options.measure, comparisons[0].verdict.datasets > 1
-    lines: list[tuple[float, dict[str, Entry], dict[str, Any]]] = []
+    lines: list[Line] = []
     told = set()
     for each in comparisons:
-        reference = replace(each, name=each.reference).label
-        if reference not in told:
-            told.add(reference)
-            lines.append(_line(reference, [cell for _, cell in each.pairs], None, results, metric))
-        lines.append(_line(each.label, [cell for cell, _ in each.pairs], each, results, metric))
-    lines.sort(key=lambda line: -metric.sign * line[0])
-    unit = "datasets" if many else "trials"
+        if each.reference_label not in told:
+            told.add(each.reference_label)
+            cells = [reference for _, reference in each.pairs]
+            lines.append(_reference_line(each, cells, results, metric, many=many))
+        lines.append(_line(each, results, metric, many=many))
+    lines.sort(key=lambda line: -metric.sign * line.mean)
+    headings = _headings(metric, many=many)
+    means = ": means over datasets" if many else ""
+    typical = ", the mean and that of the typical dataset" if many else ""
+    caption = (
+        f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{means}; improvement over "
+        f"{references(comparisons)}{typical}, its probability, and the paper's own procedure: Welch's t-test at "
+        f"{options.alpha:g}"
+    )
+    rows = []
+    for line in lines:
+        rows.append(tuple(line.entries.get(column, BLANK) for column in headings))
+    data = in_order("summary", pd.DataFrame([line.data for line in lines]))
+    return Table("summary", caption, tuple(headings.values()), tuple(rows), data)
+
+
+def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
+    """The headings of the summary by column, over ``many`` datasets or on one."""
     points = f", {metric.unit}" if metric.unit else ""
-    headings = {
-        "competitor": "competitor",
-        "verdict": "verdict",
-        "level": metric.heading,
-        **({} if many else {"level ends": "95 % interval"}),
-        "n": unit,
-        **({"mean": f"mean improvement{points}", "mean ends": "95 % of the mean"} if many else {}),
-        "effect": f"typical improvement{points}" if many else f"improvement{points}",
+    first = {"competitor": "competitor", "verdict": "verdict", "level": metric.heading}
+    if many:
+        middle = {
+            "n": "datasets",
+            "mean": f"mean improvement{points}",
+            "mean ends": "95 % of the mean",
+            "effect": f"typical improvement{points}",
+        }
+    else:
+        middle = {"level ends": "95 % interval", "n": "trials", "effect": f"improvement{points}"}
+    last = {
         "effect ends": "its 95 % interval",
-        "won": f"{unit} won",
+        "won": "datasets won" if many else "trials won",
         "better": "P(better)",
         "welch": "Welch, won–lost" if many else "Welch",
     }
-    caption = (
-        f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{': means over datasets' if many else ''}; "
-        f"improvement over {references(comparisons)}"
-        f"{', the mean and that of the typical dataset' if many else ''}, its probability, and the paper's own "
-        f"procedure: Welch's t-test at {options.alpha:g}"
-    )
-    rows = tuple(tuple(entries.get(key, BLANK) for key in headings) for _, entries, _ in lines)
-    return Table("summary", caption, tuple(headings.values()), rows, pd.DataFrame([data for _, _, data in lines]))
+    return first | middle | last
 
 
-def _line(
-    label: str, cells: Sequence[int], comparison: Comparison | None, results: CellResults, metric: Metric
-) -> tuple[float, dict[str, Entry], dict[str, Any]]:
-    """A competitor's mean, by which lines are sorted, its entries and its data. A reference has no comparison."""
-    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
-    means = trials.groupby("cell")[metric.name].mean().tolist()
-    if len(cells) == 1:
-        (mean, low, high), n = level_of(results, int(cells[0]), metric), len(trials)
-    else:
-        (mean, low, high), n = (float(np.mean(means)), math.nan, math.nan), len(means)
-    entries = {
-        "competitor": Entry(label, label),
-        "verdict": Entry("reference", "reference"),
-        "level": Entry(metric.shown(mean), mean),
-        "level ends": _ends(low, high, metric.shown),
-        "n": Entry(str(n), float(n)),
-        "welch": Entry(NOTHING, ""),
-    }
-    data: dict[str, Any] = {"competitor": label, metric.name: mean, "low": low, "high": high, "n": n}
-    if comparison is None:
-        return mean, entries, data
+def _reference_line(
+    comparison: Comparison, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool
+) -> Line:
+    """The line of a reference, which is compared with nothing."""
+    level = _level(comparison.reference_label, cells, results, metric, many=many)
+    entries = level.entries | {"verdict": Entry("reference", "reference"), "welch": Entry(NOTHING, "")}
+    return Line(level.mean, entries, level.data | {"context": comparison.context, "answer": "reference"})
+
+
+def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many: bool) -> Line:
+    """The line of a competitor with its comparison."""
+    level = _level(comparison.label, [cell for cell, _ in comparison.pairs], results, metric, many=many)
     verdict, average = comparison.verdict, comparison.verdict.average
-    units = verdict.datasets if verdict.datasets > 1 else verdict.trials
     wins, losses, undecided = comparison.welch
-    welch = f"{wins}–{losses}"
-    if verdict.datasets == 1:
-        welch = "win" if wins else "loss" if losses else "neither"
+    units = verdict.datasets if many else verdict.trials
     of_metric = partial(signed, metric=metric)
-    entries |= {
+    welch = f"{wins}–{losses}" if many else _welch_in_words(comparison)
+    entries = {
         "verdict": Entry(verdict.answer, verdict.answer),
         "mean": entry(average.mean, of_metric),
         "mean ends": _ends(average.low, average.high, of_metric),
@@ -124,9 +139,84 @@ def _line(
         "better": entry(verdict.better, ".2f"),
         "welch": Entry(welch, welch),
     }
-    data |= {"context": comparison.context, "reference": comparison.reference} | vars(verdict)
-    data |= {"average": average.mean, "average_low": average.low, "average_high": average.high}
-    return mean, entries, data | {"welch_wins": wins, "welch_losses": losses, "welch_neither": undecided}
+    data = {
+        "context": comparison.context,
+        "reference": comparison.reference,
+        "answer": verdict.answer,
+        "answer_together": comparison.claimed,
+        "difference": verdict.difference,
+        "difference_low": verdict.low,
+        "difference_high": verdict.high,
+        "mean_difference": average.mean,
+        "mean_difference_low": average.low,
+        "mean_difference_high": average.high,
+        "probability_better": verdict.better,
+        "probability_helps": verdict.helps,
+        "probability_same": verdict.same,
+        "probability_hurts": verdict.hurts,
+        "won": verdict.won,
+        "lost": verdict.lost,
+        "trials": verdict.trials,
+        "datasets": verdict.datasets,
+        "p": verdict.p,
+        "p_of_zero": verdict.p_of_zero,
+        "settling": verdict.more,
+        "settling_chance": verdict.chance,
+        "welch_wins": wins,
+        "welch_losses": losses,
+        "welch_neither": undecided,
+        "reason": verdict.reason,
+    }
+    return Line(level.mean, level.entries | entries, level.data | data)
+
+
+def _welch_in_words(comparison: Comparison) -> str:
+    """Welch's test on one dataset."""
+    wins, losses, _ = comparison.welch
+    if wins:
+        return "win"
+    return "loss" if losses else "neither"
+
+
+def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool) -> Line:
+    """A competitor's own metric, on one dataset with its interval."""
+    trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
+    by_cell = trials.groupby("cell")[metric.name]
+    mean, low, high = float(np.mean(by_cell.mean())), math.nan, math.nan
+    if len(cells) == 1:
+        mean, low, high = level_of(results, int(cells[0]), metric)
+    n = by_cell.ngroups if many else len(trials)
+    entries = {
+        "competitor": Entry(label, label),
+        "level": Entry(metric.shown(mean), mean),
+        "level ends": _ends(low, high, metric.shown),
+        "n": Entry(str(n), float(n)),
+    }
+    data = {"competitor": label, metric.name: mean, f"{metric.name}_low": low, f"{metric.name}_high": high}
+    counts = {"trials": int(by_cell.count().min()), "datasets": by_cell.ngroups}
+    return Line(mean, entries, data | counts)
+
+
+def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> Table:
+    """The columns that competitors do without, those that are missed most first."""
+    worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)
+    of_metric = partial(signed, metric=metric)
+    rows, data = [], []
+    for rank, each in enumerate(worst_first, start=1):
+        verdict = each.verdict
+        columns = each.name.removeprefix("without ")
+        loss = {"loss": -verdict.difference, "loss_low": -verdict.high, "loss_high": -verdict.low}
+        ends = _ends(loss["loss_low"], loss["loss_high"], of_metric)
+        rows.append((rank, columns, loss["loss"], ends.text, verdict.answer))
+        data.append({"rank": rank, "columns_left_out": columns, "context": each.context, **loss})
+        data[-1]["answer"] = verdict.answer
+    loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
+    shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"])
+    caption = (
+        f"Columns by how much worse {metric.label} is without them, those that are missed most first. A column may be "
+        "missed little because another one says the same."
+    )
+    return table("columns", caption, shown, formats={loss_heading: of_metric}, data=pd.DataFrame(data))
 
 
 def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
@@ -134,35 +224,70 @@ def _ends(low: float, high: float, shown: Callable[[float], str]) -> Entry:
     return BLANK if math.isnan(low) else Entry(f"{shown(low)} to {shown(high)}", low)
 
 
-def _without_comparison(results: CellResults, options: ReportOptions) -> str:
-    """What is known if nothing can be compared."""
+def _without_comparison(results: CellResults, options: ReportOptions) -> list[Block]:
+    """The levels of cells that are compared with nothing; over numbers of labels, as a learning curve."""
     finished = results.cells[results.cells["finished"] > 0]
-    metric = options.measure
+    metric, blocks = options.measure, list[Block]()
+    if label_budgets(results) is not None and results.trials[metric.name].count():
+        blocks = [*map(Paragraph, curve_in_words(results, options)), label_curve(results, options)]
+    elif len(finished) == 1 and results.trials[metric.name].count():
+        blocks = [Paragraph(_only_cell(results, int(finished.index[0]), metric))]
+    else:
+        blocks = [Paragraph(f"These cells have nothing to be compared with; {_what_to_train(results)}.")]
+    return [*blocks, _levels(results)]
+
+
+def _what_to_train(results: CellResults) -> str:
+    """Advice for cells that have no reference."""
+    other = "pretrain=scarf or method=logistic" if results.cells["pretrain"].eq("none").all() else "pretrain=none"
+    return f"train a reference on the same data, such as {other}"
+
+
+def _only_cell(results: CellResults, cell: int, metric: Metric) -> str:
+    """The metric of the only cell that has a trial."""
+    name = named_by(results, results.cells, ["pretrain", "method"])[cell]
     n = results.trials[metric.name].count()
-    if len(finished) > 1 or not n:
-        return f"These cells have nothing to be compared with; {REFERENCE_IS_MISSING}."
-    mean, low, high = level_of(results, int(finished.index[0]), metric)
-    name = named_by(results, finished, ["pretrain", "method"]).iloc[0]
-    unit = " %" if metric.scale == 100 else ""
-    interval = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
     return (
-        f"{name} on {finished['dataset'].iloc[0]}: {metric.label} {metric.shown(mean)}{unit}{interval} in "
-        f"{counted(n, 'trial')}. There is nothing to compare it with; {REFERENCE_IS_MISSING}."
+        f"{name} on {results.rows[cell]['dataset']}: {_level_in_words(level_of(results, cell, metric), metric)} "
+        f"in {counted(n, 'trial')}. There is nothing to compare it with; {_what_to_train(results)}."
     )
 
 
-def _cells(results: CellResults) -> Table:
+def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
+    """A sentence on each competitor with its metric at each number of labels, which claims nothing of differences."""
+    datasets = [str(name) for name in dict.fromkeys(results.cells["dataset"])]
+    where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets, on average"
+    metric, sentences = options.measure, []
+    for name, points in curve_points(results, options).items():
+        said = []
+        for budget, (_, level) in points.items():
+            said.append(f"{_level_in_words(level, metric)} with {labels_in_words(budget)}")
+        sentences.append(f"{name} on {where}: {'; '.join(said)}.")
+    return sentences
+
+
+def _level_in_words(level: Sequence[float], metric: Metric) -> str:
+    """A metric with its interval."""
+    mean, low, high = level
+    unit = " %" if metric.scale == 100 else ""
+    interval = "" if math.isnan(low) else f" ({metric.shown(low)} to {metric.shown(high)})"
+    return f"{metric.label} {metric.shown(mean)}{unit}{interval}"
+
+
+def _levels(results: CellResults) -> Table:
     """Every metric of every cell that has a trial."""
     finished = results.cells[results.cells["finished"] > 0]
-    names = named_by(results, finished, ["dataset", "pretrain", *distinguishing(finished, results.axes)])
+    names = named_cells(results, finished)
     of_cells = results.trials.groupby("cell")
     lines, data = [], []
-    for cell, name in zip(finished.index, names, strict=True):
+    for cell, name in names.items():
         for metric in metrics():
-            if n := of_cells.get_group(cell)[metric.name].count():
-                mean, low, high = level_of(results, cell, metric)
-                data.append({"cell": name, "metric": metric.heading, "mean": mean, "low": low, "high": high})
-                ends = _ends(low, high, metric.shown).text
-                lines.append((name, metric.heading, metric.shown(mean), ends, n))
+            n = of_cells.get_group(cell)[metric.name].count()
+            if not n:
+                continue
+            mean, low, high = level_of(results, int(str(cell)), metric)
+            row = {"cell": name, "metric": metric.name, "mean": mean, "mean_low": low, "mean_high": high, "trials": n}
+            data.append(row)
+            lines.append((name, metric.heading, metric.shown(mean), _ends(low, high, metric.shown).text, n))
     frame = pd.DataFrame(lines, columns=["cell", "metric", "mean", "95 % interval", "trials"])
-    return table("summary", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))
+    return table("levels", "Every metric, with its 95 % interval over trials", frame, data=pd.DataFrame(data))

@@ -1,7 +1,6 @@
-"""Which cells are compared, what they are called in tables and figures (``pretrain=scarf`` is SCARF,
-``corruption.rate=0.6`` is rate 0.6), and their scores."""
+"""The cells that a drawing compares, with their names and scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,20 +9,9 @@ import pandas as pd
 
 from ..errors import UsageError
 from ..metrics import Metric
-from .loading import CellResults, Labels
+from .loading import CellResults, rows_of
+from .names import Namer, text_of
 from .statistics import Pair
-
-VALUES = {"fit_on": {"all": "fitted on all rows", "train": "fitted on training rows"}}
-"""Values of options that are not parts and need a phrase."""
-MOST_COLUMNS = 3
-"""More columns than this are called "setting" in a heading."""
-PHASES = {"pretrain": "pre-training", "finetune": "fine-tuning"}
-"""Sections whose options are named with their section: both phases have a learning rate."""
-SECTIONS = {**PHASES, "regime": "labels"}
-TELLING = ("regime", "pretrain", "method")
-"""Axes whose labels need no name of the axis beside them."""
-ALWAYS_TOLD = ("dataset", "regime", "pretrain")
-"""Columns that a name holds even if their values are the usual ones."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +102,7 @@ def grid_over_reference(
     Raises:
         UsageError: no row has the reference.
     """
-    settings = zip(*(cells[column] for column in columns), strict=True)
-    values = [" + ".join(_text(value) for value in setting if value is not None) for setting in settings]
+    values = [_joined(setting) for setting in cells[list(columns)].itertuples(index=False)]
     names = [named_by(results, cells, chosen) for chosen in (rows, columns, [*rows, *columns])]
     every = list(zip(*names, values, strict=True))
     references = {row: name for row, _, name, value in every if value == reference}
@@ -127,15 +114,18 @@ def grid_over_reference(
     return grid, [row for row in dict.fromkeys(row for row, _, _ in compared) if row not in references]
 
 
-def reference_in_words(columns: Sequence[str], reference: str, labels: Labels) -> str:
-    """What a figure calls the reference."""
-    if len(columns) > 1 and " + " in reference:
-        return reference
-    return in_words({columns[0]: reference}, labels, alone=True)
+def reference_in_words(results: CellResults, columns: Sequence[str], reference: str) -> str:
+    """The name of the reference in a figure: that of its cells by these columns."""
+    for row in results.rows.values():
+        if _joined(row[column] for column in columns) == reference:
+            return Namer(list(results.rows.values()), columns, results.usual, results.labels)(row)
+    return reference
 
 
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _joined(setting: Iterable[Any]) -> str:
+    """The values of a setting, as a sweep file names a reference."""
+    used = [value for value in setting if value is not None]
+    return " + ".join(map(text_of, used))
 
 
 def _plain(value: Any) -> Any:
@@ -143,79 +133,16 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, bool) else value
 
 
-def column_in_words(column: str) -> str:
-    """``pretrain.batch_size`` is "pre-training batch size"."""
-    section, *option = column.split(".")
-    return " ".join([SECTIONS.get(section, section), *option]).replace("_", " ")
+def named_by(results: CellResults, cells: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
+    """A name for each of these cells from these columns; different settings never share a name."""
+    namer = Namer(list(results.rows.values()), columns, results.usual, results.labels)
+    names = [namer(row) for row in rows_of(cells)]
+    return pd.Series(names, index=cells.index, dtype=object)
 
 
-def columns_in_words(columns: Sequence[str]) -> str:
-    """A heading for values of these columns."""
-    return ", ".join(map(column_in_words, columns)) if len(columns) <= MOST_COLUMNS else "setting"
-
-
-def value_in_words(column: str, value: Any, labels: Labels, *, alone: bool = False) -> str:
-    """One value of a column, without the column's name if it stands ``alone`` under that name."""
-    section, *option = column.split(".")
-    text = _text(value)
-    if column in VALUES:
-        return VALUES[column].get(text, text)
-    if column in ("dataset", "seed"):
-        return text if column == "dataset" else f"seed {text}"
-    if option:
-        named = labels.get(column, {}).get(text, text)
-        return named if alone else f"{column_in_words(column if section in PHASES else option[-1])} {named}"
-    if text == "none":
-        return f"no {column_in_words(column)}"
-    named = labels.get(column, {}).get(text, text.replace("_", " "))
-    return named if alone or column in TELLING else f"{named} {column_in_words(column)}"
-
-
-def in_words(values: Mapping[str, Any], labels: Labels, *, alone: bool = False) -> str:
-    """A setting of these columns in words, without the columns that the cell does not use (None). One value may stand
-    ``alone`` under the name of its column."""
-    used = {column: value for column, value in values.items() if value is not None}
-    if not used:
-        return f"{columns_in_words(list(values))} not used"
-    return ", ".join(value_in_words(column, value, labels, alone=alone) for column, value in used.items())
-
-
-def named_by(
-    results: CellResults, cells: pd.DataFrame, columns: Sequence[str], *, tells_usual: bool = False
-) -> "pd.Series[str]":
-    """A name for each of these cells from these columns; different settings never share a name.
-
-    A name leaves out usual values if it has others, unless it ``tells_usual`` ones too.
-    """
-    usual = {} if tells_usual else results.usual
-    settings = list(zip(*(cells[column] for column in columns), strict=True))
-    names = {}
-    for setting in dict.fromkeys(settings):
-        values = dict(zip(columns, setting, strict=True))
-        telling = {c: v for c, v in values.items() if c in ALWAYS_TOLD or v is None or v != usual.get(c)}
-        told = telling if any(v is not None for v in telling.values()) else values
-        names[setting] = in_words(told, results.labels, alone=len(columns) == 1)
-    alike = {name for name in names.values() if list(names.values()).count(name) > 1}
-    for setting, name in names.items():
-        if name in alike:
-            names[setting] = ", ".join(f"{c}={v}" for c, v in zip(columns, setting, strict=True) if v is not None)
-    return pd.Series([names[setting] for setting in settings], index=cells.index, dtype=object)
-
-
-def distinguishing(cells: pd.DataFrame, columns: Sequence[str], beyond: Sequence[str] = ()) -> list[str]:
-    """The fewest columns, axes before their options, that tell apart all cells that the columns tell apart together,
-    beyond what some columns tell apart already.
-
-    An option that follows from another column, such as a batch size from the pre-training, is not among them.
-    Differences between datasets do not count: the paper leaves three datasets unscaled, which makes no axis of scaling.
-    """
-    by_dataset = cells.groupby("dataset", sort=False)
-    varying = [c for c in columns if c != "dataset" and by_dataset[c].nunique(dropna=False).max() > 1]
-    chosen = list(beyond)
-    groups = len(cells[chosen].astype(str).drop_duplicates()) if chosen else 1
-    for column in sorted(varying, key=lambda name: name.count(".")):
-        apart = len(cells[[*chosen, column]].astype(str).drop_duplicates())
-        if apart > groups:
-            chosen.append(column)
-            groups = apart
-    return chosen[len(beyond) :]
+def named_cells(results: CellResults, cells: pd.DataFrame) -> "pd.Series[str]":
+    """The full name of each of these cells: its dataset if there are several, then all in which the cells differ."""
+    columns = results.different or ["pretrain", "method"]
+    if len(set(results.cells["dataset"])) > 1:
+        columns = ["dataset", *columns]
+    return named_by(results, cells, columns)

@@ -5,12 +5,12 @@ from typing import Any
 import pandas as pd
 
 from ..results import keeps_predictions, read_cell
-from .competitors import distinguishing, named_by, select
+from .competitors import named_by, select
 from .drawings import Drawing, read_drawings
 from .loading import CellResults
 
-CONTEXT = ("regime", "scaling", "fit_on", "seed")
-"""Each value of these columns has drawings of its own: nothing is compared across them."""
+PREPROCESSING = ("scaling", "fit_on")
+"""Beside the contexts, each value of these columns has drawings of its own."""
 LARGEST_MATRIX = 20
 MOST_DATASETS = 3
 """Datasets whose losses and predictions are drawn, each by itself; ``where`` in a sweep file asks for others."""
@@ -21,25 +21,24 @@ def default_drawings(results: CellResults) -> list[Drawing]:
     if not results.cells["finished"].any():
         return []
     cells = results.cells
-    different = distinguishing(cells, results.axes)
-    contexts = [column for column in CONTEXT if column in different]
-    compared = [column for column in different if column not in contexts] or ["pretrain", "method"]
+    contexts = [column for column in results.different if column in (*results.contexts, *PREPROCESSING)]
+    compared = [column for column in results.different if column not in contexts] or ["pretrain", "method"]
     entries: list[dict[str, Any]] = []
     if contexts:
         every = cells[contexts].drop_duplicates()
-        names = named_by(results, every, contexts, tells_usual=True)
+        names = named_by(results, every, contexts)
         for values, name in zip(every.itertuples(index=False), names, strict=True):
             where = dict(zip(contexts, values, strict=True))
             drawn = _of_context(results, select(results, where), compared, f", {name}")
             entries += [entry | {"where": where} for entry in drawn]
     else:
         entries = _of_context(results, cells, compared, "")
-    return read_drawings(entries + _over_none(cells, different) + _of_datasets(results), "defaults")
+    return read_drawings(entries + _over_none(cells, results.different) + _of_datasets(results), "defaults")
 
 
 def _of_context(results: CellResults, cells: pd.DataFrame, compared: list[str], ending: str) -> list[dict[str, Any]]:
     """The drawings of the cells of one context, which ends their titles."""
-    competitors = named_by(results, cells, compared, tells_usual=True).nunique()
+    competitors = named_by(results, cells, compared).nunique()
     entries: list[dict[str, Any]] = []
     if 1 < competitors <= LARGEST_MATRIX:
         entries.append({"draw": "win_matrix", "title": f"All against each other{ending}", "compare": compared})

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,14 +10,17 @@ from matplotlib.figure import Figure
 
 from ..intervals import Interval
 from ..metrics import Metric
+from .amounts import effect, effect_over, signed, unsigned, won
 from .blocks import Picture, named
 from .comparisons import Comparison
 from .loading import CellResults
+from .names import shortened
+from .pairing import competition
 from .report_options import ReportOptions
-from .sentences import effect, references, signed, unsigned, won
+from .sentences import references
 from .statistics import datasets_interval, outlying
 from .statistics.verdict import ANSWERS
-from .style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled, tip
+from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .verdicts import level_of
 
 COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
@@ -66,17 +70,19 @@ def effects_figure(comparisons: Sequence[Comparison], options: ReportOptions, *,
         (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour_of, lw=1.8)
         (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour_of, ms=5)
         for part in (line, point):
-            tip(part, f"{each.label}: {effect(each, metric)} over {each.reference}, {won(each)}; {verdict.answer}")
+            tip(part, f"{each.label}: {effect_over(each, metric)}, {won(each)}; {verdict.answer}")
     axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
     axes.set_xlabel(_improvement(metric))
     if is_narrow:
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
+        names = shortened([each.label for each in comparisons], 44)
         for y, each in enumerate(comparisons):
-            said = f"{short(each.label, 44)}: {each.verdict.answer}"
+            said = f"{names[each.label]}: {each.verdict.answer}"
             axes.text(0, y - 0.25, said, transform=axes.get_yaxis_transform(), fontsize=7, va="bottom")
     else:
-        axes.set_yticks(range(len(comparisons)), [short(each.label, 60) for each in comparisons])
+        names = shortened([each.label for each in comparisons], 60)
+        axes.set_yticks(range(len(comparisons)), [names[each.label] for each in comparisons])
         right = axes.twinx()
         right.set_ylim(axes.get_ylim())
         right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
@@ -126,8 +132,10 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
     most = max(len(each.by_dataset) for each in comparisons)
     width = PAGE * 0.62 if len(comparisons) == 1 else PAGE * 1.2
     figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
+    titles = shortened([each.label for each in comparisons], 30)
     for axes, each in zip(panels, comparisons, strict=True):
         _band(axes, options)
+        names = shortened(each.datasets, 24)
         for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
             (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)
             axes.plot([scale * verdict.difference], [y], "o", color=COLOURS[0], ms=4)
@@ -136,9 +144,9 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
         last = len(each.datasets)
         axes.plot([low, high], [last, last], color="black", lw=1.8)
         axes.plot([mean], [last], "D", color="black", ms=5)
-        axes.set_yticks(range(last + 1), [*(short(name, 24) for name in each.datasets), "mean"])
+        axes.set_yticks(range(last + 1), [*(names[name] for name in each.datasets), "mean"])
         axes.set_ylim(last + 0.6, -0.6)
-        axes.set_title(short(each.label, 30) if len(comparisons) > 1 else "")
+        axes.set_title(titles[each.label] if len(comparisons) > 1 else "")
     figure.supxlabel(_improvement(metric), fontsize=8)
     return figure
 
@@ -157,43 +165,68 @@ def outlying_in_words(comparisons: Sequence[Comparison], metric: Metric) -> str:
     return f"Datasets that lie outside the others (Tukey's fences). {'. '.join(said)}." if said else ""
 
 
-def label_curve(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Picture:
-    """The metric over the number of labels, a line a competitor, with 95 % intervals."""
+def label_curve(results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()) -> Picture:
+    """The metric over the number of labels, a line a competitor, with 95 % intervals; references come first."""
     metric = options.measure
-    cells: dict[str, dict[float, list[int]]] = {comparisons[0].reference: {}}
-    for each in sorted(comparisons, key=lambda each: (each.labels or 0, each.pairs[0][0])):
-        assert each.labels is not None
-        cells[each.reference][each.labels] = [reference for _, reference in each.pairs]
-        cells.setdefault(each.name, {})[each.labels] = [cell for cell, _ in each.pairs]
-    lines = {name: [_point(its, results, metric) for its in by_labels.values()] for name, by_labels in cells.items()}
-    words = "; ".join(
-        f"{name}: " + ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in points)
-        for name, points in lines.items()
-    )
+    lines = {name: list(points.values()) for name, points in curve_points(results, options, comparisons).items()}
+    words = []
+    for name, points in lines.items():
+        levels = ", ".join(f"{metric.shown(level.mean)} with {n:g}" for n, level in points)
+        words.append(f"{name}: {levels}")
+    verdicts = ""
+    if comparisons:
+        verdicts = (
+            " Competitors share splits, so two may differ although their intervals overlap: the verdicts compare trial "
+            "by trial."
+        )
+    n_references = len({each.reference for each in comparisons})
     return Picture(
         "label-curve",
-        label_curve_figure(lines, metric),
-        narrow=label_curve_figure(lines, metric, is_narrow=True),
-        alt=f"{metric.heading} over the number of labels. {words}.",
+        label_curve_figure(lines, metric, n_references),
+        narrow=label_curve_figure(lines, metric, n_references, is_narrow=True),
+        alt=f"{metric.heading} over the number of labels. {'; '.join(words)}.",
         caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labelled training rows: mean "
-        "and its 95 % interval. Competitors share splits, so two may differ although their intervals overlap: the "
-        "verdicts compare trial by trial.",
+        f"and its 95 % interval.{verdicts}",
     )
+
+
+Point = tuple[float, Interval]
+"""A number of labelled rows, and the metric there."""
+
+
+def curve_points(
+    results: CellResults, options: ReportOptions, comparisons: Sequence[Comparison] = ()
+) -> dict[str, dict[float, Point]]:
+    """For each competitor by each budget of labels, which may be infinity, its number of labels and the metric."""
+    competing = competition(results)
+    assert competing.budgets is not None
+    known = set(results.trials.dropna(subset=[options.measure.name])["cell"])
+    cells: dict[str, dict[float, list[int]]] = {each.reference: {} for each in comparisons}
+    # Sorting is stable: competitors keep the order of the sweep.
+    for label, budget in sorted(competing.budgets.items(), key=lambda each: each[1]):
+        if label in known:
+            cells.setdefault(competing.names[label], {}).setdefault(budget, []).append(label)
+    found: dict[str, dict[float, Point]] = {}
+    for name, by_budget in cells.items():
+        found[name] = {budget: _point(its, results, options.measure) for budget, its in by_budget.items()}
+    return found
 
 
 @styled()
 def label_curve_figure(
-    lines: dict[str, list[tuple[float, Interval]]], metric: Metric, *, is_narrow: bool = False
+    lines: dict[str, list[Point]], metric: Metric, n_references: int = 1, *, is_narrow: bool = False
 ) -> Figure:
-    """A line a competitor: the metric by its number of labels. The first one, the reference, is grey."""
+    """A line a competitor: the metric by its number of labels. The references, which come first, are grey."""
     figure, (axes,) = new_figure(COLUMN * 1.1 if is_narrow else PAGE, 3.0)
+    names = shortened(lines, 44)
     for place, (name, points) in enumerate(lines.items()):
         shade = 1.04 ** (place - len(lines) / 2)  # a little apart, so that intervals do not hide each other
         x = np.array([n * shade for n, _ in points])
         mean, low, high = (metric.scale * np.array([level[part] for _, level in points]) for part in range(3))
-        colour_of = GREY if place == 0 else colour(place - 1)
-        axes.errorbar(x, mean, [mean - low, high - mean], color=colour_of, marker="o", ms=3.5, lw=1.3, elinewidth=0.8,
-                      label=name)  # fmt: skip
+        look: dict[str, Any] = {"color": colour(place - n_references), "marker": "o"}
+        if place < n_references:
+            look = {"color": GREY, "marker": marker(place)}
+        axes.errorbar(x, mean, [mean - low, high - mean], **look, ms=3.5, lw=1.3, elinewidth=0.8, label=names[name])
     ticks = sorted({n for points in lines.values() for n, _ in points})
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{n:g}" for n in ticks])
@@ -204,7 +237,7 @@ def label_curve_figure(
     return figure
 
 
-def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> tuple[float, Interval]:
+def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
     """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
     n_labelled = float(trials["n_labelled"].median())

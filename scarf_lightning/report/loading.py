@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..data.targets import Classes, Target, leading_metric
 from ..errors import UsageError, did_you_mean
 from ..intervals import SIZES
 from ..metrics import metrics
+from ..options.settings import SHORTHANDS
 from ..results import (
     described_cells,
     measured_rows,
@@ -21,18 +23,21 @@ from ..results import (
     read_cell,
     read_curves,
     read_environments,
+    reading_columns,
     values_of,
 )
+from ..results.identity import NULL
 from ..results.records import Row
+from .names import Labels, asked_for, is_context, is_of_reading, telling, with_reading
 
-Labels = Mapping[str, Mapping[str, str]]
-"""By axis, what people call its parts; a part without a label is called by its name with spaces."""
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")
 PAPERS_ORDER = (
     "full", "noise30", "semi25",
     "none", "scarf", "scarf_ae", "add_noise_ae", "no_noise_ae", "scarf_disc",
 )  # fmt: skip
+BESIDE = ("recipe", *SHORTHANDS)
+"""Options that set several others, and are no column of a cell. They are one of a report whose cells differ in them."""
 CURVE = ("cell", "phase", "trial", "epoch", "train_loss", "validation_loss")
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 
@@ -99,10 +104,37 @@ class CellResults:
         """The columns that say what a cell is."""
         return [column for column in self.cells.columns if column not in NOT_AXES]
 
+    @cached_property
+    def rows(self) -> dict[int, Row]:
+        """The cells as plain rows, by label."""
+        return dict(zip(map(int, self.cells.index), rows_of(self.cells), strict=True))
+
+    @cached_property
+    def different(self) -> list[str]:
+        """The columns in which cells of one dataset differ, as `telling` finds them."""
+        asked = {column for overrides in self.cells["overrides"] for column in asked_for(overrides)}
+        return telling(list(self.rows.values()), self.axes, list(asked))
+
+    @property
+    def contexts(self) -> list[str]:
+        """Those of the different columns across which nothing is compared."""
+        return [column for column in self.different if is_context(column)]
+
+    @property
+    def compared(self) -> list[str]:
+        """Those of the different columns that make cells competitors."""
+        return [column for column in self.different if not is_context(column)]
+
     @property
     def unfinished(self) -> pd.DataFrame:
         """The cells that lack trials."""
         return self.cells[self.cells["finished"] < self.cells["wanted"]]
+
+
+def rows_of(frame: pd.DataFrame) -> list[Row]:
+    """The rows of a frame, whose columns keep their values as they are."""
+    columns = list(map(str, frame.columns))
+    return [dict(zip(columns, values, strict=True)) for values in frame.itertuples(index=False, name=None)]
 
 
 def read_results(
@@ -135,7 +167,11 @@ def read_results(
         }
         for cell, rows in zip(wanted, found, strict=True)
     ]
+    for row, several in zip(cells, _several_at_once(wanted), strict=True):
+        row.update(several)
+    cells = with_reading(cells)
     columns = dict.fromkeys(key for cell in cells for key in cell)
+    unset = {column: NULL for column in columns if is_of_reading(column)}
     kinds = {"wanted": "int64", "finished": "int64"}  # axes keep their own values, and None where they are not used
     frame = {c: pd.Series([cell.get(c) for cell in cells], dtype=kinds.get(c, "object")) for c in columns}
 
@@ -157,15 +193,41 @@ def read_results(
     asked = {cell.metric for cell in wanted} - {None}
     metric = str(asked.pop()) if len(asked) == 1 else leading_metric(targets.values())
     return CellResults(
-        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged, usual or {}, labels, targets, metric
+        pd.DataFrame(frame), pd.DataFrame(trials), folders, damaged, unset | (usual or {}), labels, targets, metric
     )
+
+
+def _several_at_once(wanted: Sequence[ReportedCell]) -> list[Row]:
+    """For each cell the options in which all cells differ that set several others, such as a recipe."""
+    found: list[Row] = [{} for _ in wanted]
+    for name in BESIDE:
+        given = [_last_value(cell.overrides, name) for cell in wanted]
+        # A cell that does not name it may have any value, for instance of a file.
+        if None not in given and len(set(given)) > 1:
+            for row, text in zip(found, given, strict=True):
+                row[name] = _number_or_text(str(text))
+    return found
+
+
+def _last_value(overrides: Sequence[str], name: str) -> str | None:
+    """The value that overrides give an option; None if they do not."""
+    values = [override.partition("=")[2] for override in overrides if override.startswith(f"{name}=")]
+    return values[-1] if values else None
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return int(text) if text.isdigit() else float(text)
+    except ValueError:
+        return text
 
 
 def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str], list[str]]:
     """The cells in a folder, each with the trials that it was asked for or has; descriptions that cannot be read; and
     sentences on cells of other versions, which are left out, see `newest_versions`.
 
-    Datasets of one name that are no versions of each other are told apart by the hash of their content.
+    One file that was read in two ways is one dataset. Datasets of one name that were read alike and are no versions of
+    each other are told apart by the hash of their content.
 
     Raises:
         UsageError: no such folder, or no cells in it that can be read.
@@ -176,15 +238,19 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
     if not cells:
         raise no_results(results, damaged)
     described = [(place, stored, stored.description) for place, stored in cells if stored.description is not None]
-    contents = {(cell["dataset"], cell["identity"]["data"]) for _, _, cell in described}
-    names = Counter(name for name, _ in contents)
+    readings = _readings([cell for _, _, cell in described])
+    contents = {(cell["dataset"], readings[_table_of(cell)], cell["identity"]["data"]) for _, _, cell in described}
+    counts = Counter((name, reading) for name, reading, _ in contents)
     wanted = []
     for folder, stored, cell in sorted(described, key=lambda each: _place(each[2])):
-        name, data = cell["dataset"], cell["identity"]["data"]
+        name, data = _table_of(cell)
+        reading = readings[name, data]
+        several = counts[name, reading] > 1
+        others = {column: value for column, value in cell["options"].items() if not is_of_reading(column)}
         trials = max([*(trial + 1 for trial in stored.rows), _asked_for(cell["overrides"])])
         wanted.append(
             ReportedCell(
-                {"dataset": f"{name} ({data[:6]})" if names[name] > 1 else name} | cell["options"],
+                {"dataset": f"{name} ({data[:6]})" if several else name} | others | dict(reading),
                 cell["dataset_id"],
                 folder,
                 trials,
@@ -194,6 +260,32 @@ def cells_of_folder(results: Path) -> tuple[list[ReportedCell], dict[Path, str],
             )
         )
     return wanted, damaged, sentences
+
+
+Reading = tuple[tuple[str, str], ...]
+"""Options of reading with their values."""
+
+
+def _readings(cells: Sequence[Row]) -> dict[tuple[str, str], Reading]:
+    """How each table was read, by its dataset and hash.
+
+    Two ways of asking for one table, such as a numeric column that is called numeric, are one: the shorter.
+    """
+    found: dict[tuple[str, str], Reading] = {}
+    for cell in cells:
+        # Results that do not describe their reading have it in their configuration.
+        dataset = cell["config"].get("dataset")
+        options = reading_columns(dataset) if isinstance(dataset, Mapping) else {}
+        options |= {column: value for column, value in cell["options"].items() if is_of_reading(column)}
+        reading = tuple(sorted((column, str(value)) for column, value in options.items()))
+        table = _table_of(cell)
+        found[table] = min(found.get(table, reading), reading, key=lambda each: (len(each), each))
+    return found
+
+
+def _table_of(cell: Row) -> tuple[str, str]:
+    """The dataset of a cell and the hash of its data."""
+    return cell["dataset"], cell["identity"]["data"]
 
 
 def narrowed(
@@ -248,8 +340,8 @@ def environments(results: CellResults) -> list[dict[str, str]]:
 
 def _asked_for(overrides: Sequence[str]) -> int:
     """The number of trials that a command line asks for; 0 if it does not say."""
-    given = [override.removeprefix("trials=") for override in overrides if override.startswith("trials=")]
-    return int(given[-1]) if given and given[-1].isdigit() else 0
+    given = _last_value(overrides, "trials") or ""
+    return int(given) if given.isdigit() else 0
 
 
 def _place(cell: Row) -> list[tuple[bool, float, str]]:

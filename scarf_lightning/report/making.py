@@ -19,11 +19,12 @@ from ..results import Row, source_commit
 from ..screen import escaped
 from .advice import Commands, in_one_line
 from .answer import answer_section
-from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table
-from .competitors import distinguishing, named_by
+from .blocks import FORMATS, Block, Command, Paragraph, Picture, Section, Table, named, table, to_csv
+from .competitors import named_cells
 from .drawings import Drawing, draw_all
 from .loading import CellResults, environments
 from .report_options import ReportOptions
+from .schema import documented
 from .style import as_inline, as_svg, save
 
 RowOf = Callable[[Sequence[str]], Row]
@@ -34,6 +35,8 @@ GENERATOR = "SCARF-Lightning report"
 """Marks a page as a report, which a later report may replace."""
 LONG_TABLE = 12
 """Tables with more rows get a filter."""
+MEANINGS = "meanings-of-columns"
+"""The CSV file that says what each column of the others holds."""
 LABELLED_BY = ("dataset", "regime", "pretrain", "method")
 
 
@@ -45,11 +48,19 @@ class NothingFinishedError(UsageError):
 
 @dataclass(frozen=True)
 class Report:
-    """A report before it is written: its title, the lines under the answer, and its sections, the answer first."""
+    """A report before it is written.
+
+    Attributes:
+        title: of the page.
+        about: the lines under the answer.
+        sections: of the page, the answer first.
+        options: the columns of options that its tables may have.
+    """
 
     title: str
     about: list[str]
     sections: list[Section]
+    options: Sequence[str] = ()
 
     @property
     def answer(self) -> list[str]:
@@ -112,7 +123,7 @@ def make_report(
         *sections,
         provenance_section(results, command),
     ]
-    return Report(title, [line for line in about if line], made)
+    return Report(title, [line for line in about if line], made, results.axes)
 
 
 def write_report(report: Report, folder: Path) -> Path:
@@ -128,13 +139,17 @@ def write_report(report: Report, folder: Path) -> Path:
     for name in ("figures", "tables"):
         shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir(parents=True)
+    frames: dict[str, pd.DataFrame] = {}
     for section in report.sections:
         for block in section.blocks:
             if isinstance(block, Picture):
                 save(block.figure, folder / "figures", block.name)
             elif isinstance(block, Table):
+                frames[block.name] = block.data
                 for ending, write in FORMATS.items():
                     (folder / "tables" / f"{block.name}.{ending}").write_text(write(block), encoding="utf-8")
+    meanings = table(MEANINGS, "Columns of the CSV files", documented(frames, report.options))
+    (folder / "tables" / f"{MEANINGS}.csv").write_text(to_csv(meanings), encoding="utf-8")
     index.write_text(page(report, folder), encoding="utf-8")
     return index
 
@@ -147,6 +162,7 @@ def page(report: Report, folder: Path) -> str:
         generator=GENERATOR,
         long_table=LONG_TABLE,
         report=report,
+        meanings=MEANINGS,
         drawn=lambda name: as_inline((folder / "figures" / f"{name}.svg").read_text(encoding="utf-8")),
         narrow=lambda figure: as_inline(as_svg(figure)),
         style=Markup(_shipped("page.css")),
@@ -166,7 +182,7 @@ def completeness(results: CellResults) -> str:
     if unfinished.empty:
         done = f"All {len(cells)} cells are" if len(cells) > 1 else "Its cell is"
         return f"{done} finished, {trials}."
-    names = named_by(results, unfinished, _columns(results), tells_usual=True)
+    names = named_cells(results, unfinished)
     counts = zip(names, unfinished["finished"], unfinished["wanted"], strict=True)
     missing = [f"{name} ({finished} of {wanted} trials)" for name, finished, wanted in counts]
     finished = f"{len(cells) - len(unfinished)} of {counted(len(cells), 'cell')}"
@@ -227,8 +243,7 @@ def _versions(results: CellResults) -> list[Block]:
 
 def _columns(results: CellResults) -> list[str]:
     """The axes that name a cell: the usual ones, and options in which cells differ."""
-    different = distinguishing(results.cells, results.axes)
-    return [column for column in results.axes if column in LABELLED_BY or column in different]
+    return [column for column in results.axes if column in LABELLED_BY or column in results.different]
 
 
 def _first_line(text: str) -> str:

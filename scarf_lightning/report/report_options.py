@@ -35,6 +35,10 @@ class ReportOptions(Options):
         "largest difference without practical consequence; 0.01 is a point of accuracy, 1 % of the reference's rmse",
         "[0, inf)",
     )
+    reference: str | None = option(
+        None,
+        "competitor that all others are compared with, such as scarf; null takes no pre-training or the usual",
+    )
     test: Test = option("welch", "test behind win matrices and gains; welch is the paper's")
     adjust: Literal["none", "holm"] = option("none", "correction of these tests over datasets")
     alpha: float = option(0.05, "level below which a p-value counts as a difference", "(0, 1)")

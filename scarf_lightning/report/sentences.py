@@ -1,17 +1,17 @@
 """Verdicts in words: the answer in a sentence, or one for each competitor over the number of labels."""
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..errors import counted
 from ..metrics import Metric
-from .blocks import named, number
+from .amounts import brief_effect, effect, effect_over, interval_of_all, signed, size_of_all, unsigned, won
+from .blocks import named
 from .comparisons import Comparison
-from .competitors import columns_in_words, distinguishing, value_in_words
 from .loading import CellResults
+from .names import DROPPED, NO_PRETRAINING, columns_in_words, value_in_words
+from .pairing import label_budgets
 from .report_options import ReportOptions
 from .statistics import holm
 
@@ -37,20 +37,29 @@ OF_PRETRAINING = {
     "no practical difference": "makes no practical difference {where}",
     "cannot tell yet": "is not told apart from it {where} ({interval})",
 }
+LOWER = {"helps": "is better by {size} {where}", "hurts": "is worse by {size} {where}"}
+"""For pre-trainings and metrics whose lower values are better: an error is not gained."""
 OF_RIVAL = OF_PRETRAINING | {"helps": "is ahead by {size} {where}", "hurts": "is behind by {size} {where}"}
 
 
-def title_of(results: CellResults) -> str:
-    """A title that names the question and the data."""
+def title_of(results: CellResults, reference: str | None = None) -> str:
+    """A title that names the question and the data. ``reference`` is the one that the user names."""
     cells = results.cells
     names = list(dict.fromkeys(cells["dataset"]))
     where = f"on {named(names)}" if len(names) <= 3 else f"on {len(names)} datasets"
+    if reference is not None:
+        return f"Is anything better than {reference} {where}?"
     tried = [name for name in dict.fromkeys(cells["pretrain"]) if name != "none"]
     if tried and len(tried) < cells["pretrain"].nunique():
         labels = [value_in_words("pretrain", name, results.labels) for name in tried]
         return f"Does {named(labels) if len(labels) <= 3 else 'pre-training'} help {where}?"
-    different = distinguishing(cells, results.axes)
-    return f"Which {columns_in_words(different)} is best {where}?" if different else f"Results {where}"
+    if results.compared == [DROPPED]:
+        return f"Which columns matter {where}?"
+    if results.compared:
+        return f"Which {columns_in_words(results.compared)} is best {where}?"
+    if label_budgets(results) is not None:
+        return f"How many labels are enough {where}?"
+    return f"Which {columns_in_words(results.contexts)} is best {where}?" if results.contexts else f"Results {where}"
 
 
 def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
@@ -67,7 +76,7 @@ def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
     if only.verdict.answer in VERBS:
         answer = f"{only.name} {VERBS[only.verdict.answer][0]} {where}"
     because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
-    return f"{answer}: {effect(only, options.measure)} over {only.reference}, {won(only)}.{because}"
+    return f"{answer}: {effect_over(only, options.measure)}, {won(only)}.{because}"
 
 
 def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
@@ -84,7 +93,7 @@ def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOption
         found = [each for each in comparisons if each.claimed == answer]
         if found:
             clearest_first = found[::-1] if answer == "hurts" else found
-            examples = named([f"{each.label} {_brief_effect(each, options.measure)}" for each in clearest_first], 3)
+            examples = named([f"{each.label} {brief_effect(each, options.measure)}" for each in clearest_first], 3)
             parts.append(f"{len(found)} {of_one if len(found) == 1 else of_several} ({examples})")
     rest = f"; {n_open} {'is' if n_open == 1 else 'are'} open" if n_open else ""
     return f"Of {every}, {', '.join(parts)}{rest}."
@@ -105,17 +114,29 @@ def _over_labels(comparisons: Sequence[Comparison], results: CellResults, metric
     """A sentence on each competitor: with how many labels it gains or loses how much."""
     datasets = list(dict.fromkeys(results.cells["dataset"]))
     where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets"
-    sentences = [f"On {where}, beside the network with {comparisons[0].reference}:"]
+    sentences = [f"On {where}, beside {_in_full(references(comparisons))}:"]
     for name, group in _by_competitor(comparisons).items():
-        is_pretrained = results.cells.loc[group[0].pairs[0][0], "pretrain"] != "none"
+        is_pretrained = results.rows[group[0].pairs[0][0]]["pretrain"] != "none"
+        templates = _templates(metric, is_pretrained=is_pretrained)
         parts = []
         for answer, run in itertools.groupby(group, key=lambda each: each.claimed):
             same = list(run)
-            template = (OF_PRETRAINING if is_pretrained else OF_RIVAL)[answer]
-            labels = _with(same, group[0], group[-1])
-            parts.append(template.format(interval=_interval(same, metric), size=_size(same, metric), where=labels))
+            size, interval = size_of_all(same, metric), interval_of_all(same, metric)
+            parts.append(templates[answer].format(interval=interval, size=size, where=_with(same, group[0], group[-1])))
         sentences.append(f"{name[:1].upper()}{name[1:]} {'; '.join(parts)}.")
     return sentences
+
+
+def _in_full(reference: str) -> str:
+    """No pre-training is that of the network."""
+    return f"the network with {reference}" if reference == NO_PRETRAINING else reference
+
+
+def _templates(metric: Metric, *, is_pretrained: bool) -> dict[str, str]:
+    """A part of a sentence by answer."""
+    if not is_pretrained:
+        return OF_RIVAL
+    return OF_PRETRAINING if metric.higher_is_better else OF_PRETRAINING | LOWER
 
 
 def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
@@ -124,31 +145,6 @@ def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparis
     for each in sorted(comparisons, key=lambda each: (each.pairs[0][0], each.labels or 0)):
         found.setdefault(each.name, []).append(each)
     return {name: sorted(group, key=lambda each: each.labels or 0) for name, group in found.items()}
-
-
-def _interval(same: Sequence[Comparison], metric: Metric) -> str:
-    """The interval of the effect; for several comparisons the lowest and the highest end."""
-    lows, highs = ([getattr(each.verdict, end) for each in same] for end in ("low", "high"))
-    if any(math.isnan(low) for low in lows):
-        return "too few trials to say"
-    return f"{signed(min(lows), metric)} to {signed(max(highs), metric)} {_unit(metric)}"
-
-
-def _size(same: Sequence[Comparison], metric: Metric) -> str:
-    """The size of the effect without its sign, with its interval; for several comparisons the range of sizes."""
-
-    def shown(size: float) -> str:
-        return f"{metric.difference_scale * size:{metric.difference_digits}}"
-
-    sizes = sorted(abs(each.verdict.difference) for each in same)
-    if len(same) > 1:
-        return f"{shown(sizes[0])} to {shown(sizes[-1])} {_unit(metric)}"
-    low, high = sorted((abs(same[0].verdict.low), abs(same[0].verdict.high)))
-    return f"{shown(sizes[0])} {_unit(metric)} ({shown(low)} to {shown(high)})"
-
-
-def _unit(metric: Metric) -> str:
-    return {"points": f"points of {metric.label}", "%": f"% in {metric.label}", "": metric.label}[metric.unit]
 
 
 def _with(same: Sequence[Comparison], first: Comparison, last: Comparison) -> str:
@@ -172,52 +168,6 @@ def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:
     )
 
 
-def effect(comparison: Comparison, metric: Metric) -> str:
-    """The difference with its interval: ``+1.20 points of accuracy (0.40 to 2.00)``."""
-    verdict, average = comparison.verdict, comparison.verdict.average
-    unit = {"points": "points of ", "%": "% improvement in ", "": "better "}[metric.unit]
-    shown, interval = signed(verdict.difference, metric), _in_brackets(verdict.low, verdict.high, metric)
-    if verdict.datasets > 1 and not math.isnan(average.mean):
-        mean = f"{signed(average.mean, metric)} {unit}{metric.label}{_in_brackets(average.low, average.high, metric)}"
-        return f"{mean} on average, {shown}{interval} on the typical dataset"
-    return f"{shown} {unit}{metric.label}{interval}"
-
-
-def _brief_effect(comparison: Comparison, metric: Metric) -> str:
-    """The difference without its interval."""
-    verdict = comparison.verdict
-    shown = signed(verdict.difference, metric)
-    if verdict.datasets > 1:
-        average = f"{signed(verdict.average.mean, metric)} {metric.unit}".rstrip()
-        return f"{average} on average, {shown} on the typical dataset"
-    return f"{shown} {metric.unit}".rstrip()
-
-
-def _in_brackets(low: float, high: float, metric: Metric) -> str:
-    """An interval of differences; empty if it is unknown."""
-    return "" if math.isnan(low) else f" ({signed(low, metric)} to {signed(high, metric)})"
-
-
-def won(comparison: Comparison) -> str:
-    """In how many trials, or on how many datasets, it is better."""
-    verdict = comparison.verdict
-    if verdict.datasets > 1:
-        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
-    return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"
-
-
-def signed(value: float, metric: Metric) -> str:
-    """A difference with its sign."""
-    return number(metric.difference_scale * value, f"+{metric.difference_digits}")
-
-
 def references(comparisons: Sequence[Comparison]) -> str:
-    """The names of all references."""
-    return " or ".join(dict.fromkeys(each.reference for each in comparisons))
-
-
-def unsigned(value: float, metric: Metric) -> str:
-    """The size of a difference in words."""
-    if metric.is_relative:
-        return f"{100 * value:g} % of the reference"
-    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
+    """The names of all references, in a sentence."""
+    return " or ".join(dict.fromkeys(each.against for each in comparisons))

@@ -90,12 +90,6 @@ def as_inline(svg: str) -> Markup:
     return Markup(re.sub(r'<g id="[a-z0-9_.]*_\d+">', "<g>", svg))
 
 
-def short(name: object, longest: int = 32) -> str:
-    """A name that leaves room for the figure."""
-    text = " ".join(str(name).split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
 def colour(index: int) -> str:
     return COLOURS[index % len(COLOURS)]
 

@@ -23,8 +23,18 @@ from .composer import Composer
 from .folders import SweepFile, read_sweep
 from .hydra import UnknownOptionError
 
-OF_THE_WHOLE_RUN = ("sweeps", "plan", "time_limit", "force", "trials", "chunk.file", "chunk.minutes", "chunk.max_jobs")
-OF_OUR_SWEEPER = ("sweeps", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
+OF_THE_WHOLE_RUN = (
+    "sweeps",
+    "reference",
+    "plan",
+    "time_limit",
+    "force",
+    "trials",
+    "chunk.file",
+    "chunk.minutes",
+    "chunk.max_jobs",
+)
+OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""

@@ -11,9 +11,10 @@ from scarf_lightning.metrics import METRICS, Metric
 from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
-from scarf_lightning.report.comparisons import against_none, against_usual, compare_all
+from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.effects import effects_figure, effects_picture
-from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.loading import CellResults, ReportedCell, read_results
+from scarf_lightning.report.pairing import pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.style import as_inline, save
 from tests.report.cell_results import HOSTILE, compared, results_of
@@ -147,12 +148,12 @@ def test_few_datasets_ask_for_more_of_them() -> None:
 def test_along_one_axis_the_usual_option_is_the_reference() -> None:
     results = one_axis({"mean": LOW, "marginal": HIGH, "none": HIGH})
 
-    assert against_usual(results) == [
-        (0, 1, "", "mean", "marginal corruption", None),
-        (2, 1, "", "no corruption", "marginal corruption", None),
+    assert [pair[:5] for pair in pairs_of(results)] == [
+        (0, 1, "", "mean corruption", "marginal corruption"),
+        (2, 1, "", "no corruption", "marginal corruption"),
     ]
     assert said(results)[0].startswith(
-        "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean −29.75 points)"
+        "Of 2 comparisons with marginal corruption on iris, 1 hurts (mean corruption −29.75 points)"
     )
 
 
@@ -168,20 +169,33 @@ def test_recipes_that_differ_in_several_options_are_called_by_their_names() -> N
     ]
     usual = {"fit_on": "all", "finetune.monitor": "error", "finetune.patience": 3}
 
-    pairs = against_usual(results_of(cells, usual=usual))
+    wanted = []
+    for columns, _ in cells:
+        axes = {name: value for name, value in columns.items() if name != "overrides"}
+        wanted.append(ReportedCell(axes | {"method": "control"}, None, None, 1, columns["overrides"]))
+    pairs = pairs_of(read_results(wanted, usual=usual))
 
-    assert pairs == [(1, 0, "", "recipe practical", "recipe paper", None)]
+    assert [pair[:5] for pair in pairs] == [(1, 0, "", "recipe practical", "recipe paper")]
 
 
 def test_an_option_beside_a_recipe_is_named_by_its_value() -> None:
     cells = [
-        ({"dataset": "iris", "fit_on": fit_on, "pretrain": "none", "overrides": ("recipe=paper",)}, values)
+        (
+            {
+                "dataset": "iris",
+                "fit_on": fit_on,
+                "pretrain": "none",
+                "method": "control",
+                "overrides": ("recipe=paper",),
+            },
+            values,
+        )
         for fit_on, values in (("all", LOW), ("train", HIGH))
     ]
 
-    pairs = against_usual(results_of(cells, usual={"fit_on": "all"}))
+    pairs = pairs_of(results_of(cells, usual={"fit_on": "all"}))
 
-    assert pairs == [(1, 0, "", "fitted on training rows", "fitted on all rows", None)]
+    assert [pair[:5] for pair in pairs] == [(1, 0, "", "fitted on training rows", "fitted on all rows")]
 
 
 def test_two_axes_are_named_by_what_is_unusual() -> None:
@@ -194,14 +208,18 @@ def test_two_axes_are_named_by_what_is_unusual() -> None:
     comparisons = compare_all(results_of(cells, usual=USUAL), ReportOptions())
 
     assert {each.reference for each in comparisons} == {"marginal corruption, rate 0.6"}
-    assert sorted(each.label for each in comparisons) == ["mean corruption", "mean corruption, rate 0.3", "rate 0.3"]
+    assert sorted(each.label for each in comparisons) == [
+        "marginal corruption, rate 0.3",
+        "mean corruption, rate 0.3",
+        "mean corruption, rate 0.6",
+    ]
 
 
 def test_a_cell_alone_shows_every_metric() -> None:
     results = results_of([(SHARED | {"pretrain": "scarf"}, HIGH)])
 
     assert said(results) == [
-        "SCARF, control on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
+        "SCARF on iris: accuracy 80.00 % (78.10 to 81.90) in 4 trials. There is nothing to compare it with; "
         "train a reference on the same data, such as pretrain=none."
     ]
     assert entries(table_of(results))[0][1:] == ["accuracy, %", "80.00", "78.10 to 81.90", "4"]
@@ -220,11 +238,12 @@ def test_a_pretraining_is_paired_with_what_lacks_it_alone() -> None:
         ]
     )
 
-    pairs = against_none(results)
+    pairs = pairs_of(results)
 
     assert [(pair.cell, pair.reference, pair.name) for pair in pairs] == [
         (1, 0, "SCARF, rate 0.3"),
         (2, 0, "SCARF, rate 0.6"),
+        (4, 0, "scarf augment"),
     ]
 
 
@@ -238,10 +257,11 @@ def test_scalings_are_paired_with_themselves() -> None:
     comparisons = compare_all(results_of(cells), ReportOptions())
 
     assert [each.verdict.difference for each in comparisons] == [0, 0]
-    assert {each.context for each in comparisons} == {
-        "all labels, control, zscore scaling",
-        "all labels, control, minmax scaling",
+    assert {(each.label, each.reference_label) for each in comparisons} == {
+        ("zscore scaling, SCARF", "zscore scaling, no pre-training"),
+        ("minmax scaling, SCARF", "minmax scaling, no pre-training"),
     }
+    assert {each.against for each in comparisons} == {"no pre-training"}
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -251,7 +271,8 @@ def test_every_metric_is_answered_in_its_own_direction(metric: Metric) -> None:
 
     results, options = results_of(cells, metric=metric.name), ReportOptions(metric=metric.name)
 
-    assert said(results, options)[0].startswith("SCARF helps on iris: +")
+    better_by = "+" if metric.higher_is_better else f"{metric.label} "
+    assert said(results, options)[0].startswith(f"SCARF helps on iris: {better_by}")
     first, second = entries(table_of(results, options))
     assert (first[0], second[0]) == ("SCARF", "no pre-training")
     assert first[1:3] == ["helps", metric.shown(float(np.mean(better)))]

@@ -1,19 +1,11 @@
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.report.competitors import (
-    competing,
-    distinguishing,
-    grid_over_reference,
-    in_words,
-    named_by,
-    select,
-)
+from scarf_lightning.report.competitors import competing, grid_over_reference, named_by, select
 from tests.report.cell_results import results_of
 
 RATE = "corruption.rate"
@@ -77,22 +69,10 @@ def test_cells_are_called_in_words_by_what_they_use() -> None:
     ]
     assert list(named_by(RESULTS, RESULTS.cells, [RATE])) == [
         "corruption rate not used",
-        "0.3",
-        "0.6",
-        "0.6",
+        "rate 0.3",
+        "rate 0.6",
+        "rate 0.6",
         "corruption rate not used",
-    ]
-
-
-def test_what_is_usual_goes_without_saying() -> None:
-    results = replace(RESULTS, usual={"pretrain": "scarf", "method": "control", RATE: 0.6})
-
-    named = list(named_by(results, results.cells, ["pretrain", "method", RATE]))
-
-    assert named == ["no pre-training", "SCARF, rate 0.3", "SCARF", "SCARF AE", "no pre-training"]
-    assert list(named_by(results, results.cells[:1], ["method"])) == ["control"]
-    assert list(named_by(results, results.cells[2:3], ["pretrain", "method", RATE], tells_usual=True)) == [
-        "SCARF, control, rate 0.6"
     ]
 
 
@@ -106,7 +86,7 @@ def test_an_option_called_none_is_not_what_does_not_use_the_axis() -> None:
 
     found = competing(results, results.cells, ["corruption"], ACCURACY)
 
-    assert found.names == ["corruption not used", "no corruption", "marginal"]
+    assert found.names == ["corruption not used", "no corruption", "marginal corruption"]
     grid, _ = grid_over_reference(results, results.cells, ["method"], ["corruption"], "none")
     assert {reference for _, reference in grid.values()} == {"control, no corruption"}
 
@@ -130,20 +110,6 @@ def test_of_a_loss_lower_is_better() -> None:
     assert scores["value"].tolist() == [-0.5, -0.4]
     with pytest.raises(UsageError, match=r"^No trial of these cells has the metric auroc\.$"):
         competing(results, results.cells, ["pretrain"], metric_named("auroc"))
-
-
-def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
-    results = results_of(
-        [
-            (cell("iris", "none"), [1]),
-            (cell("iris", "scarf", loss="infonce", **{"pretrain.batch_size": 128}), [1]),
-            (cell("iris", "scarf", loss="barlow_twins", **{"pretrain.batch_size": 128}), [1]),
-            (cell("unscaled", "none", scaling="none"), [1]),
-        ]
-    )
-
-    assert distinguishing(results.cells, results.axes) == ["pretrain", "loss"]
-    assert distinguishing(results.cells, results.axes, beyond=["loss"]) == []
 
 
 def test_scores_count_cells_that_have_none() -> None:
@@ -178,15 +144,9 @@ def test_a_grid_puts_each_column_against_the_reference_of_its_row() -> None:
     grid, alone = grid_over_reference(results, results.cells, ["regime", "method"], ["pretrain"], "none")
 
     assert grid == {
-        ("all labels, control", "SCARF"): ("all labels, control, SCARF", "all labels, control, no pre-training"),
+        ("all labels, control", "SCARF"): ("all labels, SCARF", "all labels, no pre-training"),
         ("all labels, mixup", "SCARF"): ("all labels, mixup, SCARF", "all labels, mixup, no pre-training"),
     }
     assert alone == ["all labels, distillation"]
     with pytest.raises(UsageError, match=r"^No cell is the reference scarf_ae; pretrain has: none, scarf\.$"):
         grid_over_reference(results, results.cells, ["method"], ["pretrain"], "scarf_ae")
-
-
-def test_an_option_of_words_is_said_in_words_and_one_of_a_phase_with_the_phase() -> None:
-    values = {"fit_on": "train", "regime.labelled": 0.25, "pretrain.learning_rate": 0.01}
-
-    assert in_words(values, {}) == "fitted on training rows, labelled 0.25, pre-training learning rate 0.01"

@@ -151,8 +151,7 @@ def test_a_half_finished_sweep_says_what_is_missing() -> None:
     report = report_of(compared(values), [])
 
     assert report.about[1] == (
-        "2 of 4 cells are finished, 5 of 8 trials; missing: iris, SCARF, all labels, control (1 of 2 trials); "
-        "wine, SCARF, all labels, control (0 of 2 trials)."
+        "2 of 4 cells are finished, 5 of 8 trials; missing: iris, SCARF (1 of 2 trials); wine, SCARF (0 of 2 trials)."
     )
     assert report.about[1] in report.warnings
 

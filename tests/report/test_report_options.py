@@ -37,7 +37,8 @@ def test_all_can_be_chosen() -> None:
         ({"metric": "gini"}, r"metric=gini is unknown; the metrics are: accuracy, .*\."),
         (
             {"tset": "welch"},
-            r"tset is not an option; the options are: metric, rope, test, adjust, alpha\. Did you mean test\?",
+            r"tset is not an option; the options are: metric, rope, reference, test, adjust, alpha\. "
+            r"Did you mean test\?",
         ),
     ],
 )

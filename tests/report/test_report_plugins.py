@@ -52,5 +52,5 @@ def test_a_plugins_metric_is_everywhere(worst: Metric, tmp_path: Path) -> None:
         more_trials=by_sweep([]),
     )
 
-    assert report.answer[0].startswith("SCARF helps on wdbc: +4.0000 better worst loss (")
+    assert report.answer[0].startswith("SCARF helps on wdbc: worst loss 4.0000 lower (")
     assert report.sections[1].blocks

@@ -8,8 +8,9 @@ import pytest
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Paragraph, Picture
-from scarf_lightning.report.comparisons import compare_all, over_labels
+from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.pairing import label_budgets, pairs_of
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import OVER_LABELS, answer_in_words
 from tests.report.cell_results import results_of
@@ -42,9 +43,9 @@ def curve(gains: dict[tuple[str, str], tuple[float, ...]]) -> CellResults:
 def test_each_competitor_is_compared_with_the_network_of_as_many_labels() -> None:
     results = curve({("scarf", "control"): (0.05, 0.0, 0.0), ("none", "xgboost"): (0.1, 0.1, 0.1)})
 
-    pairs = over_labels(results)
+    pairs = pairs_of(results)
 
-    assert pairs == [
+    assert [(*pair[:5], pair.labels) for pair in pairs] == [
         (1, 0, "20 labels", "SCARF", "no pre-training", 20),
         (2, 0, "20 labels", "XGBoost", "no pre-training", 20),
         (4, 3, "100 labels", "SCARF", "no pre-training", 100),
@@ -59,14 +60,14 @@ def test_cells_that_differ_in_more_than_the_number_of_labels_have_no_curve(regim
     results = curve({("scarf", "control"): (0.05, 0.0, 0.0)})
     other = results.cells.assign(regime=results.cells["regime"].replace("full", regime))
 
-    assert over_labels(CellResults(other, results.trials)) == []
+    assert label_budgets(CellResults(other, results.trials)) is None
     assert all(each.labels is None for each in compare_all(CellResults(other, results.trials), ReportOptions()))
 
 
 def test_one_number_of_labels_makes_no_curve() -> None:
     results = curve({("scarf", "control"): (0.05, 0.0, 0.0)})
 
-    assert over_labels(CellResults(results.cells.iloc[:2], results.trials)) == []
+    assert label_budgets(CellResults(results.cells.iloc[:2], results.trials)) is None
 
 
 def test_the_answer_is_a_sentence_for_each_competitor() -> None:

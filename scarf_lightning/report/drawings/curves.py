@@ -10,11 +10,12 @@ from scipy import special
 
 from ...errors import UsageError, counted
 from ..blocks import Block, Picture, named, table
-from ..competitors import column_in_words, distinguishing, named_by, named_competitors, need
+from ..competitors import named_cells, named_competitors, need
 from ..loading import CellResults, curves_of
+from ..names import column_in_words, shortened
 from ..report_options import ReportOptions
 from ..statistics import cell_means
-from ..style import COLUMN, PAGE, colour, new_figure, short, spread, styled
+from ..style import COLUMN, PAGE, colour, new_figure, spread, styled
 from .drawing import Drawing, left_out, warning
 
 PHASES = (("train_loss", "training"), ("validation_loss", "validation"))
@@ -36,7 +37,7 @@ class LossCurves(Drawing):
         curves = curves_of(results, drawn.index)
         if not (curves["phase"] == "pretrain").any():
             raise UsageError("These cells have kept no curves of pre-training.")
-        panels = named_by(results, drawn, ["dataset", *distinguishing(drawn, results.axes)])
+        panels = named_cells(results, drawn)
         curves["panel"] = curves["cell"].map(panels)
         curves["line"] = curves["cell"].astype(str) + " " + curves["trial"].astype(str)
         epochs = curves[curves["phase"] == "pretrain"].groupby("line")["epoch"].max()
@@ -68,9 +69,10 @@ def loss_curves(curves: pd.DataFrame, *, phase: str = "pretrain") -> Figure:
     panels = list(dict.fromkeys(shown["panel"]))
     width = PAGE if len(panels) > 1 else COLUMN * 1.5
     figure, axes = new_figure(width, 2.1 * len(panels), len(panels), 2, sharey="row", sharex="row")
+    titles = shortened(panels, 32)
     for place, (panel, (column, title)) in zip(axes, ((p, c) for p in panels for c in PHASES), strict=True):
         _lines(place, shown.loc[shown["panel"] == panel, ["line", "epoch", column]], column)
-        place.set_title(f"{title}, {short(panel)}" if len(panels) > 1 else title)
+        place.set_title(f"{title}, {titles[panel]}" if len(panels) > 1 else title)
         place.set_xlabel("epoch")
     for place in axes[::2]:
         place.set_ylabel("loss")

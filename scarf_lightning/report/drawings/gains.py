@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 
 from ...errors import counted
 from ..blocks import NOTHING, Block, Entry, Picture, Table, named, number
-from ..competitors import columns_in_words, competing, grid_over_reference, reference_in_words
+from ..competitors import competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
+from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
 from ..statistics import gain_table, relative_gains
-from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, short, styled
+from ..style import COLUMN, GREY, PAGE, colour, jitter, marker, new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, panels, warning
 
 FILTER = 0.20
@@ -41,7 +42,7 @@ class GainTable(Drawing):
         if gains["gain"].isna().all():
             return notes
         averages = gain_table(gains)
-        reference = reference_in_words(self.columns, self.reference, results.labels)
+        reference = reference_in_words(results, self.columns, self.reference)
         return [
             average_table(averages, name, self.rows, self.columns, options),
             *notes,
@@ -63,7 +64,7 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
     rows = list(dict.fromkeys(table.index.get_level_values("row")))
     columns = list(dict.fromkeys(table.index.get_level_values("column")))
     height = 0.75 + len(rows) * (0.075 * len(columns) + 0.1)
-    names = [short(row) for row in rows]
+    names, labels = list(shortened(rows, 32).values()), shortened(columns, 32)
     figure, (axes,) = new_figure(PAGE if max(map(len, names)) > 18 else COLUMN * 1.3, height)
     for i, column in enumerate(columns):
         part = table.xs(column, level="column")
@@ -71,11 +72,11 @@ def gain_dots(table: pd.DataFrame, *, reference: str) -> Figure:
         kept, every = part["kept_mean"].to_numpy(float), part["mean"].to_numpy(float)
         axes.hlines(y, np.fmin(kept, every), np.fmax(kept, every), color=colour(i), lw=0.7)
         axes.scatter(kept, y, s=18, facecolors="white", edgecolors=colour(i), marker=marker(i), lw=0.9, zorder=3)
-        axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=short(column))
+        axes.scatter(every, y, s=18, color=colour(i), marker=marker(i), lw=0.9, zorder=3, label=labels[column])
     axes.axvline(0, color="black", lw=0.6, zorder=0)
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel(f"mean gain over {short(reference)}, %")
+    axes.set_xlabel(f"mean gain over {shortened([reference], 32)[reference]}, %")
     figure.legend(loc="outside upper center", ncols=min(len(columns), 3), frameon=False)
     return figure
 
@@ -160,7 +161,7 @@ class BoxPlot(Drawing):
         if gains["gain"].isna().all():
             return notes
         averages = gain_table(gains)
-        reference = reference_in_words(self.compare, self.reference, results.labels)
+        reference = reference_in_words(results, self.compare, self.reference)
         return [
             Picture(
                 name,
@@ -186,7 +187,7 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
     rows = list(dict.fromkeys(gains["row"]))
     columns = list(dict.fromkeys(gains["column"]))
     width, height = (COLUMN if len(columns) <= 5 else PAGE, 2.4) if len(rows) == 1 else (PAGE, 2.2)
-    titles, y_title = [short(row) for row in rows], f"improvement over {reference}, %"
+    titles, y_title = list(shortened(rows, 32).values()), f"improvement over {reference}, %"
     figure, places = panels(titles, width, height, column_title, y_title, sharex=True)
     for axes, row in zip(places, rows, strict=True):
         of_row = gains[(gains["row"] == row) & gains["gain"].notna()]
@@ -201,7 +202,7 @@ def box_plots(gains: pd.DataFrame, *, reference: str, column_title: str) -> Figu
         axes.axhline(0, color="black", lw=0.6, zorder=0)
         axes.set_ylim(low, high)
         axes.set_xticks(
-            range(len(columns)), [short(name, 20) for name in columns], rotation=30, ha="right", rotation_mode="anchor"
+            range(len(columns)), list(shortened(columns, 20).values()), rotation=30, ha="right", rotation_mode="anchor"
         )
     return figure
 

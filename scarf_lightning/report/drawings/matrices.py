@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from ...errors import UsageError, counted
 from ..blocks import Block, Paragraph, Picture, Table, named, table
-from ..competitors import Competitors, columns_in_words, competing, grid_over_reference, reference_in_words
+from ..competitors import Competitors, competing, grid_over_reference, reference_in_words
 from ..loading import CellResults
+from ..names import columns_in_words, shortened
 from ..report_options import ReportOptions
 from ..statistics import (
     Pair,
@@ -29,7 +30,7 @@ from ..statistics import (
     win_matrix,
 )
 from ..statistics.ranks import Cliques
-from ..style import PAGE, new_figure, short, styled
+from ..style import PAGE, new_figure, styled
 from .drawing import NO_REFERENCE, Drawing, warning
 
 LONGEST_PAIRS = 45
@@ -90,7 +91,8 @@ def heat_map(matrix: WinMatrix, *, row_title: str, column_title: str) -> Figure:
     """
     n_rows, n_columns = matrix.wins.shape
     cell = 0.52 if n_columns <= 8 else 0.42
-    rows, columns = ([short(name) for name in names] for names in (matrix.wins.index, matrix.wins.columns))
+    rows = list(shortened(matrix.wins.index, 32).values())
+    columns = list(shortened(matrix.wins.columns, 32).values())
     longest, below = max(map(len, rows)), max(map(len, columns))
     # Titles of the axes are longer than a small matrix.
     width = max((n_columns + 1 + GAP) * cell, 0.075 * len(column_title)) + 0.062 * longest + 0.5
@@ -191,7 +193,7 @@ class WinsOverReference(Drawing):
         found = competing(results, cells, [*self.rows, *self.columns], options.measure)
         grid, alone = grid_over_reference(results, cells, self.rows, self.columns, self.reference)
         grid = {place: pair for place, pair in grid.items() if not set(pair) & set(found.empty)}
-        reference = reference_in_words(self.columns, self.reference, results.labels)
+        reference = reference_in_words(results, self.columns, self.reference)
         if not grid:
             return [Paragraph(f"Nothing is finished that could be compared with {reference}.", warns=True)]
         matrix = reference_win_matrix(found.scores, grid, **options.how)
@@ -287,13 +289,14 @@ def critical_difference(mean_ranks: "pd.Series[float]", cliques: Cliques) -> Fig
         axes.plot([tick, tick], [0, 0.08], color="black", lw=0.8)
         axes.text(tick, 0.12, str(tick), ha="center", va="bottom")
     margin = 0.06 * (high - low)
+    texts = shortened(names, 32)
     for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         left = i < half
         y = -depth - LINE * (i if left else len(names) - 1 - i)
         end = low - margin if left else high + margin
         axes.plot([rank, rank, end], [0, y, y], color="black", lw=0.7)
         shift = -margin / 4 if left else margin / 4
-        axes.text(end + shift, y, f"{short(name)}  {rank:.2f}", ha="right" if left else "left", va="center")
+        axes.text(end + shift, y, f"{texts[name]}  {rank:.2f}", ha="right" if left else "left", va="center")
     for level, clique in enumerate(cliques):
         ends = mean_ranks[list(clique)]
         y = -0.14 - 0.16 * level

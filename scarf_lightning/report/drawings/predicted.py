@@ -16,10 +16,11 @@ from ...errors import UsageError, counted
 from ...metrics import metric_named
 from ...results import Predictions, read_cell, read_predictions
 from ..blocks import Block, Paragraph, Picture, named
-from ..competitors import distinguishing, named_by
+from ..competitors import named_cells
 from ..loading import CellResults
+from ..names import shortened
 from ..report_options import ReportOptions
-from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, short, styled
+from ..style import COLOURS, COLUMN, GREY, PAGE, colour, new_figure, styled
 from .drawing import Drawing, left_out, panels
 
 Floats = NDArray[np.float64]
@@ -85,7 +86,7 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
     Raises:
         UsageError: none has kept any.
     """
-    names = named_by(results, cells, ["dataset", *distinguishing(cells, results.axes)])
+    names = named_cells(results, cells)
     found = []
     for cell, name in names.items():
         wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()
@@ -145,9 +146,10 @@ def area(rates: Floats) -> float:
 def roc_figure(curves: Sequence[tuple[PredictedCell, Floats]]) -> Figure:
     """Mean and standard deviation of each cell's curves ``(T, len(GRID))``, and the diagonal of guessing."""
     figure, (axes,) = new_figure(COLUMN * 1.4, COLUMN * 1.35)
+    names = shortened([cell.name for cell, _ in curves], 40)
     for place, (cell, rates) in enumerate(curves):
         mean, deviation = rates.mean(axis=0), rates.std(axis=0)
-        axes.plot(GRID, mean, color=colour(place), label=short(cell.name, 40))
+        axes.plot(GRID, mean, color=colour(place), label=names[cell.name])
         low, high = np.clip(mean - deviation, 0, 1), np.clip(mean + deviation, 0, 1)
         axes.fill_between(GRID, low, high, color=colour(place), alpha=0.15, lw=0)
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.6, ls=":")
@@ -212,7 +214,8 @@ def confusion_matrices(cells: Sequence[PredictedCell]) -> Figure:
     """A square a cell, classes from above and from the left in their order."""
     figure, places = _squares(cells, 0.95, "class given", "class")
     for axes, cell in places:
-        _square(axes, confusion(cell), [short(name, 14) for name in cell.classes])
+        classes = shortened(cell.classes, 14)
+        _square(axes, confusion(cell), [classes[name] for name in cell.classes])
     return figure
 
 
@@ -222,7 +225,9 @@ def _squares(
     """A panel for each cell, whose height is ``ratio`` of its width; see `panels`."""
     width = COLUMN * 1.3 if len(cells) == 1 else PAGE
     height = width / min(2, len(cells)) * ratio
-    figure, axes = panels([short(cell.name, 40) for cell in cells], width, height, x_title, y_title, **options)
+    figure, axes = panels(
+        list(shortened([cell.name for cell in cells], 40).values()), width, height, x_title, y_title, **options
+    )
     return figure, list(zip(axes, cells, strict=True))
 
 

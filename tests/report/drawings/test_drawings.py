@@ -291,7 +291,7 @@ def test_what_is_missing_is_counted_and_named() -> None:
         "iris SCARF (2 of 3 trials), wine SCARF (0 of 3 trials)."
     )
     assert "1 dataset not ranked, for want of a competitor: wine (SCARF)." in said(blocks)
-    assert "1 gain not known yet, of 2: wine all labels, control, SCARF." in said(
+    assert "1 gain not known yet, of 2: wine all labels, SCARF." in said(
         blocks_of(results, "gain_table", **SMALLEST["gain_table"])
     )
     assert said(blocks_of(results, "metric_table", columns="pretrain")) == ["1 cell without a trial: wine SCARF."]

@@ -1,0 +1,120 @@
+"""Differences in words and numbers: how much better or worse, with the unit and the direction of the metric."""
+
+import math
+from collections.abc import Sequence
+
+from ..errors import counted
+from ..metrics import Metric
+from .blocks import number
+from .comparisons import Comparison
+
+
+def effect(comparison: Comparison, metric: Metric) -> str:
+    """The difference with its interval: ``+1.20 points of accuracy (+0.40 to +2.00)``.
+
+    Of a metric whose lower values are better it is ``error rate 1.20 points lower (0.40 to 2.00 lower)``.
+    """
+    verdict, average = comparison.verdict, comparison.verdict.average
+    typical = _with_interval(verdict.difference, verdict.low, verdict.high, metric)
+    if verdict.datasets > 1 and not math.isnan(average.mean):
+        mean = _with_interval(average.mean, average.low, average.high, metric, says_unit=True)
+        return f"{mean} on average, {typical} on the typical dataset"
+    return _with_interval(verdict.difference, verdict.low, verdict.high, metric, says_unit=True)
+
+
+def effect_over(comparison: Comparison, metric: Metric) -> str:
+    """The difference with its interval, and the reference: ``+1.20 points of accuracy over no pre-training``."""
+    over = "over" if metric.higher_is_better else "than"
+    return f"{effect(comparison, metric)} {over} {comparison.against}"
+
+
+def brief_effect(comparison: Comparison, metric: Metric) -> str:
+    """The difference without its interval."""
+    verdict = comparison.verdict
+    if verdict.datasets > 1:
+        mean, typical = _change(verdict.average.mean, metric), _change(verdict.difference, metric, says_unit=False)
+        return f"{mean} on average, {typical} on the typical dataset"
+    return _change(verdict.difference, metric)
+
+
+def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
+    """A difference, higher if better, with its interval if that is known."""
+    if metric.higher_is_better:
+        unit = f" {_unit_of(metric)}" if says_unit else ""
+        interval = "" if math.isnan(low) else f" ({signed(low, metric)} to {signed(high, metric)})"
+        return f"{signed(value, metric)}{unit}{interval}"
+    change = _change(value, metric, says_unit=says_unit)
+    if says_unit:
+        change = f"{metric.label} {change}"
+    return change if math.isnan(low) else f"{change} ({_range(low, high, metric)})"
+
+
+def _change(value: float, metric: Metric, *, says_unit: bool = True) -> str:
+    """A difference, higher if better, with its direction: ``+1.20 points``, ``1.20 points lower``."""
+    unit = f" {metric.unit}" if says_unit and metric.unit else ""
+    if metric.higher_is_better:
+        return f"{signed(value, metric)}{unit}"
+    return f"{_size(value, metric)}{unit} {_direction(value)}"
+
+
+def _range(low: float, high: float, metric: Metric) -> str:
+    """An interval of differences of a metric whose lower values are better: ``0.10 to 2.00 lower``."""
+    if _direction(low) == _direction(high):
+        smaller, larger = sorted([abs(low), abs(high)])
+        return f"{_size(smaller, metric)} to {_size(larger, metric)} {_direction(high)}"
+    return f"{_size(high, metric)} lower to {_size(low, metric)} higher"
+
+
+def _direction(improvement: float) -> str:
+    """The direction of a metric whose lower values are better."""
+    return "higher" if improvement < 0 else "lower"
+
+
+def size_of_all(same: Sequence[Comparison], metric: Metric) -> str:
+    """The size of the effect without its sign, with its interval; for several comparisons the range of sizes."""
+    sizes = sorted(abs(each.verdict.difference) for each in same)
+    if len(same) > 1:
+        return f"{_size(sizes[0], metric)} to {_size(sizes[-1], metric)} {_unit_of(metric)}"
+    low, high = sorted((abs(same[0].verdict.low), abs(same[0].verdict.high)))
+    return f"{_size(sizes[0], metric)} {_unit_of(metric)} ({_size(low, metric)} to {_size(high, metric)})"
+
+
+def interval_of_all(same: Sequence[Comparison], metric: Metric) -> str:
+    """The interval of the effect; for several comparisons the lowest and the highest end."""
+    lows = [each.verdict.low for each in same]
+    highs = [each.verdict.high for each in same]
+    if any(math.isnan(low) for low in lows):
+        return "too few trials to say"
+    if metric.higher_is_better:
+        return f"{signed(min(lows), metric)} to {signed(max(highs), metric)} {_unit_of(metric)}"
+    return f"{metric.label} {_range(min(lows), max(highs), metric)}{f', in {metric.unit}' if metric.unit else ''}"
+
+
+def _unit_of(metric: Metric) -> str:
+    """The unit of differences with the metric."""
+    return {"points": f"points of {metric.label}", "%": f"% in {metric.label}", "": f"in {metric.label}"}[metric.unit]
+
+
+def _size(value: float, metric: Metric) -> str:
+    """The size of a difference."""
+    return f"{abs(metric.difference_scale * value):{metric.difference_digits}}"
+
+
+def signed(value: float, metric: Metric) -> str:
+    """A difference with its sign, higher if better."""
+    return number(metric.difference_scale * value, f"+{metric.difference_digits}")
+
+
+def unsigned(value: float, metric: Metric) -> str:
+    """The size of a difference in words."""
+    if metric.is_relative:
+        return f"{100 * value:g} % of the reference"
+    return counted(metric.scale * value, "point") if metric.scale == 100 else f"{value:g}"
+
+
+def won(comparison: Comparison) -> str:
+    """In how many trials, or on how many datasets, it is better."""
+    verdict = comparison.verdict
+    if verdict.datasets > 1:
+        return f"better on {verdict.won} of {counted(verdict.datasets, 'dataset')}"
+    return f"better in {verdict.won} of {counted(verdict.trials, 'trial')}"

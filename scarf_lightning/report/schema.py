@@ -1,0 +1,169 @@
+"""Columns of the CSV files of a report and of a run: the one place that says what each of them holds."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+
+from ..metrics import metrics
+
+OF_A_METRIC = {
+    "{}": "mean of {label} over trials; of several datasets, the mean of their means",
+    "{}_low": "lower end of the 95 % interval of {label}",
+    "{}_high": "upper end of the 95 % interval of {label}",
+}
+"""Columns that a table has for a metric, whose name takes the place of the braces."""
+
+OF_A_COMPARISON = {
+    "context": "number of labels or seed that the competitor and its reference share",
+    "reference": "competitor that it is compared with; empty for a reference",
+    "answer": "verdict on this comparison alone; reference for a reference",
+    "answer_together": "answer that may be claimed together with those of the page's other comparisons",
+    "difference": "improvement over the reference, higher is better; over datasets that of the typical one",
+    "difference_low": "lower end of the 95 % interval of the difference",
+    "difference_high": "upper end of the 95 % interval of the difference",
+    "mean_difference": "over datasets, the mean improvement",
+    "mean_difference_low": "lower end of the 95 % interval of the mean improvement",
+    "mean_difference_high": "upper end of the 95 % interval of the mean improvement",
+    "probability_better": "probability of any improvement",
+    "probability_helps": "probability of an improvement by more than the margin",
+    "probability_same": "probability of a difference within the margin",
+    "probability_hurts": "probability of a loss of more than the margin",
+    "won": "trials, or datasets, on which it is better",
+    "lost": "trials, or datasets, on which it is worse",
+    "trials": "finished trials, of a comparison those that both sides have; of several datasets the fewest",
+    "datasets": "datasets with a finished trial",
+    "p": "level at which the answer would just be given",
+    "p_of_zero": "two-sided level at which the difference is told from zero",
+    "settling": "number of trials, or of datasets, that will likely bring an answer",
+    "settling_chance": "predicted chance that they bring one",
+    "welch_wins": "datasets won by Welch's test",
+    "welch_losses": "datasets lost by Welch's test",
+    "welch_neither": "datasets that Welch's test does not decide",
+    "reason": "why there is no answer, if it is another than too few trials",
+}
+
+TABLES: dict[str, Mapping[str, str]] = {
+    "summary": {"competitor": "name of the competitor", **OF_A_METRIC, **OF_A_COMPARISON},
+    "levels": {
+        "cell": "name of the cell", "metric": "name of the metric", "mean": "mean over trials",
+        "mean_low": "lower end of its 95 % interval", "mean_high": "upper end of its 95 % interval",
+        "trials": "trials that have the metric",
+    },
+    "columns": {
+        "columns_left_out": "columns that the competitor does without", "rank": "1 for those that are missed most",
+        "loss": "how much worse the metric is without them, positive is worse",
+        "loss_low": "lower end of the 95 % interval of the loss",
+        "loss_high": "upper end of the 95 % interval of the loss", "answer": "verdict on leaving them out",
+        "context": OF_A_COMPARISON["context"],
+    },
+    "metric_table": {
+        "dataset": "name of the dataset", "competitor": "name of the competitor",
+        "mean": "mean of the metric over trials", "standard_error": "of the mean", "trials": "finished trials",
+    },
+    "surviving-wins": {
+        "competitor": "name of the competitor", "reference": "competitor that it is compared with",
+        "test": "name of the test", "adjusted": "whether Holm's correction over datasets is made",
+        "wins": "datasets won", "losses": "datasets lost", "ties": "datasets with equal means",
+        "undecided": "datasets that the test does not decide",
+    },
+    "ranks": {
+        "competitor": "name of the competitor", "mean rank": "mean of its ranks over datasets, 1 is best",
+        "best on": "datasets on which no other is better", "datasets": "datasets on which all are ranked",
+    },
+    "wilcoxon": {
+        "competitor": "name of the competitor", "reference": "competitor that it is compared with",
+        "higher": "datasets with a higher mean", "lower": "datasets with a lower mean",
+        "equal": "datasets with equal means", "p": "of Wilcoxon's signed-rank test",
+        "p_holm": "p with Holm's correction over pairs",
+    },
+    "gain_table": {
+        "row": "row of the grid", "column": "column of the grid",
+        "kept_mean": "mean gain in percent over the datasets that the paper's filter keeps",
+        "kept_datasets": "datasets that it keeps", "mean": "mean gain in percent over all datasets",
+        "median": "median gain in percent", "datasets": "datasets with a gain", "missing": "datasets without one",
+    },
+    "sensitivity": {
+        "x": "value of the option", "mean": "mean over datasets of the metric, in percent of the best value's",
+        "low": "lower end of its 95 % interval", "high": "upper end of its 95 % interval",
+        "datasets": "datasets with every value",
+    },
+    "missing": {
+        "finished": "finished trials", "wanted": "trials that were asked for",
+        "failure": "why the cell failed when it was last tried",
+    },
+    "cells": {
+        "dataset_id": "number on OpenML", "finished": "finished trials", "diverged": "trials that diverged",
+        "fingerprint": "name of the cell's folder in the results",
+    },
+    "damaged": {"record": "path of a record", "why": "why it cannot be used"},
+    "versions": {"what": "package, or part of the machine", "version": "its version, or several with their counts"},
+    "run": {
+        "trials": "finished trials", "diverged": "trials that diverged and have no metric", **OF_A_METRIC,
+        "pretrain_epochs": "epochs of pre-training, the median of trials",
+        "pretrain_seconds": "seconds of pre-training, all trials",
+        "finetune_epochs": "epochs of the supervised phase, the median of trials",
+        "finetune_seconds": "seconds of the supervised phase, all trials",
+    },
+}  # fmt: skip
+"""By kind of table its columns and what each holds. Beside them a table may have columns of options."""
+ALIASES = {"epochs_table": "metric_table", "box_plot-gains": "gain_table"}
+"""Kinds that have the columns of another."""
+COUNTS = ("trials", "datasets", "won", "lost", "settling", "welch_wins", "welch_losses", "welch_neither")
+"""Columns of whole numbers, which a line of a reference lacks."""
+OPTION = "value of the option; empty where the cell does not use it"
+
+
+def kind_of(table: str) -> str:
+    """The kind of a table from its name: ``02-win_matrix-ranks`` is "ranks"."""
+    name = re.sub(r"^\d+-", "", table)
+    for kind in (*ALIASES, *TABLES):
+        if name == kind or name.endswith(f"-{kind}"):
+            return ALIASES.get(kind, kind)
+    return name
+
+
+def meaning_of(table: str, column: str, options: Iterable[str] = ()) -> str:
+    """What a column of a table holds; empty for a column that no schema has.
+
+    Args:
+        table: its name.
+        column: its name.
+        options: the columns of options that the table may have.
+    """
+    schema = TABLES.get(kind_of(table), {})
+    if column in schema:
+        return schema[column]
+    for metric in metrics():
+        for template in OF_A_METRIC:
+            if template in schema and column == template.format(metric.name):
+                return schema[template].format(label=metric.label)
+    return OPTION if column in options else ""
+
+
+def in_order(table: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """A table's columns in the order of its schema; numbers of trials and of datasets are whole where some are missing.
+
+    Raises:
+        KeyError: a column has no place in the schema.
+    """
+    schema = list(TABLES[kind_of(table)])
+    columns = list(map(str, frame.columns))
+    columns.sort(key=lambda column: schema.index(_templates(schema, column)[0]))
+    counts = [column for column in COUNTS if column in columns]
+    return frame[columns].astype(dict.fromkeys(counts, "Int64"))
+
+
+def _templates(schema: Sequence[str], column: str) -> list[str]:
+    """The columns of a schema that a table's column is one of."""
+    return [name for name in schema if name == column or column in {name.format(each.name) for each in metrics()}]
+
+
+def documented(frames: Mapping[str, pd.DataFrame], options: Iterable[str]) -> pd.DataFrame:
+    """A row for each column of these tables: ``file, column, meaning``."""
+    known = set(options)
+    rows = []
+    for name, frame in frames.items():
+        for column in map(str, frame.columns):
+            rows.append((f"{name}.csv", column, meaning_of(name, column, known)))
+    return pd.DataFrame(rows, columns=["file", "column", "meaning"])

@@ -1,0 +1,188 @@
+import random
+import string
+from typing import Any
+
+import pytest
+
+from scarf_lightning.report.names import (
+    Namer,
+    asked_for,
+    column_in_words,
+    labels_in_words,
+    shortened,
+    telling,
+    value_in_words,
+    with_reading,
+)
+
+Row = dict[str, Any]
+LABELS = {"method": {"logistic": "logistic regression"}, "pretrain": {"scarf": "SCARF"}}
+
+
+def row(**columns: Any) -> Row:
+    """A cell on one dataset; double underscores in names stand for dots."""
+    found = {name.replace("__", "."): value for name, value in columns.items()}
+    return {"dataset": "iris", "pretrain": "none", "method": "control", "network": "mlp", "encoding": "onehot"} | found
+
+
+def names_of(rows: list[Row], asked: list[str] | None = None, usual: Row | None = None) -> list[str]:
+    columns = list(dict.fromkeys(column for each in rows for column in each))
+    chosen = telling(rows, columns, asked or [])
+    return [Namer(rows, chosen, usual or {}, LABELS)(each) for each in rows]
+
+
+RIVALS = [row(), row(method="logistic", network=None, encoding=None), row(method="random_forest", network=None)]
+
+
+def test_a_method_is_called_by_its_name_and_not_by_what_it_lacks() -> None:
+    assert names_of(RIVALS[:2]) == ["the network", "logistic regression"]
+    assert names_of(RIVALS) == ["the network", "logistic regression", "random forest"]
+
+
+def test_what_was_asked_for_comes_before_what_follows_from_it() -> None:
+    """Two options that go together: the one that the user varied gives the name."""
+    rows = [row(loss=loss, views=views) for loss, views in (("infonce", "one"), ("barlow_twins", "both"))]
+
+    assert names_of(rows, ["views"]) == ["one views", "both views"]
+    assert names_of(rows, ["loss"]) == ["infonce loss", "barlow twins loss"]
+
+
+def test_all_that_was_asked_for_is_told() -> None:
+    """Pre-training tells the two apart, and the method is why they differ too."""
+    rows = [row(pretrain="scarf"), row(method="logistic", network=None)]
+
+    assert names_of(rows, ["pretrain", "method"]) == ["SCARF", "logistic regression"]
+
+
+def test_no_pretraining_is_told_of_methods_that_are_pretrained_elsewhere() -> None:
+    rows = [row(pretrain=p, method=m) for m in ("control", "mixup") for p in ("none", "scarf")]
+
+    assert names_of([*rows, RIVALS[1]], ["pretrain", "method"]) == [
+        "no pre-training", "SCARF", "no pre-training, mixup", "SCARF, mixup", "logistic regression",
+    ]  # fmt: skip
+
+
+def test_columns_that_are_left_out_are_named() -> None:
+    rows = with_reading([row(dataset__drop="[mean radius]"), row(dataset__drop="[a,'b,c']"), row()])
+
+    assert names_of(rows, ["dataset.drop"]) == ["without mean radius", "without a and 'b,c'", "all columns"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("dataset.categorical", "[a,b]", "a and b as categories"),
+        ("dataset.numeric", "null", "numbers as found"),
+        ("dataset.weight", "w", "rows weighted by w"),
+        ("dataset.encoding", "cp1252", "letters in cp1252"),
+        ("dataset.drop", "[a,b,c]", "without a, b and c"),
+        ("regime.labels", 20, "20 labels"),
+        ("regime.labelled", 0.25, "25 % of the labels"),
+        ("fit_on", "train", "fitted on training rows"),
+        ("pretrain.learning_rate", 0.01, "pre-training learning rate 0.01"),
+        ("corruption", "mean", "mean corruption"),
+        ("corruption", "none", "no corruption"),
+        ("corruption.rate", 0.6, "rate 0.6"),
+        ("max_epochs", 5, "max epochs 5"),
+        ("seed", 3, "seed 3"),
+        ("recipe", "paper", "recipe paper"),
+    ],
+)
+def test_a_value_in_words(column: str, value: Any, words: str) -> None:
+    assert value_in_words(column, value, LABELS) == words
+
+
+def test_columns_and_budgets_in_words() -> None:
+    assert column_in_words("pretrain.batch_size") == "pre-training batch size"
+    assert column_in_words("dataset.drop") == "columns left out"
+    assert labels_in_words(float("inf")) == "all labels"
+
+
+def test_overrides_say_which_columns_were_asked_for() -> None:
+    overrides = ("pretrain=none", "+corruption.rate=0.3", "loss@cotrain.loss=infonce", "dataset.drop=[a=b]")
+
+    assert asked_for(overrides) == ["pretrain", "corruption.rate", "cotrain.loss", "dataset.drop"]
+
+
+def test_columns_that_follow_from_others_do_not_tell_cells_apart() -> None:
+    rows = [
+        row(),
+        row(pretrain="scarf", loss="infonce", pretrain__batch_size=128),
+        row(pretrain="scarf", loss="barlow_twins", pretrain__batch_size=128),
+        row(dataset="unscaled", scaling="none"),
+    ]
+    columns = list(dict.fromkeys(column for each in rows for column in each))
+
+    assert telling(rows, columns) == ["pretrain", "loss"]
+
+
+def test_names_of_many_columns_leave_out_the_usual() -> None:
+    usual = {"corruption": "marginal", "views": "one", "loss": "infonce"}
+    rows = [row(pretrain="scarf", **usual | {name: "other"}) for name in usual] + [
+        row(pretrain="scarf", **usual),
+        row(),
+    ]
+
+    assert names_of(rows, usual=usual)[0] == "SCARF, other corruption"
+    assert names_of(rows[2:], usual=usual)[0] == "SCARF, other loss"
+
+
+def made_up(rng: random.Random) -> list[Row]:
+    """Cells that differ at random in what a user may vary, among them lists of columns and options not used."""
+    choices: dict[str, list[Any]] = {
+        "pretrain": ["none", "scarf", "vime"],
+        "method": ["control", "mixup", "logistic"],
+        "corruption": [None, "marginal", "mean", "none"],
+        "corruption.rate": [None, 0.3, 0.6],
+        "network": ["mlp", "resnet", None],
+        "dataset.drop": ["null", "[a]", "[a,b]", "['a,b']", "[null]"],
+        "regime.labels": [None, 20, 100],
+        "finetune.patience": [3, "null", True, 1],
+        "loss.x": [None, 1],
+        "views.x": [None, 1],
+    }
+    varied = rng.sample(sorted(choices), 4)
+    return [row(**{name: rng.choice(choices[name]) for name in varied}) for _ in range(rng.randint(2, 12))]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_names_are_different_for_different_settings_and_do_not_depend_on_the_order_of_cells(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = made_up(rng)
+    columns = list(dict.fromkeys(column for each in rows for column in each))
+    asked = rng.sample(columns, 2)
+    chosen = telling(rows, columns, asked)
+    shuffled = rng.sample(rows, len(rows))
+
+    names = [Namer(rows, chosen, {}, LABELS)(each) for each in rows]
+
+    settings = [tuple(repr(each.get(column)) for column in columns) for each in rows]
+    assert len(set(names)) == len(set(settings))
+    assert names == [Namer(shuffled, chosen, {}, LABELS)(each) for each in rows]
+    assert chosen == telling(shuffled, columns, asked)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_shortened_names_stay_different_and_do_not_depend_on_the_order(seed: int) -> None:
+    rng = random.Random(seed)
+    letters = "ab" if seed % 2 else string.printable
+    begin, end = ("".join(rng.choices(letters, k=rng.randint(0, 60))) for _ in range(2))
+    middles = ["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in range(15)]
+    names = list(dict.fromkeys(f"{begin}{middle}{end}" for middle in middles))
+    longest = rng.randint(14, 44)
+
+    texts = shortened(names, longest)
+
+    assert list(texts) == names
+    assert len(set(texts.values())) == len(names)
+    assert all(len(text) <= longest for text in texts.values())
+    assert shortened(rng.sample(names, len(names)), longest) == texts
+
+
+def test_a_short_name_stays_as_it_is_and_a_long_one_keeps_its_beginning() -> None:
+    assert shortened(["SCARF", "no pre-training, logistic regression"], 32) == {
+        "SCARF": "SCARF",
+        "no pre-training, logistic regression": "no pre-training, logistic regre…",
+    }
+    texts = shortened([f"customers, all labels, no pre-training, {name}" for name in ("logistic", "XGBoost")], 32)
+    assert [text[-7:] for text in texts.values()] == ["ogistic", "XGBoost"]

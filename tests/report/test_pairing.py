@@ -1,0 +1,150 @@
+"""Which cells are compared: competitors, contexts, budgets and references."""
+
+from typing import Any
+
+import pytest
+
+from scarf_lightning.errors import UsageError
+from scarf_lightning.report.advice import by_sweep
+from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.blocks import Paragraph, Picture, Table
+from scarf_lightning.report.comparisons import compare_all
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.pairing import label_budgets, pairs_of
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.sentences import title_of
+from tests.report.cell_results import results_of
+
+VALUES = [0.80, 0.82, 0.79, 0.81]
+BETTER = [0.90, 0.92, 0.89, 0.91]
+
+
+def cell(values: list[float] | None = None, **columns: Any) -> tuple[dict[str, Any], list[float]]:
+    named = {name.replace("__", "."): value for name, value in columns.items()}
+    usual = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
+    return usual | named, values or VALUES
+
+
+def compared(results: CellResults, reference: str | None = None) -> list[tuple[str, str, str]]:
+    return [(pair.name, pair.reference_name, pair.context) for pair in pairs_of(results, reference)]
+
+
+def few(labels: int, **columns: Any) -> tuple[dict[str, Any], list[float]]:
+    return cell(BETTER if labels == 100 else VALUES, regime="few", regime__labels=labels, **columns)
+
+
+def curve_of(*methods: str) -> CellResults:
+    """Cells with 20 and 100 labels that train no network of ours, but for control."""
+    networks = {"control": "mlp"}
+    cells = [few(n, method=method, network=networks.get(method)) for n in (20, 100) for method in methods]
+    results = results_of(cells)
+    labels = results.trials["cell"].map(lambda label: results.cells.loc[label, "regime.labels"])
+    trials = results.trials.assign(n_labelled=labels.astype(float), n_train=300.0, n_test=100.0)
+    return CellResults(results.cells, trials, labels=results.labels)
+
+
+def test_two_methods_meet_at_each_number_of_labels() -> None:
+    """More labels are not a competitor, however much they help."""
+    results = curve_of("logistic", "random_forest")
+
+    assert compared(results) == [
+        ("random forest", "logistic", "20 labels"),
+        ("random forest", "logistic", "100 labels"),
+    ]
+    comparisons = compare_all(results, ReportOptions())
+    assert [each.verdict.difference for each in comparisons] == [0, 0]
+    pictures = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Picture)]
+    assert pictures[0].name == "label-curve"
+    assert title_of(results) == "Which method is best on iris?"
+
+
+def test_one_network_with_several_numbers_of_labels_is_a_curve_without_a_verdict() -> None:
+    results = curve_of("control")
+
+    assert pairs_of(results) == []
+    sentence, picture, table = answer_section(results, ReportOptions(), by_sweep([])).blocks
+    assert isinstance(sentence, Paragraph)
+    assert isinstance(picture, Picture)
+    assert isinstance(table, Table)
+    assert "accuracy 80.50 %" in sentence.text
+    assert " with 20 labels; accuracy 90.50 %" in sentence.text
+    assert "help" not in sentence.text
+    assert (picture.name, table.name) == ("label-curve", "levels")
+    assert title_of(results) == "How many labels are enough on iris?"
+
+
+def test_a_seed_beside_labels_makes_no_curve() -> None:
+    results = results_of([few(n, seed=seed, method=m) for n in (20, 100) for seed in (0, 1) for m in ("a", "b")])
+
+    assert label_budgets(results) is None
+    assert {context for *_, context in compared(results)} == {
+        "20 labels, seed 0", "20 labels, seed 1", "100 labels, seed 0", "100 labels, seed 1",
+    }  # fmt: skip
+
+
+def test_a_share_of_labels_is_a_budget_and_redrawn_labels_are_none() -> None:
+    budgets = [cell(), cell(regime="semi25", regime__labelled=0.25)]
+
+    assert label_budgets(results_of(budgets)) == {0: float("inf"), 1: 0.25}
+    assert label_budgets(results_of([*budgets, cell(regime="noise30")])) is None
+
+
+def test_regimes_alone_are_compared_with_the_usual_one() -> None:
+    results = results_of([cell(), cell(regime="noise30")], usual={"regime": "full"})
+
+    assert compared(results) == [("30 % of labels redrawn", "all labels", "")]
+
+
+def test_a_method_that_is_never_pretrained_is_compared_with_the_network() -> None:
+    """Each pre-training meets its own network, and the forest the one without any."""
+    cells = [
+        cell(network=network, pretrain=pretrain, method=method)
+        for network in ("mlp", "resnet")
+        for method in ("control", "mixup")
+        for pretrain in ("none", "scarf")
+    ]
+    results = results_of([*cells, cell(network=None, method="random_forest")], usual={"network": "mlp"})
+
+    pairs = {pair.cell: pair.reference for pair in pairs_of(results)}
+
+    assert pairs == {1: 0, 3: 2, 5: 4, 7: 6, 8: 0}
+    assert {pair.against for pair in pairs_of(results)} == {"no pre-training"}
+
+
+def test_readings_of_one_table_are_compared_with_all_columns() -> None:
+    drops = ("[a]", "[b]", "null")
+    results = results_of([cell(dataset__drop=drop) for drop in drops], usual={"dataset.drop": "null"})
+
+    assert compared(results) == [("without a", "all columns", ""), ("without b", "all columns", "")]
+    assert title_of(results) == "Which columns matter on iris?"
+
+
+def test_the_columns_that_are_missed_most_come_first() -> None:
+    values = {"[a]": VALUES, "[b]": [value - 0.2 for value in VALUES], "null": VALUES}
+    cells = [cell(its, dataset__drop=drop) for drop, its in values.items()]
+    results = results_of(cells, usual={"dataset.drop": "null"})
+
+    blocks = answer_section(results, ReportOptions(), by_sweep([])).blocks
+
+    (ranked,) = [block for block in blocks if isinstance(block, Table) and block.name == "columns"]
+    assert ranked.data["columns_left_out"].tolist() == ["b", "a"]
+    assert ranked.data["loss"].tolist() == pytest.approx([0.2, 0.0])
+    assert [entry.text for entry in ranked.rows[0]][:3] == ["1", "b", "+20.00"]
+
+
+THREE = results_of([cell(), cell(pretrain="scarf"), cell(pretrain="vime"), cell(network=None, method="logistic")])
+
+
+@pytest.mark.parametrize("reference", ["scarf", "SCARF", "pretrain=scarf"])
+def test_any_competitor_can_be_the_reference(reference: str) -> None:
+    assert compared(THREE, reference) == [
+        ("no pre-training", "SCARF", ""), ("vime", "SCARF", ""), ("logistic", "SCARF", ""),
+    ]  # fmt: skip
+    assert {each.reference for each in compare_all(THREE, ReportOptions(reference=reference))} == {"SCARF"}
+
+
+def test_a_reference_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match="reference=scraf is no competitor of these results; they are: no pre-") as e:
+        pairs_of(THREE, "scraf")
+    assert "SCARF; vime; logistic" in str(e.value)
+    assert "Did you mean scarf?" in str(e.value)
