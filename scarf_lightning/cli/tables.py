@@ -14,8 +14,8 @@ from rich.table import Table
 from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
-from ..report.names import is_of_reading, value_in_words, with_reading
-from ..results import values_of
+from ..report.names import value_in_words
+from ..results import is_of_reading, values_of, with_reading
 from ..screen import Screen, spreadsheet
 
 Row = dict[str, Any]

@@ -262,7 +262,7 @@ def curve_in_words(results: CellResults, options: ReportOptions) -> list[str]:
         said = []
         for budget, (_, level) in points.items():
             said.append(f"{_level_in_words(level, metric)} with {labels_in_words(budget)}")
-        sentences.append(f"{name} on {where}: {'; '.join(said)}.")
+        sentences.append(f"{name[:1].upper()}{name[1:]} on {where}: {'; '.join(said)}.")
     return sentences
 
 

@@ -26,9 +26,9 @@ from ..results import (
     reading_columns,
     values_of,
 )
-from ..results.identity import NULL
+from ..results.identity import NULL, is_of_reading, with_reading
 from ..results.records import Row
-from .names import Labels, asked_for, is_context, is_of_reading, telling, with_reading
+from .names import Labels, asked_for, is_context, telling
 
 NOT_AXES = ("dataset_id", "fingerprint", "wanted", "finished", "failure", "overrides", "data", "science")
 ORDERED = ("regime", "pretrain", "method")

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..options.settings import READING
-from ..results.identity import NULL
+from ..results.identity import NULL, is_of_reading
 
 Row = Mapping[str, Any]
 Labels = Mapping[str, Mapping[str, str]]
@@ -50,19 +49,6 @@ ALWAYS_TOLD = ("dataset", "regime", "regime.labels", "pretrain", DROPPED)
 """Columns that a name holds even if their values are the usual ones."""
 BUDGET = ("regime.labels", "regime.labelled")
 """Options of a regime that say how many rows keep their labels, or which share of them."""
-
-
-def is_of_reading(column: str) -> bool:
-    """Whether a column is an option of how a table is read."""
-    section, _, option = column.partition(".")
-    return section == "dataset" and option in READING
-
-
-def with_reading(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Rows in which an option of reading that some of them set is null in the others, which do without it."""
-    found = [dict(row) for row in rows]
-    unset = dict.fromkeys((column for row in found for column in row if is_of_reading(column)), NULL)
-    return [row | {column: NULL for column in unset if row.get(column) is None} for row in found]
 
 
 def is_context(column: str) -> bool:

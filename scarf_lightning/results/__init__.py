@@ -2,7 +2,16 @@
 
 from .claims import LostClaimError, clear_dead, folder_time, give_back, is_claimed
 from .files import DamagedRecordError, check_folder, write_whole
-from .identity import SCIENCE_VERSION, columns, fingerprint, identity, pretraining_identity, reading_columns
+from .identity import (
+    SCIENCE_VERSION,
+    columns,
+    fingerprint,
+    identity,
+    is_of_reading,
+    pretraining_identity,
+    reading_columns,
+    with_reading,
+)
 from .index import Rows, on_few_steps, read_summary, values_of
 from .loading import (
     StoredCell,
@@ -53,6 +62,7 @@ __all__ = (
     "give_back",
     "identity",
     "is_claimed",
+    "is_of_reading",
     "keep_failure",
     "keeps_predictions",
     "known_data",
@@ -78,5 +88,6 @@ __all__ = (
     "trained_by",
     "values_of",
     "version_numbers",
+    "with_reading",
     "write_whole",
 )

@@ -66,6 +66,22 @@ def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def is_of_reading(column: str) -> bool:
+    """Whether a column is an option of how a table is read."""
+    section, _, option = column.partition(".")
+    return section == "dataset" and option in READING
+
+
+def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows in which an option of reading that some of them set is null in the others, which do without it."""
+    unset = sorted(filter(is_of_reading, set().union(*rows)))
+    found = []
+    for row in rows:
+        lacking = [column for column in unset if row.get(column) is None]
+        found.append({**row, **dict.fromkeys(lacking, NULL)})
+    return found
+
+
 def as_column(value: Any) -> Any:
     """An option's value in a column of results: a list in the words of the command line, so that it can be compared."""
     if isinstance(value, list):

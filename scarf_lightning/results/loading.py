@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..errors import RecordWarning, UsageError
 from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
+from .identity import with_reading
 from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
 from .store import (
     COUNTS,
@@ -112,7 +113,8 @@ def load(
     a column ``version``: its number among those of the dataset, from 1, the oldest.
 
     Columns: ``dataset_id, dataset``; one for each axis (``regime, scaling, pretrain, corruption, selection, views,
-    loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; ``trial``;
+    loss, method``) and each option of it (such as ``corruption.rate``), null if the cell does not use it; each option
+    of reading that a cell sets (such as ``dataset.drop``), the text "null" where one does not; ``trial``;
     the metrics of `scarf_lightning.metrics`, NaN in rows that are older than the metric and have kept no predictions;
     ``diverged``, the phase (``pretrain``, ``finetune``) in which a trial without metrics diverged; epochs, steps and
     seconds of each phase; ``fits``, how many; split sizes; hardware; ``fingerprint``; ``science``, the version of the
@@ -141,6 +143,7 @@ def load(
     if not rows:
         raise no_results(folder, damaged)
     measured = {metric.name for _, stored in cells for metric in stored.target.metrics()}
+    rows = with_reading(rows)
     others = {metric.name for metric in METRICS} - measured  # of another kind of target
     first = [column for column in FIRST_COLUMNS if column not in others]
     return as_table(rows, first if versions == "newest" else [*first[:2], "version", *first[2:]])

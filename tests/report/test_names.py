@@ -12,8 +12,8 @@ from scarf_lightning.report.names import (
     shortened,
     telling,
     value_in_words,
-    with_reading,
 )
+from scarf_lightning.results import with_reading
 
 Row = dict[str, Any]
 LABELS = {"method": {"logistic": "logistic regression"}, "pretrain": {"scarf": "SCARF"}}
