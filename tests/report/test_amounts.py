@@ -1,0 +1,65 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from scarf_lightning.metrics import Metric, metric_named
+from scarf_lightning.report.amounts import brief_effect, effect, effect_over, interval_of_all, size_of_all
+from scarf_lightning.report.comparisons import Comparison, compare_all
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.statistics import Interval
+from tests.report.cell_results import compared
+
+ERROR = Metric("error_rate", "error rate", False, (0.0, 1.0), lambda _, __: 0.0)
+ACCURACY, LOG_LOSS = metric_named("accuracy"), metric_named("log_loss")
+(SOME,) = compare_all(compared({"iris": {"none": [0.5] * 3, "scarf": [0.6] * 3}}), ReportOptions())
+
+
+def of(difference: float, low: float = math.nan, high: float = math.nan, datasets: int = 1) -> Comparison:
+    average = Interval(2 * difference, 2 * low, 2 * high) if datasets > 1 else Interval(math.nan, math.nan, math.nan)
+    verdict = replace(SOME.verdict, difference=difference, low=low, high=high, datasets=datasets, average=average)
+    return replace(SOME, verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("metric", "comparison", "words"),
+    [
+        (ACCURACY, of(0.012, 0.004, 0.02), "+1.20 points of accuracy (+0.40 to +2.00)"),
+        (ACCURACY, of(-0.012), "−1.20 points of accuracy"),
+        (ERROR, of(0.0088, 0.002, 0.015), "error rate 0.88 points lower (0.20 to 1.50 lower)"),
+        (ERROR, of(-0.0088, -0.015, -0.002), "error rate 0.88 points higher (0.20 to 1.50 higher)"),
+        (ERROR, of(0.0088, -0.001, 0.018), "error rate 0.88 points lower (1.80 lower to 0.10 higher)"),
+        (ERROR, of(0.0088), "error rate 0.88 points lower"),
+        (LOG_LOSS, of(0.05, 0.01, 0.09), "log-loss 5.00 % lower (1.00 to 9.00 lower)"),
+        (
+            ERROR,
+            of(0.01, 0.002, 0.015, datasets=6),
+            "error rate 2.00 points lower (0.40 to 3.00 lower) on average, 1.00 lower (0.20 to 1.50 lower) on the "
+            "typical dataset",
+        ),
+    ],
+)
+def test_an_effect_says_its_direction(metric: Metric, comparison: Comparison, words: str) -> None:
+    assert effect(comparison, metric) == words
+
+
+def test_a_brief_effect_has_no_interval() -> None:
+    assert brief_effect(of(0.01, 0.0, 0.02), ERROR) == "1.00 points lower"
+    assert brief_effect(of(0.01, 0.0, 0.02), ACCURACY) == "+1.00 points"
+    assert (
+        brief_effect(of(0.01, datasets=6), ERROR) == "2.00 points lower on average, 1.00 lower on the typical dataset"
+    )
+
+
+def test_the_reference_follows() -> None:
+    assert effect_over(of(0.01), ACCURACY) == "+1.00 points of accuracy over no pre-training"
+    assert effect_over(of(0.01), ERROR) == "error rate 1.00 points lower than no pre-training"
+
+
+def test_several_effects_have_a_range() -> None:
+    several = [of(0.01, 0.005, 0.02), of(0.03, -0.01, 0.05)]
+
+    assert size_of_all(several, ACCURACY) == "1.00 to 3.00 points of accuracy"
+    assert interval_of_all(several, ACCURACY) == "−1.00 to +5.00 points of accuracy"
+    assert interval_of_all(several, ERROR) == "error rate 5.00 lower to 1.00 higher, in points"
+    assert interval_of_all([of(0.01)], ERROR) == "too few trials to say"

@@ -1,0 +1,184 @@
+"""Every CSV file of a report and of a run: its columns are documented, and its numbers are those of the page."""
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.cli.tables import full_table
+from scarf_lightning.metrics import metric_named
+from scarf_lightning.report.advice import by_sweep
+from scarf_lightning.report.blocks import Section, Table
+from scarf_lightning.report.defaults import default_drawings
+from scarf_lightning.report.drawings import read_drawings
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.making import MEANINGS, Report, make_report, write_report
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.schema import TABLES, meaning_of
+from tests.cells import some_config, some_record
+from tests.cli.test_tables import axes_of
+from tests.report.cell_results import compared, results_of
+
+RATE = "corruption.rate"
+
+
+def values(seed: int, mean: float, n: int = 6) -> list[float]:
+    return (mean + 0.02 * np.random.default_rng(seed).normal(size=n)).clip(0, 1).tolist()
+
+
+def cell(mean: float, **columns: Any) -> tuple[dict[str, Any], list[float]]:
+    named = {name.replace("__", "."): value for name, value in columns.items()}
+    usual = {"dataset": "iris", "regime": "full", "pretrain": "none", "method": "control", "network": "mlp"}
+    return usual | named, values(len(named), mean)
+
+
+def over_datasets() -> CellResults:
+    means = {"none": 0.7, "scarf": 0.75, "scarf_ae": 0.72}
+    return compared(
+        {f"d{n}": {name: values(10 * n + at, mean) for at, (name, mean) in enumerate(means.items())} for n in range(7)}
+    )
+
+
+def over_labels() -> CellResults:
+    cells = [cell(0.6, regime="few", regime__labels=n, method=m) for n in (20, 100) for m in ("logistic", "ridge")]
+    results = results_of(cells)
+    return CellResults(results.cells, results.trials.assign(n_labelled=20.0, n_train=300.0, n_test=100.0))
+
+
+def dropped() -> CellResults:
+    return results_of(
+        [cell(0.8, dataset__drop=drop) for drop in ("[a]", "[b]", "null")], usual={"dataset.drop": "null"}
+    )
+
+
+def rates() -> CellResults:
+    cells = [cell(0.6 + rate / 10, dataset=d, pretrain="scarf", **{RATE: rate}) for d in "ab" for rate in (0.3, 0.6)]
+    return results_of([*cells, (cell(0.5, dataset="a", pretrain="scarf", **{RATE: 0.9})[0], [])])
+
+
+GRID = {"rows": "method", "columns": "pretrain", "reference": "none"}
+REPORTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
+    "over datasets": (
+        over_datasets,
+        [
+            {"draw": "box_plot", "compare": "pretrain", "reference": "none", "panels": "method"},
+            {"draw": "epochs_table", "columns": "pretrain"},
+            {"draw": "wins_over_reference", **GRID},
+        ],
+        "accuracy",
+    ),
+    "over labels": (over_labels, [], "accuracy"),
+    "columns left out": (dropped, [], "accuracy"),
+    "rates": (rates, [{"draw": "sensitivity", "x": RATE}], "accuracy"),
+    "one cell": (lambda: results_of([cell(0.8)]), [], "accuracy"),
+    "an error": (lambda: results_of([cell(0.2), cell(0.1, pretrain="scarf")], metric="log_loss"), [], "log_loss"),
+}
+
+
+@pytest.fixture(scope="module", params=REPORTS)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
+    make, entries, metric = REPORTS[request.param]
+    results = make()
+    # Losses need a store.
+    drawn = [drawing for drawing in default_drawings(results) if drawing.name != "loss_curves"]
+    drawings = read_drawings([entry | {"title": "t"} for entry in entries], "mine") + drawn
+    report = make_report(
+        results, drawings, ReportOptions(metric=metric), title="t", command="", more_trials=by_sweep([])
+    )
+    folder = tmp_path_factory.mktemp("report")
+    # Figures take most of the time, and are tested elsewhere.
+    sections = []
+    for section in report.sections:
+        tables = [block for block in section.blocks if isinstance(block, Table)]
+        sections.append(Section(section.name, section.title, list(tables)))
+    report = replace(report, sections=sections)
+    write_report(report, folder)
+    return report, folder
+
+
+def tables_of(report: Report) -> Iterator[Table]:
+    for section in report.sections:
+        for block in section.blocks:
+            if isinstance(block, Table):
+                yield block
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, float_precision="round_trip", keep_default_na=False, na_values=[""])
+
+
+def test_every_column_of_every_file_is_documented_and_has_one_name(written: tuple[Report, Path]) -> None:
+    report, folder = written
+    meanings = read(folder / "tables" / f"{MEANINGS}.csv").set_index(["file", "column"])["meaning"]
+
+    files = sorted(path for path in (folder / "tables").glob("*.csv") if path.stem != MEANINGS)
+
+    assert {path.stem for path in files} == {table.name for table in tables_of(report)}
+    for path in files:
+        columns = path.read_text().splitlines()[0].split(",")
+        assert len(set(columns)) == len(columns), path.name
+        for column in columns:
+            assert meanings[path.name, column].strip(), (path.name, column)
+    assert len(meanings) == sum(len(read(path).columns) for path in files)
+
+
+def test_every_file_holds_the_numbers_of_its_table(written: tuple[Report, Path]) -> None:
+    report, folder = written
+    for table in tables_of(report):
+        read_back = read(folder / "tables" / f"{table.name}.csv")
+        for column in map(str, table.data.columns):
+            its, back = table.data[column].to_numpy(), read_back[column].to_numpy()
+            for one, other in zip(its, back, strict=True):
+                is_missing = one is None or one is pd.NA or one != one or one == ""
+                assert (other != other) if is_missing else (str(one) == str(other) or float(one) == float(other)), (
+                    table.name,
+                    column,
+                )
+
+
+def test_the_summary_holds_a_level_and_a_difference_each_with_its_own_interval(written: tuple[Report, Path]) -> None:
+    report, folder = written
+    path = folder / "tables" / "summary.csv"
+    if not path.exists():
+        pytest.skip("these cells are compared with nothing")
+    (shown,) = [table for table in tables_of(report) if table.name == "summary"]
+    metric = metric_named("log_loss" if "log_loss" in read(path).columns else "accuracy")
+
+    frame = read(path)
+
+    assert not {"low", "high", "mean", "n"} & set(frame.columns)
+    for (_, line), row in zip(frame.iterrows(), shown.rows, strict=True):
+        texts = dict(zip(shown.columns, (entry.text for entry in row), strict=True))
+        assert texts["competitor"] == line["competitor"]
+        assert texts[metric.heading] == metric.shown(line[metric.name])
+        if "95 % interval" in texts:
+            ends = [metric.shown(line[f"{metric.name}_{end}"]) for end in ("low", "high")]
+            assert texts["95 % interval"] == " to ".join(ends)
+        is_reference = line["answer"] == "reference"
+        assert is_reference == (texts["verdict"] == "reference") == np.isnan(line["difference"])
+        if not is_reference and not np.isnan(line["difference_low"]):
+            assert line["difference_low"] <= line["difference"] <= line["difference_high"]
+            scaled = [metric.difference_scale * line[f"difference_{end}"] for end in ("low", "high")]
+            numbers = texts["its 95 % interval"].replace("−", "-").split(" to ")
+            assert [float(number) for number in numbers] == pytest.approx(scaled, abs=0.006)
+
+
+def test_the_table_of_a_run_has_the_columns_of_its_schema() -> None:
+    cells = [(axes_of(some_config(seed=seed)), list(some_record(range(3)).rows)) for seed in range(2)]
+
+    frame = pd.read_csv(io.StringIO(full_table(cells)))
+
+    assert frame.columns.is_unique
+    for column in frame.columns:
+        assert meaning_of("run", column, cells[0][0]), column
+    assert list(frame.columns)[-4:] == list(TABLES["run"])[-4:]
+
+
+def test_an_unknown_column_has_no_meaning() -> None:
+    assert meaning_of("summary", "low") == ""
+    assert meaning_of("03-my_drawing", "x") == ""
