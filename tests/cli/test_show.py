@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from scarf_lightning.cli import show as module
-from scarf_lightning.cli.show import SweepProgress
+from scarf_lightning.cli.show import SweepProgress, out_of_reach
 from scarf_lightning.errors import UsageError
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, named, survey
 from scarf_lightning.sweeping.plan import make_plan
@@ -249,3 +250,22 @@ def test_a_pretraining_that_cells_share_weighs_once(tmp_path: Path, clock: Clock
     expected = int(100 * (cost[shared[1].key] + cost[lone.key]) / cost[shared[0].key])
     assert cost[shared[0].key] == cost[shared[1].key] > cost[lone.key]
     assert f"0:{expected // 60:02d}:{expected % 60:02d} left" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("n_datasets", "n_seeds", "is_said"), [(1, 3, False), (5, 1, False), (5, 2, True), (6, 2, False)]
+)
+def test_too_few_datasets_for_an_answer_over_them_are_told_before_training(
+    n_datasets: int, n_seeds: int, is_said: bool, tmp_path: Path
+) -> None:
+    cells = [
+        some_cell(seed=seed, dataset=DatasetSettings(name=f"d{n}"), paths=results_in(tmp_path))
+        for n in range(n_datasets)
+        for seed in range(n_seeds)
+    ]
+
+    said = out_of_reach(make_plan(survey(named(cells))))
+
+    assert [sentence.split(":")[0] for sentence in said] == [
+        "An answer over datasets needs 6 or more, and these are 5"
+    ] * is_said

@@ -342,3 +342,18 @@ def test_a_line_a_competitor_has_a_column_for_each_number_of_labels() -> None:
         ["none", f"{mean:.4f} ± {mean - low:.4f}", f"{mean:.4f} ± {mean - low:.4f}"],
         ["scarf", "not finished", "0.5050"],
     ]
+
+
+def test_how_a_table_was_read_is_told_in_words() -> None:
+    drops = ("[a b]", "[c]", None)
+    cells = [(axes_of(some_config()) | ({"dataset.drop": drop} if drop else {}), rows_of(3)) for drop in drops]
+
+    heading, *lines = grid(sweep_table(cells))
+
+    assert heading[0] == "dataset.drop"
+    assert [line[0] for line in lines] == ["without a b", "without c", "all columns"]
+    assert "dataset.drop" not in shared_axes([axes for axes, _ in cells])
+    (one, _), *_ = cells
+    assert shared_axes([one])["dataset.drop"] == "[a b]"
+    rows = list(csv.DictReader(io.StringIO(full_table(cells))))
+    assert [row["dataset.drop"] for row in rows] == ["[a b]", "[c]", "null"]

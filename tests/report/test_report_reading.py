@@ -1,11 +1,14 @@
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from scarf_lightning import results as stored
 from scarf_lightning.cli.reporting import OPTIONS, report
 from scarf_lightning.errors import UsageError
 from scarf_lightning.metrics import METRICS
+from scarf_lightning.options.settings import DatasetSettings
 from scarf_lightning.report.loading import (
     ReportedCell,
     cells_of_folder,
@@ -15,7 +18,7 @@ from scarf_lightning.report.loading import (
     read_results,
 )
 from scarf_lightning.results import CellStore, fingerprint, identity
-from tests.cells import some_config, some_record
+from tests.cells import OF_WDBC, some_config, some_record
 from tests.report.store import described
 
 
@@ -27,10 +30,10 @@ def leave(
     name: str = "wdbc",
     source: str = "somewhere",
     columns: Sequence[tuple[str, None]] = (("V1", None),),
-    **chosen: str,
+    **chosen: Any,
 ) -> CellStore:
     """A cell in the store with these trials."""
-    config = some_config(**chosen)  # type: ignore[arg-type]
+    config = some_config(**chosen)
     store = CellStore(results, identity(config, data))
     store.describe(dataset=name, dataset_id=1510, source=source, **described(config) | {"columns": columns})
     if trials:
@@ -202,3 +205,64 @@ def test_environments_are_counted(tmp_path: Path) -> None:
     found = environments(read_results([asked(store)]))
 
     assert found == [{"python": "3.11", "torch": "2"}] * 2
+
+
+def of_file(**options: list[str] | str | None) -> DatasetSettings:
+    return DatasetSettings("csv", name="mine", path="mine.csv", target="y", **options)  # type: ignore[arg-type]
+
+
+def test_readings_of_one_file_are_one_dataset(tmp_path: Path) -> None:
+    for number, drop in enumerate((["a"], ["b"], None)):
+        leave(tmp_path, range(2), data=str(number) * 64, name="mine", dataset=of_file(drop=drop))
+
+    results = read_results(cells_of_folder(tmp_path)[0])
+
+    assert set(results.cells["dataset"]) == {"mine"}
+    assert sorted(results.cells["dataset.drop"]) == ["[a]", "[b]", "null"]
+    assert results.different == ["dataset.drop"]
+    assert results.usual["dataset.drop"] == "null"
+
+
+def test_a_file_that_is_read_alike_and_differs_has_its_hash_in_its_name(tmp_path: Path) -> None:
+    for data, drop in (("1", ["a"]), ("2", ["a"]), ("3", None)):
+        own: dict[str, Any] = {"source": data, "columns": ((f"V{data}", None),)}  # which makes it no version of another
+        leave(tmp_path, range(2), data=data * 64, name="mine", dataset=of_file(drop=drop), **own)
+
+    cells, *_ = cells_of_folder(tmp_path)
+
+    assert {cell.axes["dataset"] for cell in cells} == {"mine (111111)", "mine (222222)", "mine"}
+
+
+def test_two_ways_of_asking_for_one_table_are_one(tmp_path: Path) -> None:
+    """A column of numbers that is called numeric: the table is the same, and so is its hash."""
+    leave(tmp_path, range(2), name="mine", dataset=of_file(numeric=["a"]), pretrain="none")
+    leave(tmp_path, range(2), name="mine", dataset=of_file())
+
+    results = read_results(cells_of_folder(tmp_path)[0])
+
+    assert "dataset.numeric" not in results.axes
+    assert results.different == ["pretrain"]
+
+
+def test_results_that_do_not_describe_their_reading_have_it_in_their_configuration(tmp_path: Path) -> None:
+    config = some_config(dataset=of_file(drop=["a"]))
+    options = {name: value for name, value in stored.columns(config).items() if name != "dataset.drop"}
+    store = CellStore(tmp_path, identity(config, "0" * 64))
+    of_config = OF_WDBC | {"config": {"dataset": vars(config.dataset)}, "options": options, "labels": {}}
+    store.describe(dataset="mine", dataset_id=None, source="mine.csv", **of_config)
+    store.add(some_record(range(2)))
+
+    ((cell,), *_) = cells_of_folder(tmp_path)
+
+    assert cell.axes["dataset.drop"] == "[a]"
+
+
+def test_options_that_set_several_are_a_column_if_all_cells_name_them() -> None:
+    def named(*overrides: str) -> ReportedCell:
+        return ReportedCell({"dataset": "wdbc", "pretrain": "none", "method": "control"}, None, None, 1, overrides)
+
+    results = read_results([named("max_epochs=5", "recipe=paper"), named("max_epochs=10", "recipe=paper")])
+    assert results.cells["max_epochs"].tolist() == [5, 10]
+    assert "recipe" not in results.axes
+    assert results.different == ["max_epochs"]
+    assert "max_epochs" not in read_results([named("max_epochs=5"), named()]).axes

@@ -1,0 +1,64 @@
+"""A sweep of columns to leave out, from the command line to the report."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scarf_lightning
+from scarf_lightning.errors import UsageError
+
+LINES = ["without a", "without b c", "all columns"]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(120, 3)), columns=["a", "b c", "d"])
+    frame.assign(target=np.where(frame["a"] > 0, "yes", "no")).to_csv(tmp_path / "mine.csv", index=False)
+    of_file = ["dataset=csv", "dataset.path=mine.csv", "dataset.target=target"]
+    return [*of_file, "dataset.drop=[a],[b c],null", "pretrain=none", "method=logistic", "trials=3"]
+
+
+@pytest.mark.slow
+def test_it_ends_in_named_lines_on_the_same_rows_and_ranks_the_columns(
+    asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = scarf_lightning.run(asked)
+
+    said = capsys.readouterr().out
+    assert all(any(text.startswith(line) for text in said.splitlines()) for line in LINES)
+    assert "2 comparisons with all columns on mine" in said
+    assert set(trials["dataset"]) == {"mine"}
+    means = trials.groupby("dataset.drop")["accuracy"].mean()
+    assert means["null"] > means["[a]"] + 0.2
+    predictions = [
+        scarf_lightning.results.load_predictions(name).groupby("trial")["row"].apply(sorted).tolist()
+        for name in trials["fingerprint"].unique()
+    ]
+    assert predictions[0] == predictions[1] == predictions[2]
+    last_run = pd.read_csv("results/tables/last_run.csv", keep_default_na=False)
+    assert last_run["dataset.drop"].tolist() == ["[a]", "[b c]", "null"]
+
+    page = scarf_lightning.report(results="results")
+
+    ranked = pd.read_csv(page.index.parent / "tables" / "columns.csv")
+    assert ranked["columns_left_out"].tolist() == ["a", "b c"]
+    summary = pd.read_csv(page.index.parent / "tables" / "summary.csv")
+    assert sorted(summary["competitor"]) == sorted(LINES)
+    assert set(summary["datasets"]) == {1}
+
+
+@pytest.mark.slow
+def test_a_run_has_any_competitor_as_its_reference_and_refuses_others_before_it_trains(
+    asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match=r"^reference=d is no competitor .* they are: without a; without b c; all col"):
+        scarf_lightning.run([*asked, "reference=d"])
+    assert not Path("results").exists()
+
+    scarf_lightning.run([*asked, "reference=without a"])
+
+    assert "2 comparisons with without a on mine" in capsys.readouterr().out
