@@ -10,7 +10,7 @@ MOST = 3
 """The most ways of writing that are looked for: in more, text is text."""
 
 FEWEST = 2
-"""Values in each way."""
+"""Values that are written in each way."""
 
 
 def on_mixtures(texts: Sequence[str]) -> list[str]:
@@ -22,28 +22,39 @@ def on_mixtures(texts: Sequence[str]) -> list[str]:
 
 def _on_units(texts: Sequence[str]) -> list[str]:
     found = with_units(texts)
-    units = sorted({unit for _, unit in found.values()})
+    units = {unit for _, unit in found.values()}
+    # One unit is read, and a text without a unit may be anything.
     if len(found) < len(texts) or not 1 < len(units) <= MOST:
         return []
-    if as_numbers([number.strip() for number, _ in found.values()]).others:
+    numbers = []
+    for number, _ in found.values():
+        numbers.append(number.strip())
+    if as_numbers(numbers).others:
         return []
-    shown = " and ".join(map(repr, units))
+    shown = " and ".join(map(repr, sorted(units)))
     return [f"its values are numbers with the units {shown}; write them in one unit, as numbers"]
 
 
 def _on_dates(texts: Sequence[str]) -> list[str]:
-    """Dates that are alike but for their digits and letters have one format."""
-    shapes: dict[str, list[str]] = {}
+    # Dates of one format are alike but for their digits and letters.
+    alike: dict[str, list[str]] = {}
     for text in texts:
-        shape = re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "0", text))
-        shapes.setdefault(shape, []).append(text)
-        if len(shapes) > MOST:
+        shape = re.sub(r"\d+", "0", text)
+        shape = re.sub(r"[^\W\d_]+", "a", shape)
+        alike.setdefault(shape, []).append(text)
+        if len(alike) > MOST:
             return []
-    if len(shapes) < 2 or min(map(len, shapes.values())) < FEWEST:
+    formats = set()
+    for dates in alike.values():
+        found = as_dates(dates)
+        if found is None or len(dates) < FEWEST:
+            return []
+        times, format, _ = found
+        if times.isna().any():
+            return []
+        formats.add(format)
+    if len(formats) < 2:
         return []
-    found = [as_dates(alike) for alike in shapes.values()]
-    formats = {each[1] for each in found if each is not None and not each[0].isna().any()}
-    if None in found or len(formats) < 2:
-        return []
-    shown = " and ".join(repr(alike[0]) for alike in shapes.values())
+    examples = [dates[0] for dates in alike.values()]
+    shown = " and ".join(map(repr, examples))
     return [f"its values are dates in several formats, such as {shown}; write them in one, such as 2024-12-31"]

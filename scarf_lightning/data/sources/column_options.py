@@ -36,14 +36,17 @@ class ColumnOptions:
 
     def check(self, file: DataFile) -> None:
         """Refuse options that name what is not a column, or not a feature, or contradict each other."""
-        weight, target = self.roles["dataset.weight"], self.roles["dataset.target"]
+        target = self.roles["dataset.target"]
+        weight = self.roles["dataset.weight"]
+        # Often a file whose separator was not found.
         if file.names == [target]:
             raise UsageError(f"{file.path} has the one column {target!r}, and none to predict it from{file.hint}.")
         if weight and weight == self.roles["split.column"]:
             raise UsageError(f"dataset.weight and split.column both name {weight!r}; choose another column for one.")
-        for option, column in self.roles.items():
-            if column is not None:
-                self._check_column(option, column, file)
+        for option, role in self.roles.items():
+            if role is not None:
+                self._check_column(option, role, file)
+        # A column is read in one way.
         first_option: dict[str, str] = {}
         for option, columns in self.lists.items():
             for column in columns:
@@ -90,10 +93,12 @@ def spelled(columns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
             nameless[str(place)] = name
     if len(nameless) == 1:
         nameless[""] = next(iter(nameless.values()))
-    # A column that has a name is called by it alone, also if that is a number.
     found = []
     for column in columns:
-        found.append(column if column in names else nameless.get(column, column))
+        # A column that has a name is called by it alone, also if that is a number.
+        if column not in names:
+            column = nameless.get(column, column)
+        found.append(column)
     return tuple(found)
 
 
@@ -102,7 +107,9 @@ def _similar(name: str, names: Sequence[str]) -> str:
     folded = {}
     for each in names:
         folded[each.casefold().strip()] = each
-    near = get_close_matches(name.casefold().strip(), folded, n=1, cutoff=0.7)
+    asked = name.casefold().strip()
+    near = get_close_matches(asked, folded, n=1, cutoff=0.7)
     if not near:
         return ""
-    return f" (did you mean {folded[near[0]]!r}?)"
+    meant = folded[near[0]]
+    return f" (did you mean {meant!r}?)"

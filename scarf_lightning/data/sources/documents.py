@@ -33,6 +33,7 @@ class Document(DataFile):
     rows: pd.DataFrame
 
     def read(self, as_written: Collection[str] = ()) -> pd.DataFrame:
+        # Numbers that a model has learnt as text.
         written = {}
         for name, column in self.rows.items():
             if name in as_written:
@@ -69,6 +70,7 @@ class ExcelFile(Document):
                     raise UsageError(f"dataset.sheet names {sheet!r}, and the sheets of {path} are: {known}.")
                 chosen = sheet or sheets[0]
                 rows, place = _sheet(book, chosen)
+        # What a user may not expect.
         notes = []
         if place:
             left_out = "row above it is" if place == 1 else f"{place} rows above it are"
@@ -174,6 +176,7 @@ def _records(text: str) -> list[Any]:
         if error.msg != "Extra data":
             raise
         return _lines(text)
+    # A list of objects is a row each.
     if isinstance(whole, list):
         return whole
     if not isinstance(whole, dict):
@@ -182,11 +185,8 @@ def _records(text: str) -> list[Any]:
     if all(isinstance(column, dict) for column in whole.values()):
         return _rows_of_objects(whole)
     if all(isinstance(column, list) for column in whole.values()):
-        lengths = set(map(len, whole.values()))
-        if len(lengths) == 1:
-            return [dict(zip(whole, values, strict=True)) for values in zip(*whole.values(), strict=True)]
-        return []
-    return [whole]
+        return _rows_of_lists(whole)
+    return [whole]  # one line of JSON lines
 
 
 def _rows_of_objects(columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -195,6 +195,17 @@ def _rows_of_objects(columns: dict[str, dict[str, Any]]) -> list[dict[str, Any]]
         for row, value in column.items():
             rows.setdefault(row, {})[name] = value
     return list(rows.values())
+
+
+def _rows_of_lists(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """A row for each place in the lists; none if they differ in length."""
+    lengths = set(map(len, columns.values()))
+    if len(lengths) != 1:
+        return []
+    rows = []
+    for values in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, values, strict=True)))
+    return rows
 
 
 class ArffFile(Document):
@@ -213,6 +224,7 @@ class ArffFile(Document):
             kinds = dict(_attributes(lines, path))
             rows = list(_arff_rows(lines, len(kinds), path))
         made = {}
+        # Rows are turned into columns.
         for place, (name, kind) in enumerate(kinds.items()):
             values = [row[place] for row in rows]
             made[name] = _arff_column(values, kind, f"column {name!r} of {path}")
@@ -235,7 +247,8 @@ def _attributes(lines: Iterator[str], path: Path) -> Iterator[tuple[str, str]]:
         if name in names:
             raise UsageError(f"{path} has more than one column {name!r}; rename all but one.")
         names.add(name)
-        yield name, found[2]
+        kind = found[2]
+        yield name, kind
     raise UsageError(f"{path} has no line @data; write it as ARFF, or give it the ending of its format.")
 
 
@@ -252,6 +265,7 @@ def _arff_rows(lines: Iterator[str], width: int, path: Path) -> Iterator[list[st
             raise UsageError(
                 f"{path} has the row {row[:60]!r} with {len(values)} values for {width} columns; correct it."
             )
+        # A question mark in quotes is a text.
         yield [None if value == "?" else _unquoted(value) for value in values]
 
 
@@ -264,7 +278,9 @@ def _arff_column(values: list[Any], kind: str, where: str) -> "pd.Series[Any]":
             if value is not None and value not in declared:
                 raise UsageError(f"{where} holds {value!r}, which its header lacks; add it there.")
         return pd.Series(values, dtype=pd.CategoricalDtype(list(declared)))
-    if kind.split()[0].lower() not in NUMERIC:
+    word = kind.split()[0].lower()
+    # Dates are found in text, as in any other file.
+    if word not in NUMERIC:
         return pd.Series(values, dtype="str")
     try:
         return pd.Series(values, dtype=object).astype("float64")
@@ -283,12 +299,12 @@ def _exact(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with whole numbers that float64 does not tell apart as text."""
     large = {}
     for name, column in frame.items():
+        whole: list[int] = []
         if column.dtype == object:
-            whole = [abs(value) for value in column if isinstance(value, int)]
-        elif column.dtype.kind in "iu":
-            whole = [abs(int(column.min())), abs(int(column.max()))] if len(column) else []
-        else:
-            continue
-        if max(whole, default=0) > EXACT:
+            whole = [value for value in column if isinstance(value, int)]
+        elif column.dtype.kind in "iu" and len(column):
+            whole = [int(column.min()), int(column.max())]
+        largest = max(map(abs, whole), default=0)
+        if largest > EXACT:
             large[str(name)] = column.map(str, na_action="ignore")
     return frame.assign(**large)

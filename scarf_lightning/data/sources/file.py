@@ -110,12 +110,26 @@ class FileSource(Source):
         lists = self._column_options(file.names).lists
         frame, split_by, notes = self._frame(files)
         labels = frame.pop(self.target)
-        target = read_target(labels, path, self.target_kind, decimal=self.decimal, is_raw=True)
+        target = read_target(
+            labels,
+            path,
+            self.target_kind,
+            decimal=self.decimal,
+            is_raw=True,
+        )
 
         # These columns are no features, and are shown as left out.
         left_out = []
         for name, kind in file.unusable.items():
-            left_out.append(ColumnReading(name, kind, 0, 0, "left out by dataset.drop"))
+            reading = ColumnReading(
+                column=name,
+                kind=kind,
+                missing=0,
+                distinct=0,
+                done="left out by dataset.drop",
+            )
+            left_out.append(reading)
+        # A split and weights use their columns before features are made.
         if self.split and self.split.column:
             column = frame.pop(self.split.column)
             split_by = split_values(self.split.kind, column, path)
@@ -143,10 +157,12 @@ class FileSource(Source):
             source=path,
             split_by=split_by,
         )
+        # From the file as a whole to its columns.
+        on_labels = self._on_labels(file, labels, target.target)
         table = replace(
             table,
             reading=(*table.reading, *left_out),
-            notes=(*file.notes, *self._on_labels(file, labels, target.target), *notes, *table.notes),
+            notes=(*file.notes, *on_labels, *notes, *table.notes),
         )
         return table.weighted(weights)
 
@@ -228,6 +244,7 @@ class FileSource(Source):
         for option, file in files.items():
             read = file.read()
             notes += file.odd_lines(read)
+            # Empty rows would take a column of row numbers for one with gaps.
             filled, on_rows = _without_empty_rows(read, file.path)
             frame, on_columns = _without_names_of_rows(filled, file, asked)
             notes += [*on_rows, *on_columns]
@@ -238,8 +255,9 @@ class FileSource(Source):
             frames.append(frame)
             parts.append(np.full(len(frame), PARTS.get(option, 0.0)))
         whole = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-        is_split = self.split is not None and self.split.kind == "files"
-        return whole, np.concatenate(parts) if is_split else None, notes
+        if self.split is None or self.split.kind != "files":
+            return whole, None, notes
+        return whole, np.concatenate(parts), notes
 
     def _on_labels(self, file: "DataFile", labels: "pd.Series[Any]", target: "Target") -> list[str]:
         """Notes on labels that are read as missing, and on those that are not though they look so."""
@@ -317,8 +335,13 @@ def _without_empty_rows(frame: "pd.DataFrame", file: Path) -> tuple["pd.DataFram
 
 
 def _left_out(column: "pd.Series[Any]", why: str) -> ColumnReading:
-    missing, distinct = int(column.isna().sum()), column.nunique()
-    return ColumnReading(str(column.name), "not looked at", missing, distinct, f"left out: {why}")
+    return ColumnReading(
+        column=str(column.name),
+        kind="not looked at",
+        missing=int(column.isna().sum()),
+        distinct=column.nunique(),
+        done=f"left out: {why}",
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -327,4 +350,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(inner) for name, inner in vars(value).items()}
     if isinstance(value, Path):
         return str(value.resolve())
-    return sorted(value) if isinstance(value, tuple) else value
+    # The order of columns in an option makes no difference.
+    if isinstance(value, tuple):
+        return sorted(value)
+    return value

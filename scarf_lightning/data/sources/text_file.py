@@ -56,16 +56,14 @@ class TextFile(DataFile):
         with refusing(self.path), warnings.catch_warnings():
             # Without the error, pandas would drop the last values of rows that are longer than the header.
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            # Without the option, pandas would find the types of a few rows at a time.
             frame = self._read(low_memory=False)
             asked = {place for place, name in enumerate(self.names) if name in as_written}
-            # Whole numbers are read again as text where the text may say more.
-            looked_at = sorted(asked | self._may_be_codes(frame))
-            if looked_at:
-                texts = self._read(usecols=looked_at, dtype=str)
-                for place, (_, column) in zip(looked_at, texts.items(), strict=True):
-                    if place in asked or are_codes(column.dropna().str.strip().unique().tolist()):
-                        missing: Any = None
-                        frame.isetitem(place, column.to_numpy(dtype=object, na_value=missing))
+            for place, texts in self._texts(asked | self._may_be_codes(frame)).items():
+                distinct = texts.dropna().str.strip().unique().tolist()
+                if place in asked or are_codes(distinct):
+                    missing: Any = None
+                    frame.isetitem(place, texts.to_numpy(dtype=object, na_value=missing))
         frame.columns = pd.Index(self.names)
         return frame
 
@@ -80,6 +78,7 @@ class TextFile(DataFile):
         if not has_gaps and not _has_quotes(self.path, self.text):
             return []
         short, long = self._short_and_long()
+        # Either may be meant, so it is said and not refused.
         notes = []
         if short:
             verb = "have" if short[1:] else "has"
@@ -98,6 +97,7 @@ class TextFile(DataFile):
     def spelled_missing(self, column: str) -> list[str]:
         with refusing(self.path):
             place = [self.names.index(column)]
+            # Both as text: once as it is written, once with what pandas takes for missing.
             texts = self._read(usecols=place, dtype=str, keep_default_na=False)
             is_missing = self._read(usecols=place, dtype=str).isna()
         return sorted(set(texts.to_numpy()[is_missing]) - {""})
@@ -123,6 +123,15 @@ class TextFile(DataFile):
             options["encoding"] = None  # it is text already
         frame: pd.DataFrame = pd.read_csv(read_from, **options)
         return frame
+
+    def _texts(self, places: Collection[int]) -> dict[int, "pd.Series[str]"]:
+        """The columns at these places as they are written."""
+        if not places:
+            return {}
+        in_order = sorted(places)
+        frame = self._read(usecols=in_order, dtype=str)
+        columns = (column for _, column in frame.items())
+        return dict(zip(in_order, columns, strict=True))
 
     def _short_and_long(self) -> tuple[list[int], list[int]]:
         """The numbers of the lines whose row has fewer values than the header, and of those that begin a row of several
@@ -159,11 +168,14 @@ class TextFile(DataFile):
         """Places of columns of whole numbers whose text may say more than the numbers."""
         largest = {}
         for place, dtype in enumerate(frame.dtypes):
-            if dtype.kind in "iuf":
-                values = frame.iloc[:, place].to_numpy()
-                known = values[~np.isnan(values)]
-                if len(known) and are_whole(known):
-                    largest[place] = max(abs(float(known.min())), abs(float(known.max())))
+            if dtype.kind not in "iuf":
+                continue
+            values = frame.iloc[:, place].to_numpy()
+            known = values[~np.isnan(values)]
+            # A gap makes floats of whole numbers.
+            if len(known) and are_whole(known):
+                bounds = float(known.min()), float(known.max())
+                largest[place] = max(map(abs, bounds))
         if largest and has_leading_zeros(self.path, self.text):
             return set(largest)
         return {place for place, size in largest.items() if size >= EXACT}
@@ -235,6 +247,7 @@ def _lines(path: Path, text: TextFormat) -> Iterator[io.TextIOWrapper]:
 
 
 def _has_quotes(path: Path, text: TextFormat) -> bool:
+    # Without the mark of the encoding, and the zeros of its wide letters.
     quote = '"'.encode(text.encoding or "utf-8").strip(b"\0\xff\xfe")
     with opened(path) as file:
         while chunk := file.read(CHUNK):

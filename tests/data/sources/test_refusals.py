@@ -16,6 +16,7 @@ import pytest
 from scarf_lightning.data import reading, sources
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
+from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
 
 N = 40
@@ -105,6 +106,21 @@ def with_lists() -> pa.Table:
     return pa.table({"l": pa.array([[1, 2]] * N), "size": np.arange(N) / 8, "y": LABELS})
 
 
+class WrittenWhileRead(FileSource):
+    """A file to which another program adds a row whenever it is read."""
+
+    def load(self) -> Table:
+        table = super().load()
+        with self.path.open("a") as file:
+            file.write("9.5,red,p\n")
+        return table
+
+
+def busy(folder: Path) -> Any:
+    with patch("time.sleep"):
+        return WrittenWhileRead(written(frame(), folder / "t.csv"), "y").read()
+
+
 GOOD, LINES = load(frame()), frame().to_csv(index=False)
 WEIGHTED = frame().assign(w=1.0)
 
@@ -134,6 +150,9 @@ CASES = {
     ),
     # Files.
     "no such file": Case(lambda folder: FileSource(folder / "gone.csv", "y").load(), "that the command runs in.", GOOD),
+    "written while it is read": Case(
+        busy, "or name a copy.", lambda folder: FileSource(written(frame(), folder / "t.csv"), "y").read()
+    ),
     "unknown ending": Case(load(frame(), "t.xls"), "write it again as one of these.", load(frame(), "t.txt")),
     "sheet of a text file": Case(load(frame(), sheet="A"), "leave dataset.sheet out.", GOOD),
     "no such sheet": Case(
