@@ -93,8 +93,7 @@ class Encoding(Options, ABC):
         return tuple(self.column(column) if column.is_categorical else column for column in columns)
 
     def encode(self, table: "Table") -> "Table":
-        """The table with its columns encoded. Random streams must go on using the hash of ``table``; the hash of the
-        encoded table differs."""
+        """The table with its columns encoded. Its hash is another one."""
         columns = self.columns(table.columns)
         if columns == table.columns:
             return table

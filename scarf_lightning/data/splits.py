@@ -2,30 +2,29 @@
 
 Validation and test rows always have a label. Rows without one are used for training, unless that separates a group or
 looks into the future.
+
+Rows that are equal in every column are copies. With ``copies=together`` a random split keeps copies in one part: else a
+model is tested on rows that it has seen in training. The rule is of rows with a label. A row without one trains,
+wherever its copies are, because it tells no answer.
 """
 
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, counted
 from ..options.option import Options, option
 from .columns import Coded, Floats, Ints, is_numeric
+from .copies import Copies, first_positions
+from .parts import PARTS, TEST, TEST_SHARE, TRAIN, VALIDATION, VALIDATION_SHARE, part_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .table import Table
-
-VALIDATION_SHARE = 0.1
-TEST_SHARE = 0.2
-
-PARTS = ("train", "validation", "test")
-"""The parts, in the order of their numbers in ``Table.split_by``."""
-TRAIN, VALIDATION, TEST = range(len(PARTS))
 
 PART_NAMES = {
     **dict.fromkeys(("train", "training"), TRAIN),
@@ -46,13 +45,9 @@ class Split:
 
 @dataclass
 class Splitting(Options, ABC):
-    """A rule that splits the rows of a table.
-
-    ``is_ragged`` says whether the sizes of the parts differ between trials, so that trials cannot be stacked.
-    """
+    """A rule that splits the rows of a table."""
 
     name: ClassVar[str]
-    is_ragged: ClassVar[bool] = False
 
     @abstractmethod
     def split(self, table: "Table", random: np.random.Generator) -> Split:
@@ -73,31 +68,98 @@ class Splitting(Options, ABC):
     def check(self, table: "Table", n_trials: int) -> None:
         """Raise `UsageError` for more trials than there are splits."""
 
+    def is_ragged(self, table: "Table") -> bool:
+        """Whether the sizes of the parts may differ between trials, so that trials cannot be stacked."""
+        return False
+
+    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+        """A sentence on the test rows of the first trial that have a copy among its training rows; None if the table
+        has no copies."""
+        if not table.n_copies:
+            return None
+        split = self.of_trial(table, 0, random)
+        known = split.train[table.is_labelled[split.train]]
+        n_seen = int(np.isin(table.alike[split.test], table.alike[known]).sum())
+        tested = counted(len(split.test), "test row")
+        return f"{table.name}: {n_seen:,} of the {tested} of the first trial have a copy among its training rows."
+
 
 @dataclass
-class Random(Splitting):
+class Shuffled(Splitting):
+    """A rule that draws rows at random, and can keep copies in one part.
+
+    Copies of several strata, such as copies of several classes, belong to the stratum of the first of them.
+    """
+
+    copies: Literal["together", "apart"] = option(
+        "together", "rows that are equal in every column: together in one part, or apart (the paper)"
+    )
+
+    @abstractmethod
+    def strata(self, table: "Table") -> Ints:
+        """For each row the stratum that is cut by itself, numbered from 0; -1 without a label."""
+
+    def is_ragged(self, table: "Table") -> bool:
+        if self.copies == "apart" or not table.n_copies:
+            return False
+        return not all(Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
+
+    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+        if self.copies == "apart":
+            said = super().on_copies(table, random)
+            return said and f"{said[:-1]}; split.copies=together keeps copies in one part."
+        if self.is_ragged(table):
+            return (
+                f"{table.name}: copies are kept in one part, whose size then differs between trials, so they are "
+                "trained one by one; split.copies=apart trains them at once."
+            )
+        return None
+
+    def _cut(self, table: "Table", random: np.random.Generator) -> Split:
+        """Each stratum by itself, and rows without a label in training."""
+        splits = []
+        for rows in self._strata(table):
+            alike = table.alike[rows] if self.copies == "together" else None
+            splits.append(cut_rows(rows, random, alike))
+        splits.append(Split(np.flatnonzero(~table.is_labelled), *np.empty((2, 0), dtype=np.int64)))
+        return Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
+
+    def _strata(self, table: "Table") -> list[Ints]:
+        """The rows of each stratum, with all their copies."""
+        stratum, labelled = self.strata(table).copy(), np.flatnonzero(table.is_labelled)
+        if self.copies == "together":
+            first = labelled[first_positions(table.alike[labelled])]
+            stratum[labelled] = stratum[first]
+        return [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
+
+
+@dataclass
+class Random(Shuffled):
     """Every trial cuts its own permutation of the labelled rows; not stratified (the paper's split)."""
 
     name: ClassVar[str] = "random"
 
+    def strata(self, table: "Table") -> Ints:
+        return np.where(table.is_labelled, 0, -1)
+
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        split = cut_rows(np.flatnonzero(table.is_labelled), random)
-        return replace(split, train=np.concatenate([split.train, np.flatnonzero(~table.is_labelled)]))
+        split = self._cut(table, random)
+        _check_parts(split, table, "split.copies=apart puts rows that are equal in any part")
+        return split
 
 
 @dataclass
-class Stratified(Splitting):
+class Stratified(Shuffled):
     """As random, but each class by itself, or each tenth of the values of a number, so that every part has each in its
     proportion. Rows of a class too small for all parts go to training first."""
 
     name: ClassVar[str] = "stratified"
 
+    def strata(self, table: "Table") -> Ints:
+        return table.strata
+
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        strata = range(table.strata.max() + 1)
-        splits = [cut_rows(np.flatnonzero(table.strata == stratum), random) for stratum in strata]
-        splits.append(Split(np.flatnonzero(~table.is_labelled), *np.empty((2, 0), dtype=np.int64)))
-        whole = Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
-        return _finished(whole, table, random, "split=stratified needs more rows of each class")
+        return _finished(self._cut(table, random), table, random, "split=stratified needs more rows of each class")
 
 
 @dataclass
@@ -107,8 +169,10 @@ class Group(Splitting):
     validation and test groups are not used."""
 
     name: ClassVar[str] = "group"
-    is_ragged: ClassVar[bool] = True
     column: str | None = option(None, "rows with the same value here stay together")
+
+    def is_ragged(self, table: "Table") -> bool:
+        return True
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         values = _split_by(table)
@@ -144,7 +208,7 @@ class Time(Splitting):
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it."
             )
         ordered = labelled[np.argsort(times[labelled], kind="stable")]
-        n_validation, n_test = round(VALIDATION_SHARE * len(ordered)), round(TEST_SHARE * len(ordered))
+        n_validation, n_test = part_sizes(len(ordered))
         n_train = len(ordered) - n_validation - n_test
         ends = np.append(np.flatnonzero(np.diff(times[ordered])) + 1, len(ordered))  # of the rows of each time
         if len(ends) < len(PARTS):
@@ -210,7 +274,9 @@ class Task(Splitting):
     are used for testing. A tenth of all its rows, drawn from its training rows in every trial, is for validation."""
 
     name: ClassVar[str] = "task"
-    is_ragged: ClassVar[bool] = True
+
+    def is_ragged(self, table: "Table") -> bool:
+        return True
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self.of_trial(table, 0, random)
@@ -231,11 +297,20 @@ class Task(Splitting):
             )
 
 
-def cut_rows(rows: Ints, random: np.random.Generator) -> Split:
-    """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified."""
-    n_validation, n_test = round(VALIDATION_SHARE * len(rows)), round(TEST_SHARE * len(rows))
+def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None) -> Split:
+    """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.
+
+    Args:
+        rows: row numbers, int64 ``(n,)``.
+        alike: rows of one number ``(n,)`` stay in one part; None cuts each row by itself.
+    """
+    order = random.permutation(len(rows))
+    if alike is not None:
+        part = Copies.of(alike).parts(order)[order]
+        return Split(*(rows[order[part == number]] for number in range(len(PARTS))))
+    n_validation, n_test = part_sizes(len(rows))
     n_train = len(rows) - n_validation - n_test
-    return Split(*np.split(rows[random.permutation(len(rows))], [n_train, n_train + n_validation]))
+    return Split(*np.split(rows[order], [n_train, n_train + n_validation]))
 
 
 def _of_parts(part: Ints | Floats, table: "Table") -> Split:
@@ -256,10 +331,14 @@ def _split_by(table: "Table") -> Floats:
 
 def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
     """The split with every part in random order, so that batches do not follow class, group or time."""
+    _check_parts(split, table, needed)
+    return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
+
+
+def _check_parts(split: Split, table: "Table", needed: str) -> None:
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
-    return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
 
 
 def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from .columns import Coded, Column, ColumnReading, Floats, Ints, Note, declared_order, is_numeric, spell
+from .copies import first_alike, first_positions
 from .reading import Reader
 from .targets import FEWEST_ROWS, Labels, ReadTarget, Target, read_target
 
@@ -139,6 +140,8 @@ class Table:
         return rules | {
             "n_labelled": self.n_labelled,
             "n_unlabelled": self.n_unlabelled,
+            "n_copies": self.n_copies,
+            "n_copies_of_other_targets": self.n_copies_of_other_targets,
             "columns": [asdict(reading) for reading in self.reading],
             "notes": [*map(str, self.notes), *notes],
         }
@@ -171,6 +174,30 @@ class Table:
     def strata(self) -> Ints:
         """See `Target.strata`, ``(n,)``."""
         return self.target.strata(self.labels)
+
+    @cached_property
+    def alike(self) -> Ints:
+        """For each row the first row that equals it in every column, ``(n,)``; the target does not count."""
+        return first_alike(self.values)
+
+    @cached_property
+    def copies(self) -> tuple[Ints, Ints]:
+        """The rows with a label that equal an earlier row with one in every column; and for each of them that row."""
+        labelled = np.flatnonzero(self.is_labelled)
+        first = first_positions(self.alike[labelled])
+        is_copy = first != np.arange(len(labelled))
+        return labelled[is_copy], labelled[first[is_copy]]
+
+    @property
+    def n_copies(self) -> int:
+        """The number of rows with a label that equal an earlier row with one in every column."""
+        return len(self.copies[0])
+
+    @property
+    def n_copies_of_other_targets(self) -> int:
+        """The number of these that differ from that row in the target."""
+        copies, originals = self.copies
+        return int((self.labels[copies] != self.labels[originals]).sum())
 
     @property
     def n_categories(self) -> list[int]:

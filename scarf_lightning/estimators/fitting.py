@@ -32,7 +32,13 @@ class WithoutTest(Splitting):
     """Another rule without test rows: all rows train but those that stop training, another tenth in each trial."""
 
     def __init__(self, rule: Splitting) -> None:
-        self._rule, self.is_ragged = rule, rule.is_ragged  # type: ignore[misc]
+        self._rule = rule
+
+    def is_ragged(self, table: Table) -> bool:
+        return self._rule.is_ragged(table)
+
+    def on_copies(self, table: Table, random: np.random.Generator) -> None:
+        """Nothing: no row is tested."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
         return self._rule.without_test(self._rule.split(table, random))

@@ -11,8 +11,9 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
+from ..data.parts import PARTS
 from ..data.sources import open_source
-from ..data.splits import PARTS, Splitting
+from ..data.splits import Splitting
 from ..data.table import Column
 from ..engine.pretext_task import CorruptionSource
 from ..errors import UsageError

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 SELECTIVE = "rate"
 """A corruption that selects features has this option; `selection` says how it does."""
 
-NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS}
-"""Options of the run, and those that a cell's identity holds in another form: hashes of the data and of plugins, and
-each phase's own option for a shorthand."""
+SPLIT_BY = ("split.column", "split.validation", "split.test")
+NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
+"""Options of the run, and those that a cell's identity holds in another form: hashes of the data, with what a split
+goes by, and of plugins, and each phase's own option for a shorthand."""
 
 SCORES = ("finetune.metric",)
 """Options that a method without networks of ours uses only if its options are searched for."""
@@ -230,8 +231,6 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
             yield full, value, value != known[field.name].default
         elif is_dataclass(value):
             yield from _options_in(value, full)  # type: ignore[arg-type]
-        elif full == "split":  # what it goes by is part of the data's hash
-            yield full, value["name"], True
         elif field.name in BASES and value:
             yield from _of_part(full, field.name, value["name"], value, full)
 
@@ -241,8 +240,9 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
     yield option, name, True
     if (option, name) != ("pretrain", "none"):
         for own in options_of(part(axis, name, option=option)).values():
-            value = values.get(own.name, own.default)
-            yield f"{place}.{own.name}", value, value != own.default
+            full, value = f"{place}.{own.name}", values.get(own.name, own.default)
+            if full not in NOT_SECTIONS:
+                yield full, value, value != own.default
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:

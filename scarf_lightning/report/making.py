@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from ..errors import UsageError, counted
 from ..metrics import Metric
-from ..results import Row, source_commit
+from ..results import Row, read_cell, source_commit
 from ..screen import escaped
 from .advice import Commands, in_one_line
 from .answer import answer_section
@@ -112,6 +112,7 @@ def make_report(
         completeness(results),
         f"Win matrices count a difference by {options.in_words}.",
         of_another_kind(results, options.measure),
+        on_copies(results),
         *left_out,
         f"{counted(len(damaged), 'damaged record')} left out: {named(damaged)}." if damaged else "",
     ]
@@ -200,6 +201,22 @@ def of_another_kind(results: CellResults, metric: Metric) -> str:
         f"{metric.label} does not measure {named(datasets)}, whose target is of another kind: {named(list(kinds))}. "
         "Name another metric=, or report these datasets by themselves."
     )
+
+
+def on_copies(results: CellResults) -> str:
+    """A sentence on datasets that have rows which equal an earlier row in every column; empty if none has."""
+    found = list[str]()
+    for label, name in results.cells["dataset"].drop_duplicates().items():
+        folder = results.folders.get(int(str(label)))
+        description = (folder and read_cell(folder).description) or {}
+        reading = description.get("reading", {})
+        n_copies, n_rows = (reading.get(count) for count in ("n_copies", "n_labelled"))
+        if isinstance(n_copies, int) and isinstance(n_rows, int) and n_copies > 0:
+            found.append(f"{n_copies:,} of {n_rows:,} in {name}")
+    if not found:
+        return ""
+    equal = f"Rows that equal an earlier row in every column: {named(found)}."
+    return f"{equal} split.copies=together keeps equal rows in one part of a random split, apart does not."
 
 
 def provenance_section(results: CellResults, command: str) -> Section:

@@ -26,7 +26,7 @@ from ..errors import UsageError
 from ..options import Config, checked, read
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
-from .hydra import our_sections, read_config, usage_error
+from .hydra import fit_recipe, our_sections, read_config, usage_error
 
 GLOBAL = "_global_"
 """The package of a file that says itself which sections it has."""
@@ -149,6 +149,7 @@ class Composer:
     def _compose(self, choices: tuple[str, ...]) -> Composed:
         composed = self._loader.load_sweep_config(self._master, list(choices))
         node = our_sections(composed)
+        fit_recipe(node)
         OmegaConf.set_struct(node, True)  # a value is put in only where there is an option
         mentioned = frozenset(_mentioned(OmegaConf.to_container(node, resolve=False)))
         try:

@@ -18,7 +18,7 @@ from hydra.core.plugins import Plugins
 from hydra.errors import HydraException, MissingConfigException
 from hydra.plugins.config_source import ConfigResult
 from hydra.types import RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import (
     ConfigAttributeError,
     ConfigKeyError,
@@ -31,8 +31,9 @@ from omegaconf.errors import (
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
 from ..options.axes import parts
+from ..options.option import options_of
 from ..options.reference import filled
-from .folders import CONF
+from .folders import CONF, recipe_options
 
 UNKNOWN = (ConfigKeyError, ConfigAttributeError)
 OF_INTERPOLATIONS = (InterpolationResolutionError, UnsupportedInterpolationType, GrammarParseError)
@@ -114,6 +115,7 @@ def read_config(composed: DictConfig) -> Config:
     """
     try:
         ours = our_sections(composed) if "hydra" in composed else composed
+        fit_recipe(ours)
         values = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except OmegaConfBaseException as error:
         raise _wrong_value(error) from error
@@ -124,6 +126,18 @@ def read_config(composed: DictConfig) -> Config:
 def our_sections(composed: DictConfig) -> DictConfig:
     """A copy of what Hydra composed, without Hydra's own section."""
     return OmegaConf.masked_copy(composed, [str(name) for name in composed if name != "hydra"])
+
+
+def fit_recipe(sections: DictConfig) -> None:
+    """Take out what the recipe sets of a part that has no such option, as ``split.copies`` of a split by time."""
+    for name, value in recipe_options(str(sections.recipe)).items():
+        axis, _, option = name.partition(".")
+        if axis not in BASES or sections[axis].get(option) != value:
+            continue
+        chosen = parts(axis).get(sections[axis].get("name"))
+        if chosen is not None and option not in options_of(chosen):
+            with open_dict(sections[axis]):
+                del sections[axis][option]
 
 
 class UnknownOptionError(UsageError):

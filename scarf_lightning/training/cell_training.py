@@ -59,7 +59,7 @@ class CellTraining:
         parts: the objects that the configuration names.
         store: keeps the cell's records; None keeps none.
         pretrained: keeps its pre-trainings; None keeps none.
-        notes: sentences on options that have no effect on these data.
+        notes: sentences on options that have no effect on these data, and on copies of rows.
         console: shows progress; None shows none.
         tell: called after each epoch, except those of tries.
         start: what networks start from in place of a pre-training.
@@ -114,6 +114,8 @@ class CellTraining:
         if results is not None and config.cache.max_gb:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
         notes = on_empty_selections(config, amounting)
+        first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
+        notes += filter(None, [parts.splitting.on_copies(table, first_split)])
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()
 
     def _within_memory(self) -> "CellTraining":
@@ -160,7 +162,9 @@ class CellTraining:
     @property
     def _together(self) -> int | Literal["auto"]:
         """Trials to train at once if the memory allows it."""
-        return 1 if self.parts.splitting.is_ragged or self.config.tune else self.config.trainer.trials_per_stack
+        if self.config.tune or self.parts.splitting.is_ragged(self.table):
+            return 1
+        return self.config.trainer.trials_per_stack
 
     def from_scratch(self) -> "CellTraining":
         """The same without a pre-training."""

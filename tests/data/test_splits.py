@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -6,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scarf_lightning.data.parts import PARTS
 from scarf_lightning.data.splits import (
-    PARTS,
     Column,
     Files,
     Group,
     Random,
+    Shuffled,
     Split,
     Splitting,
     Stratified,
@@ -222,7 +224,201 @@ def test_sizes_are_equal_in_all_trials_unless_it_says_otherwise() -> None:
     table = table_of(labels_of(400, unlabelled=0.4), np.arange(400) % 90)
     for splitting in (Random(), Stratified(), Time(), Group()):
         sizes = {tuple(len(getattr(cut(splitting, table, seed), part)) for part in PARTS) for seed in range(20)}
-        assert (len(sizes) > 1) == splitting.is_ragged
+        assert (len(sizes) > 1) == splitting.is_ragged(table)
+
+
+def copied(n_distinct: int, n_times: Any, labels: Any = None, *, seed: int = 0) -> Table:
+    """A table of distinct rows, each so many times, in random order."""
+    row = np.random.default_rng(seed).permutation(np.repeat(np.arange(n_distinct), n_times))
+    target = pd.Series(np.array(list("abc"))[row % 3] if labels is None else labels, name="y")
+    features = pd.DataFrame({"x": row / 8, "gap": np.where(row % 2, row, np.nan)})
+    return Table.from_frame(features, target, categorical=[False] * 2, name="t", source="test:t")
+
+
+def are_together(split: Split, table: Table) -> bool:
+    """Whether no row of a part has a copy with a label in another part."""
+    labelled = [part[table.is_labelled[part]] for part in (split.train, split.validation, split.test)]
+    parts = [set(table.alike[rows]) for rows in labelled]
+    return len(set.union(*parts)) == sum(map(len, parts))
+
+
+shuffled = pytest.mark.parametrize("splitting", [Random(), Stratified()], ids=lambda each: each.name)
+
+
+@shuffled
+@given(seed=st.integers(0, 999), n=st.integers(60, 300), unlabelled=st.sampled_from([0.0, 0.4]))
+def test_a_table_without_copies_is_split_as_if_nobody_looked_for_them(
+    splitting: Shuffled, seed: int, n: int, unlabelled: float
+) -> None:
+    table = table_of(labels_of(n, unlabelled=unlabelled, seed=seed))
+
+    found, expected = (cut(rule, table, seed) for rule in (splitting, replace(splitting, copies="apart")))
+
+    for part in PARTS:
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    assert not splitting.is_ragged(table)
+
+
+@shuffled
+@given(
+    seed=st.integers(0, 999),
+    n_times=st.lists(st.integers(1, 12), min_size=40, max_size=200),
+    unlabelled=st.sampled_from([0.0, 0.3]),
+)
+def test_copies_stay_in_one_part_and_promised_sizes_are_kept(
+    splitting: Shuffled, seed: int, n_times: list[int], unlabelled: float
+) -> None:
+    labels = np.array(labels_of(sum(n_times), unlabelled=unlabelled, seed=seed), dtype=object)
+    table = copied(len(n_times), n_times, labels, seed=seed)
+
+    splits = [cut(splitting, table, trial) for trial in range(5)]
+
+    for split in splits:
+        rows = np.concatenate([split.train, split.validation, split.test])
+        assert (np.sort(rows) == np.arange(len(labels))).all()
+        assert are_together(split, table)
+        assert table.is_labelled[np.concatenate([split.validation, split.test])].all()
+    sizes = {(len(split.validation), len(split.test)) for split in splits}
+    assert splitting.is_ragged(table) or len(sizes) == 1
+
+
+def test_a_table_that_is_written_three_times_is_cut_into_exact_parts() -> None:
+    table = copied(200, 3)
+
+    split = cut(Random(), table)
+
+    assert not Random().is_ragged(table)
+    assert [len(split.train), len(split.validation), len(split.test)] == [420, 60, 120]
+    assert are_together(split, table)
+    assert not are_together(cut(Random("apart"), table), table)
+
+
+@pytest.mark.parametrize(("n_single", "is_ragged"), [(10, False), (9, True)])
+def test_equal_sizes_are_promised_where_single_rows_fill_them_up(n_single: int, is_ragged: bool) -> None:
+    """Groups of six leave five rows of the test part and five of the validation part at most."""
+    n_times = [*[1] * n_single, *[6] * 15]
+    table = copied(len(n_times), n_times)
+
+    sizes = {tuple(len(getattr(cut(Random(), table, seed), part)) for part in PARTS) for seed in range(40)}
+
+    assert Random().is_ragged(table) == is_ragged
+    assert is_ragged or sizes == {(70, 10, 20)}
+
+
+def test_parts_without_single_rows_differ_in_size() -> None:
+    table = copied(35, [*[2] * 20, *[7] * 15])
+    sizes = {len(cut(Random(), table, seed).test) for seed in range(40)}
+    assert Random().is_ragged(table)
+    assert len(sizes) > 1
+    assert all(abs(size - 0.2 * 145) < 7 for size in sizes)
+
+
+def test_every_group_of_copies_is_as_likely_to_be_tested() -> None:
+    n_times, repeats = [1] * 300 + [4] * 50, 400
+    table = copied(len(n_times), n_times)
+    tested = np.zeros(table.n_rows)
+    for seed in range(repeats):
+        tested[cut(Random(), table, seed).test] += 1
+
+    size = np.bincount(table.alike, minlength=table.n_rows)[table.alike]
+    for wanted in (1, 4):
+        share = tested[size == wanted].mean() / repeats
+        assert share == pytest.approx(0.2, abs=0.02), "a group is drawn by its first row, however many it has"
+
+
+def test_copies_of_two_classes_belong_to_the_class_of_the_first() -> None:
+    labels = pd.Series(["a"] * 100 + ["b"] * 100, name="y")
+    features = pd.DataFrame({"x": [*range(100), *range(20), *range(100, 180)]})
+    table = Table.from_frame(features, labels, categorical=[False], name="t", source="test:t")
+
+    splits = [cut(Stratified(), table, seed) for seed in range(20)]
+
+    assert all(are_together(split, table) for split in splits)
+    assert {(len(split.train), len(split.validation), len(split.test)) for split in splits} == {(140, 20, 40)}
+    assert {int((split.test >= 120).sum()) for split in splits} == {16}, "a fifth of the 80 that are of class b alone"
+    assert table.strata.tolist() == [0] * 100 + [1] * 100, "the table stays as it is"
+
+
+def test_three_distinct_rows_make_three_parts_and_two_are_too_few() -> None:
+    split = cut(Random(), copied(3, [50, 60, 70]))
+    assert sorted(len(getattr(split, part)) for part in PARTS) == [50, 60, 70]
+    assert len(split.test) == 50, "the size that is closest to its share"
+
+    two = copied(2, [50, 60], ["a", "b"] * 55)
+    with pytest.raises(UsageError, match=r"leaves no row with a label for .*; split\.copies=apart"):
+        cut(Random(), two)
+    cut(Random("apart"), two)
+
+
+class TestWhatIsSaidOfCopies:
+    def test_nothing_without_them_and_of_those_that_are_kept_together(self) -> None:
+        for table in (table_of(labels_of(60)), copied(60, 2)):
+            assert Random().on_copies(table, np.random.default_rng(0)) is None
+
+    def test_test_rows_with_a_copy_in_training_are_counted(self) -> None:
+        table = copied(100, 3)
+        split = cut(Random("apart"), table)
+        n_seen = sum(bool((table.values[row, 0] == table.values[split.train, 0]).any()) for row in split.test)
+
+        said = Random("apart").on_copies(table, np.random.default_rng(0))
+
+        assert said == (
+            f"t: {n_seen} of the 60 test rows of the first trial have a copy among its training rows; "
+            "split.copies=together keeps copies in one part."
+        )
+
+    def test_where_the_data_decide_they_are_counted_too(self) -> None:
+        parts = np.array([0.0] * 20 + [1.0] * 4 + [2.0] * 6)
+        features = pd.DataFrame({"x": [*range(26), 0, 1, 20, 2]})
+        target = pd.Series(["a", "b"] * 15, name="y")
+        table = Table.from_frame(features, target, categorical=[False], name="t", source="test:t", split_by=parts)
+
+        said = Column("part").on_copies(table, np.random.default_rng(0))
+
+        assert said == "t: 3 of the 6 test rows of the first trial have a copy among its training rows."
+
+    def test_trials_that_train_one_by_one_say_why(self) -> None:
+        said = Random().on_copies(copied(35, [*[2] * 20, *[7] * 15]), np.random.default_rng(0))
+        assert said is not None
+        assert "trained one by one; split.copies=apart trains them at once" in said
+
+
+class TestAValidationThatNoFileGives:
+    """A tenth of the labelled training rows validates, another tenth in every trial."""
+
+    @pytest.mark.parametrize(("n_train", "n_validation"), [(30, 3), (4, 1), (94, 9)])
+    def test_its_size(self, n_train: int, n_validation: int) -> None:
+        table = table_of(["a", "b"] * (5 + n_train // 2), [2.0] * 10 + [0.0] * n_train)
+        split = cut(Files(test="t.csv"), table)
+        assert (len(split.validation), len(split.train)) == (n_validation, n_train - n_validation)
+
+    def test_a_trial_leaves_the_table_to_the_next_one(self) -> None:
+        table = table_of(["a", "b"] * 20, [2.0] * 10 + [0.0] * 30)
+        before = np.array(table.split_by)
+
+        splits = [cut(Files(test="t.csv"), table, seed) for seed in range(5)]
+
+        np.testing.assert_array_equal(table.split_by, before)
+        assert {len(split.train) for split in splits} == {27}
+        assert len({tuple(sorted(split.validation)) for split in splits}) > 1
+
+
+def test_rows_of_one_time_are_tested_in_the_order_of_the_table() -> None:
+    times = np.random.default_rng(0).integers(3, size=300).astype(float)
+    split = cut(Time("day"), table_of(labels_of(300), times))
+    assert (np.diff(split.test) > 0).all()
+
+
+def test_times_of_a_datetime_column_keep_their_nanoseconds() -> None:
+    times = pd.Series(pd.to_datetime(["1970-01-01 00:00:00.000000001", "1970-01-01 00:00:00.000000002", None]))
+    found = split_values("time", times, "t.csv")
+    np.testing.assert_allclose(found, [1e-9, 2e-9, np.nan], rtol=1e-9)
+
+
+def test_times_of_a_datetime_column_may_be_of_a_year_that_no_text_of_dates_has() -> None:
+    years = np.array(["-0044-03-15", "12000-01-01"], dtype="datetime64[s]")
+    found = split_values("time", pd.Series(years), "t.csv")
+    np.testing.assert_array_equal(found, years.astype(np.int64))
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "str"])

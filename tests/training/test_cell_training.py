@@ -4,8 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.datasets import make_classification
 
 from scarf_lightning.data.table import Table
 from scarf_lightning.results import read_cell
@@ -44,7 +46,9 @@ def test_a_renamed_column_changes_no_bit(chosen: tuple[str, ...], mixed_table: T
 def test_a_mended_cell_leaves_the_initial_weights_and_the_test_rows(mixed_table: Table) -> None:
     mended = replace(mixed_table, values=mixed_table.values + 1e-9)
 
-    stacks = [training_of(config_of("pretrain=none"), table).stack(range(2)) for table in (mixed_table, mended)]
+    stacks = [
+        CellTraining.stack(training_of(config_of("pretrain=none"), table), range(2)) for table in (mixed_table, mended)
+    ]
 
     np.testing.assert_array_equal(*(stack.data.test for stack in stacks))
     weights = [[*stack.networks.encoder((0, 1)).parameters()] for stack in stacks]
@@ -73,3 +77,32 @@ def test_memory_for_networks_is_asked_for_where_the_method_has_one(method: str, 
     demand = training_of(config_of(f"method={method}"), wdbc)._demand
 
     assert (demand.network is not None) == has_network
+
+
+@pytest.mark.parametrize(("copies", "n_at_once"), [("together", 1), ("apart", 3)])
+def test_trials_whose_parts_differ_in_size_are_trained_one_by_one(
+    copies: str, n_at_once: int, mixed_table: Table
+) -> None:
+    row = np.repeat(np.arange(24), [*[2] * 16, *[5] * 8])
+    table = replace(mixed_table, values=mixed_table.values[row], labels=mixed_table.labels[row])
+
+    training = training_of(config_of("method=logistic", "pretrain=none", f"split.copies={copies}"), table)
+
+    assert [len(together) for _, together in training.stacks([0, 1, 2])] == [n_at_once] * (3 // n_at_once)
+    (said,) = training.notes
+    assert ("trained one by one" in said) == (copies == "together")
+    assert ("have a copy among its training rows" in said) == (copies == "apart")
+
+
+@pytest.mark.parametrize(("copies", "low", "high"), [("together", 0.6, 0.75), ("apart", 0.9, 1.0)])
+def test_a_forest_cannot_look_up_the_answers_of_copies(copies: str, low: float, high: float) -> None:
+    """200 rows, each three times; on the 200 alone the forest gets 0.69."""
+    values, labels = make_classification(200, 10, n_informative=4, flip_y=0.25, class_sep=0.7, random_state=3)
+    frame, target = pd.DataFrame(np.tile(values, (3, 1))).add_prefix("x"), pd.Series(np.tile(labels, 3), name="y")
+    table = Table.from_frame(frame, target, categorical=[False] * 10, name="three", source="a test")
+
+    config = config_of("method=random_forest", "pretrain=none", f"split.copies={copies}")
+    rows = training_of(config, table).train(range(5)).rows
+
+    assert low < np.mean([row["accuracy"] for row in rows]) <= high
+    assert (table.n_copies, table.n_copies_of_other_targets) == (400, 0)

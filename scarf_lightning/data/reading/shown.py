@@ -25,10 +25,23 @@ def reading_report(table: "Table") -> list[str | Shown]:
     if table.n_unlabelled:
         known = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
         said.append(f"{known}; the others are for pre-training and for methods that use unlabelled rows.")
+    if table.n_copies:
+        said.append(_on_copies(table))
     if table.target.metric != (usual := table.target.usual_metric):
         leading = table.target.metric.replace("_", " ")
         said.append(f"Tables lead with {leading}; metric={usual} leads with {usual.replace('_', ' ')}.")
     return [*said, *map(str, table.notes)]
+
+
+def _on_copies(table: "Table") -> str:
+    copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
+    copies += " with a label" if table.n_unlabelled else ""
+    n_others = table.n_copies_of_other_targets
+    targets = f"{n_others:,} of them with another target" if n_others else "with the same target"
+    return (
+        f"{copies} equal an earlier row in every column, {targets}; split.copies=together keeps equal rows in one part "
+        "of a random split, apart does not."
+    )
 
 
 def _columns(table: "Table") -> Shown:

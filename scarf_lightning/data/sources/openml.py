@@ -205,7 +205,7 @@ class OpenMLTaskSource(Source):
         """
         import numpy as np
 
-        from ..splits import TEST, TRAIN
+        from ..parts import TEST, TRAIN
 
         dataset_id, target, kind, splits = self._read()
         named = {"dataset_name": self.dataset_name, "target_kind": self.target_kind or kind}

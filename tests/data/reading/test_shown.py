@@ -11,7 +11,7 @@ from scarf_lightning.screen import screen
 
 
 def table_of(readings: list[ColumnReading], labels: list[int], notes: tuple[str, ...] = ()) -> Table:
-    values = np.zeros((len(labels), 1))
+    values = np.arange(float(len(labels)))[:, None]
     made = Table("mine", None, "mine.csv", (Column("x"),), values, np.array(labels), Classes(("a", "b")))
     return Table(**{**vars(made), "reading": tuple(readings), "notes": notes})
 
@@ -58,6 +58,21 @@ def test_of_a_rare_class_the_leading_metric_is_said(monkeypatch: pytest.MonkeyPa
     table = replace(table_of([], [0, 1]), target=Classes(("a", "b"), rarest=0.05))
     said = "Tables lead with balanced accuracy; metric=accuracy leads with accuracy."
     assert shown(table, monkeypatch) == [said]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([0, 1, 0, 1], "2 of the 4 rows of mine equal an earlier row in every column, with the same target; "),
+        ([0, 1, 1, 1], "2 of the 4 rows of mine equal an earlier row in every column, 1 of them with another target; "),
+        ([0, 1, 0, -1], "1 of the 3 rows of mine with a label equal an earlier row in every column, with the same"),
+    ],
+)
+def test_rows_that_equal_another_are_counted(labels: list[int], said: str) -> None:
+    table = replace(table_of([], labels), values=np.array([[1.0], [np.nan], [1.0], [np.nan]]))
+    (*_, line) = map(str, reading_report(table))
+    assert line.startswith(said)
+    assert table.report()["n_copies"] == int(said[0])
 
 
 def test_nothing_is_said_of_data_that_are_known() -> None:

@@ -1,0 +1,164 @@
+"""Rows of a table that equal one another in every column, and parts of a split that keep such rows together."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Floats, Ints
+from .parts import TEST, TRAIN, VALIDATION, part_sizes
+
+Bits = NDArray[np.uint64]
+
+FIRST_COLUMNS = 8
+"""Columns that are compared first. Few rows of most tables are equal in these, and only they are compared further."""
+ROWS_AT_A_TIME = 1 << 14
+"""Rows whose cells are compared at once, so that they stay in the processor's cache."""
+ODD = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 divided by the golden ratio: a multiplier that makes a hash depend on the order of the columns."""
+
+
+def first_alike(values: Floats) -> Ints:
+    """For each row of ``(n, M)`` the number of the first row that equals it, ``(n,)``. A gap equals a gap.
+
+    Rows are compared by 64-bit hashes of more and more columns, as long as two are alike, and in the end cell by cell.
+    """
+    import pandas as pd
+
+    first = rows = np.arange(len(values))
+    hashes = np.zeros(len(values), dtype=np.uint64)
+    start, size = 0, FIRST_COLUMNS
+    while len(rows) and start < values.shape[1]:
+        for column in range(start, min(start + size, values.shape[1])):
+            hashes = pd.util.hash_array(hashes ^ _bits(values[rows, column]), categorize=False) * ODD
+        is_repeated = pd.Series(hashes).duplicated(keep=False).to_numpy()
+        rows, hashes = rows[is_repeated], hashes[is_repeated]
+        start, size = start + size, 2 * size
+    if not len(rows):
+        return first
+    found = rows[first_positions(hashes)]
+    if not _are_equal(values, rows, found):  # two rows share a hash: of a million rows once in 37 million tables
+        return first_positions(np.unique(_bits(values), axis=0, return_inverse=True)[1].ravel())
+    first = first.copy()
+    first[rows] = found
+    return first
+
+
+def first_positions(keys: NDArray[np.generic]) -> Ints:
+    """For each key ``(n,)`` the position where it occurs first, ``(n,)``."""
+    import pandas as pd
+
+    number = pd.factorize(keys)[0]  # in the order in which keys occur first
+    is_first = ~pd.Series(keys).duplicated().to_numpy()
+    return np.flatnonzero(is_first)[number]
+
+
+def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
+    """Whether the cells of rows equal those of others."""
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        chosen = slice(start, start + ROWS_AT_A_TIME)
+        if not np.array_equal(values[rows[chosen]], values[others[chosen]], equal_nan=True):
+            return False
+    return True
+
+
+def _bits(numbers: Floats) -> Bits:
+    """Numbers as 64 bits that are equal where the numbers are: one gap, and no negative zero."""
+    return np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Groups of equal rows, and the parts of a split that they are dealt out to.
+
+    In a random order of the groups, each goes to the test part if it fits into what is left there; of the others, each
+    to the validation part in the same way. All others train, and so does a group that is larger than both parts.
+
+    Sizes are counted in units, the greatest common divisor of all sizes, so that a table which is written three times
+    is cut as well as it would be once. The last groups in the order are *reserved*: t + v - 2 groups of one unit, where
+    t and v are the sizes of the largest groups that fit into the test part and into the validation part.
+
+    Both parts have their exact sizes, whatever the order, if there are so many groups of one unit, and if the groups
+    that fit into the validation part have as many rows as both parts (`is_exact`). Proof: a group that fits into the
+    empty test part is passed over only when less than t units are left, at most t - 1. Then t - 1 reserved groups fill
+    the part. If no group is passed over, there are rows enough to fill it. For the validation part at least v - 1
+    reserved groups are left, or nothing but reserved groups, and the same holds.
+
+    Attributes:
+        group: the group of each row ``(n,)``, numbered in the order of their first rows.
+        leader: the first row of each group.
+        unit: rows in one unit.
+        size: of each group, in units.
+    """
+
+    group: Ints
+    leader: Ints
+    unit: int
+    size: Ints
+
+    @classmethod
+    def of(cls, alike: Ints) -> "Copies":
+        """The groups of rows that have the same number ``(n,)``."""
+        leaders, group = np.unique(first_positions(alike), return_inverse=True)
+        n_rows = np.bincount(group)
+        unit = math.gcd(*map(int, np.unique(n_rows)))
+        if not part_sizes(len(group) // unit)[0]:
+            unit = 1
+        return cls(group, leaders, unit, n_rows // unit)
+
+    @cached_property
+    def rooms(self) -> tuple[int, int]:
+        """Units of the validation part and of the test part."""
+        return part_sizes(int(self.size.sum()))
+
+    @property
+    def n_reserved(self) -> int:
+        """How many groups of one unit fill up what larger groups leave."""
+        return sum(int(self._fitting(room).max(initial=1)) - 1 for room in self.rooms)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every order of the groups gives parts of the same sizes."""
+        for_validation, for_test = self.rooms
+        if (self.size == 1).sum() < self.n_reserved or self._fitting(for_test).sum() < for_test:
+            return False
+        return for_validation == 0 or bool(self._fitting(for_validation).sum() >= for_validation + for_test)
+
+    def parts(self, order: Ints) -> Ints:
+        """The part of each row ``(n,)``.
+
+        Args:
+            order: a random order of the rows, of which the last test, those before them validate, and the first train
+                if no row equals another. A group stands where its first row does.
+        """
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        groups = np.argsort(-place[self.leader])
+        reserved = np.flatnonzero(self.size[groups] == 1)[::-1][: self.n_reserved][::-1]
+        groups = np.append(np.delete(groups, reserved), groups[reserved])
+        part = np.full(len(self.size), TRAIN)
+        for number, room, others in zip((VALIDATION, TEST)[::-1], self.rooms[::-1], (2, 1), strict=True):
+            taken = self._taken(groups, room, others)
+            part[groups[taken]] = number
+            groups = np.delete(groups, taken)
+        return part[self.group]
+
+    def _fitting(self, room: int) -> Ints:
+        """The sizes of the groups that fit into a part of this many units."""
+        return self.size[self.size <= room]
+
+    def _taken(self, groups: Ints, room: int, others: int) -> Ints:
+        """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as this many others
+        are left."""
+        sizes, taken, left = self.size[groups], np.empty(0, dtype=np.int64), room
+        if room and len(sizes) > others and sizes.min() > room:
+            return np.array([sizes.argmin()])
+        here = np.flatnonzero(sizes <= left)
+        while len(here):
+            n_fit = np.searchsorted(np.cumsum(sizes[here]), left, side="right")
+            taken = np.append(taken, here[:n_fit])
+            left -= sizes[here[:n_fit]].sum()
+            here = here[n_fit:][sizes[here[n_fit:]] <= left]
+        return taken

@@ -1,0 +1,99 @@
+"""Rows that are equal: found, and dealt out to the parts of a split."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scarf_lightning.data.copies import Copies, first_alike
+from scarf_lightning.data.parts import part_sizes
+
+NAN = np.nan
+
+
+def by_hand(values: Any) -> list[int]:
+    rows = [tuple("gap" if np.isnan(each) else each + 0.0 for each in row) for row in values.tolist()]
+    return [rows.index(row) for row in rows]
+
+
+def test_gaps_are_equal_and_so_are_zeros_of_both_signs() -> None:
+    values = np.array([[0.0, NAN], [1.0, NAN], [-0.0, NAN], [0.0, 0.0], [0.0, -NAN], [1.0, 0.0]])
+    assert first_alike(values).tolist() == [0, 1, 0, 3, 0, 5]
+
+
+@given(st.data(), st.integers(1, 40), st.integers(1, 20))
+def test_the_first_equal_row_is_found(data: st.DataObject, n: int, width: int) -> None:
+    random = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    kinds = np.array([0.0, -0.0, 1.0, NAN, 1e-300])
+    values = kinds[random.integers(5, size=(max(1, n // 3), width))][random.integers(max(1, n // 3), size=n)]
+
+    assert first_alike(values).tolist() == by_hand(values)
+
+
+@pytest.mark.parametrize("column", [0, 7, 8, 9, 23, 24, 59])
+def test_rows_that_differ_in_one_column_alone_are_no_copies(column: int) -> None:
+    """Columns are compared in blocks of 8, 16, 32, ..."""
+    values = np.ones((4, 60))
+    values[2, column] = np.nextafter(1.0, 2.0)
+    assert first_alike(values).tolist() == [0, 0, 2, 0]
+
+
+def test_columns_in_another_order_are_other_rows() -> None:
+    values = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [2.0, 1.0, 3.0]])
+    assert first_alike(values).tolist() == [0, 1, 2]
+
+
+def test_rows_that_share_a_hash_are_compared_by_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pd.util, "hash_array", lambda bits, **_: np.zeros_like(bits))
+    values = np.array([[1.0, NAN], [2.0, 0.0], [1.0, NAN], [2.0, -0.0], [3.0, 0.0]])
+    assert first_alike(values).tolist() == [0, 1, 0, 1, 4]
+
+
+def one_by_one(copies: Copies, order: Any) -> dict[str, list[int]]:
+    """The groups that each part takes, by the words of the class: one group after the other."""
+    place = {row: position for position, row in enumerate(order.tolist())}
+    groups = sorted(range(len(copies.size)), key=lambda group: -place[copies.leader[group]])
+    units = [group for group in groups if copies.size[group] == 1]
+    reserved = units[len(units) - min(copies.n_reserved, len(units)) :]
+    groups = [group for group in groups if group not in reserved] + reserved
+    found: dict[str, list[int]] = {}
+    for part, room in zip(("test", "validation"), copies.rooms[::-1], strict=True):
+        taken: list[int] = []
+        for group in groups:
+            if sum(copies.size[taken]) + copies.size[group] <= room:
+                taken.append(group)
+        found[part], groups = sorted(taken), [group for group in groups if group not in taken]
+    return found
+
+
+@given(st.lists(st.integers(1, 9), min_size=30, max_size=120), st.integers(0, 10**6), st.integers(1, 3))
+def test_groups_are_taken_one_after_the_other_if_they_fit(n_times: list[int], seed: int, unit: int) -> None:
+    random = np.random.default_rng(seed)
+    alike = random.permutation(np.repeat(np.arange(len(n_times)), np.array(n_times) * unit))
+    copies = Copies.of(alike)
+
+    order = random.permutation(len(alike))
+    part = copies.parts(order)
+
+    assert copies.unit % unit == 0
+    for number, taken in zip((2, 1), one_by_one(copies, order).values(), strict=True):
+        assert sorted(set(copies.group[part == number].tolist())) == taken
+
+
+@given(st.lists(st.integers(1, 30), min_size=5, max_size=60), st.integers(0, 60), st.integers(0, 10**6))
+def test_exact_parts_are_exact_in_every_order(n_times: list[int], n_single: int, seed: int) -> None:
+    """The proof in the class, on orders that are drawn and on the two that are worst: large groups first, and last."""
+    n_times = [*n_times, *[1] * n_single]
+    alike = np.repeat(np.arange(len(n_times)), n_times)
+    copies = Copies.of(alike)
+    if not copies.is_exact:
+        return
+    random = np.random.default_rng(seed)
+    by_size = np.argsort(np.array(n_times)[alike], kind="stable")
+
+    for order in (by_size, by_size[::-1], *(random.permutation(len(alike)) for _ in range(5))):
+        n_rows = np.bincount(copies.parts(order), minlength=3) // copies.unit
+        assert tuple(n_rows[1:]) == part_sizes(len(alike) // copies.unit)
