@@ -19,7 +19,7 @@ import platform
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -193,6 +193,26 @@ def choose_device(accelerator: str) -> torch.device:
     if accelerator == "cuda" and not torch.cuda.is_available():
         raise UsageError("torch finds no CUDA device here; choose auto or cpu.")
     return torch.device(accelerator)
+
+
+@contextmanager
+def own_torch() -> Iterator[None]:
+    """Within, torch is as in a fresh process, whatever the caller has set: numbers of float32 on the processor, no
+    autocast, and gradients. A state that is usual already costs nothing: a default device slows down every call."""
+    dtype = torch.get_default_dtype()
+    with ExitStack() as stack:
+        if dtype != torch.float32:
+            stack.callback(torch.set_default_dtype, dtype)
+            torch.set_default_dtype(torch.float32)
+        if torch.get_default_device() != torch.device("cpu"):
+            stack.enter_context(torch.device("cpu"))
+        for kind in ("cpu", "cuda"):
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        if torch.is_inference_mode_enabled():
+            stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        yield
 
 
 def prepare_process(threads: int) -> None:

@@ -13,7 +13,7 @@ from ..data.preprocessing import VECTORS
 from ..data.splits import Split, Splitting
 from ..data.table import Table
 from ..data.targets import Target
-from ..engine.hardware import Hardware, choose_hardware, prepare_process
+from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_process
 from ..engine.lifting import part_of
 from ..errors import UsageError
 from ..options import Config
@@ -160,6 +160,7 @@ def _process(config: Config) -> Iterator[Hardware]:
     with warnings.catch_warnings():
         prepare_process(config.trainer.threads)
         try:
-            yield choose_hardware(config.trainer)
+            with own_torch():
+                yield choose_hardware(config.trainer)
         finally:
             torch.set_num_threads(threads)

@@ -15,7 +15,7 @@ from ..data.reading import Reader
 from ..data.table import Column, Table
 from ..data.targets import Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
-from ..engine.hardware import DTYPES
+from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import lift, load_state, part_of, state, unlift
 from ..errors import UsageError
 from ..networks import Columns
@@ -171,6 +171,7 @@ class TrainedNetworks:
                 raise DamagedRecordError(f"{name} holds NaN")
 
     @cached_property
+    @own_torch()
     def encoder(self) -> Encoder:
         """f of the T trials, in evaluation mode."""
         weights = self._part("encoder")
@@ -188,6 +189,7 @@ class TrainedNetworks:
         return self.description.predicts
 
     @cached_property
+    @own_torch()
     def classifier(self) -> Classifier:
         """h after f of the T trials, in evaluation mode. Raises UsageError for encoders alone."""
         _ = self.target
@@ -234,6 +236,7 @@ class TrainedNetworks:
         own = part_of(self.weights, prefix)
         return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in own.items()}
 
+    @own_torch()
     @torch.no_grad()
     def in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""

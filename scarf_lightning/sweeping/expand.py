@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, Quote, QuotedString
+from hydra.core.override_parser.types import ChoiceSweep, Override, Quote, QuotedString
 from hydra.errors import HydraException
 
 from ..data.sources import ENDING
@@ -36,6 +36,8 @@ OF_THE_WHOLE_RUN = (
 )
 OF_OUR_SWEEPER = ("sweeps", "reference", "plan", "time_limit", "chunk.minutes", "chunk.max_jobs")
 """Options that other sweepers, and Hydra's mode RUN, do not understand."""
+AS_GIVEN = "as given: "
+"""Begins the value of an option that waits until its part is chosen, see `deferred`."""
 MOST_PROBLEMS = 10
 """Sentences that a refusal shows."""
 
@@ -65,7 +67,7 @@ def expand(arguments: Sequence[str], composer: Composer, sweeps: Path) -> Expand
     Raises:
         UsageError: everything that is wrong, a sentence a line; nothing has been trained.
     """
-    given = composer.parse(arguments)
+    given = composer.parse(as_given(arguments))
     for override in given:
         if override.is_sweep_override() and _axis(override) in OF_THE_WHOLE_RUN:
             raise UsageError(f"{override.input_line}: {_axis(override)} is one for the whole run; give it one value.")
@@ -220,10 +222,11 @@ def spelled_out(arguments: Sequence[str]) -> list[str]:
 
 def deferred(arguments: Sequence[str]) -> list[str]:
     """Overrides for Hydra: in a run of several cells, options of parts are sweeps of one value,
-    ``regime.labels=choice(20)``.
+    ``regime.labels=choice('as given: 20')``, until `as_given`.
 
     Hydra composes the command line's single values with the default part of each axis first, and would refuse an
-    option that only other parts have.
+    option that only other parts have. The value travels as a text, because Hydra's grammar of sweeps lacks values that
+    its grammar of options has, such as null.
     """
     parser, axes = OverridesParser.create(), {*BASES, "cotrain"}
 
@@ -238,7 +241,7 @@ def deferred(arguments: Sequence[str]) -> list[str]:
     has_other_sweeper = any(each.startswith("hydra/sweeper=") for each in options)
     if has_other_sweeper or not any(map(is_sweep, options)):
         return list(arguments)
-    later = {each: "{}=choice({})".format(*each.partition("=")[::2]) for each in options if of_a_part(each)}
+    later = {each: _as_choice(*each.partition("=")[::2]) for each in options if of_a_part(each)}
     return [later.get(argument, argument) for argument in arguments]
 
 
@@ -247,10 +250,19 @@ def as_given(arguments: Sequence[str]) -> list[str]:
     return [_without_choice(argument) if "=choice(" in argument else argument for argument in arguments]
 
 
+def _as_choice(key: str, value: str) -> str:
+    return f"{key}=choice({QuotedString(AS_GIVEN + value, Quote.single).with_quotes()})"
+
+
 def _without_choice(argument: str) -> str:
     override = OverridesParser.create().parse_override(argument)
-    values = list(override.sweep_string_iterator()) if override.is_choice_sweep() else []
-    return f"{override.get_key_element()}={values[0]}" if len(values) == 1 else argument
+    chosen = override.value()
+    if not isinstance(chosen, ChoiceSweep) or len(chosen.list) != 1:
+        return argument
+    (value,) = chosen.list
+    if isinstance(value, str) and value.startswith(AS_GIVEN):
+        return f"{override.get_key_element()}={value.removeprefix(AS_GIVEN)}"
+    return f"{override.get_key_element()}={next(override.sweep_string_iterator())}"
 
 
 def _readable(argument: str) -> str:

@@ -265,7 +265,7 @@ class CellTraining:
 
     def _tune(self, trial: int) -> StackRecord:
         """The record of the best try of one trial, with the effort of all tries."""
-        metric = tuning_metric(self.config)
+        metric = tuning_metric(self.config, self.table.target)
 
         def train(config: Config) -> tuple[StackRecord, float]:
             tried = replace(self, tell=None)
@@ -279,7 +279,7 @@ class CellTraining:
                 return record, math.nan
             return record, metric.function(trained.outcome.predictions[0, : len(judged)], judged)
 
-        tries, best = tune(self.config, self.streams.seed_of(trial, Purpose.TUNING) % 2**32, train)
+        tries, best = tune(self.config, metric, self.streams.seed_of(trial, Purpose.TUNING) % 2**32, train)
         rows = [each.result.rows[0] for each in tries]
         effort = {"fits": sum(row["fits"] for row in rows)}
         for phase in ("pretrain_seconds", "finetune_seconds"):

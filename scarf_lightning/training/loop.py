@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..data.reading.shown import reading_report
 from ..data.sources import LastTable, Source
 from ..data.table import Table
-from ..engine.hardware import choose_hardware, prepare_process
+from ..engine.hardware import choose_hardware, own_torch, prepare_process
 from ..options import Config
 from ..results import (
     KnownData,
@@ -54,7 +54,8 @@ class CellLoop:
         for cell in cells:
             is_ended = True
             try:
-                is_ended = self.train_cell(cell)
+                with own_torch():
+                    is_ended = self.train_cell(cell)
             except LostClaimError as error:
                 is_ended = False
                 self._screen.say(str(error))
@@ -74,7 +75,7 @@ class CellLoop:
         console = self._screen if cell.is_alone else None  # a sweep shows its own progress
         training = CellTraining.prepare(cell.config, table, hardware, cell.results, console=console)
         for sentence in training.notes:
-            self._screen.say(sentence)
+            self._say_once(sentence)
         self._say_once(training.warning)
         known = KnownData(table.hash, table.n_rows, len(table.columns), table.n_encoded, table.target.name)
         note_data(cell.results, cell.source, known, read.stamps)

@@ -14,11 +14,9 @@ from ..options.search_space import Range, options_of, search_space, with_options
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-T = TypeVar("T")
+    from ..data.targets import Target
 
-DEFAULT_METRIC = "accuracy"
-"""The metric that ranks tries if ``finetune.metric`` is not set. Ties go to the first try, which uses the cell's own
-options."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,14 +28,20 @@ class Try(Generic[T]):
     result: T
 
 
-def tuning_metric(config: Config) -> Metric:
-    """The metric that ranks the tries."""
-    return metric_named(config.finetune.metric or DEFAULT_METRIC)
+def tuning_metric(config: Config, target: "Target") -> Metric:
+    """The metric that ranks the tries: the one that is chosen, or the one that tables of this target lead with."""
+    return metric_named(config.finetune.metric or target.metric)
 
 
-def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) -> tuple[list[Try[T]], int]:
+def tune(
+    config: Config, metric: Metric, seed: int, train: Callable[[Config], tuple[T, float]]
+) -> tuple[list[Try[T]], int]:
     """Try ``config.tune`` configurations: the cell's own, then those that Optuna's tree-structured Parzen estimator
-    suggests. ``train`` returns a result and its score by `tuning_metric`.
+    suggests.
+
+    Args:
+        metric: ranks the tries. Ties go to the first try, which uses the cell's own options.
+        train: returns a result and its score by this metric.
 
     Returns:
         The tries in order, and the position of the first best one; 0 if all diverged.
@@ -49,7 +53,7 @@ def tune(config: Config, seed: int, train: Callable[[Config], tuple[T, float]]) 
     # Optuna 2.10 warns of features that later versions have made stable.
     warnings.filterwarnings("ignore", module="optuna")
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    metric, space = tuning_metric(config), search_space(config)
+    space = search_space(config)
     study = optuna.create_study(
         direction="maximize" if metric.higher_is_better else "minimize", sampler=optuna.samplers.TPESampler(seed=seed)
     )

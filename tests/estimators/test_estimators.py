@@ -1,7 +1,10 @@
 """The estimators are the engine: what they give, what they are given, and what they refuse."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -388,3 +391,47 @@ class TestTransformer:
     def test_without_a_pre_training_there_is_nothing_to_learn(self, X: pd.DataFrame) -> None:
         with pytest.raises(UsageError, match=r"ScarfTransformer pre-trains; choose a pretrain other than none\."):
             ScarfTransformer(device="cpu", pretrain="none").fit(X)
+
+
+@contextmanager
+def default_dtype() -> Iterator[None]:
+    torch.set_default_dtype(torch.bfloat16)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+class TestTheCallersTorch:
+    """What the caller has set of torch changes no number, and is back afterwards."""
+
+    @pytest.fixture(scope="class")
+    def usual(self, X: pd.DataFrame, y: "pd.Series[Any]") -> np.ndarray:  # type: ignore[type-arg]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return tiny(pretrain="scarf").fit(X, y).predict_proba(X)
+
+    @pytest.mark.parametrize(
+        "state",
+        [
+            default_dtype,
+            partial(torch.autocast, "cpu", torch.bfloat16),
+            partial(torch.device, "meta"),
+            torch.inference_mode,
+            torch.no_grad,
+        ],
+        ids=["dtype", "autocast", "device", "inference", "no_grad"],
+    )
+    @IGNORED
+    def test_it_changes_no_number(
+        self,
+        state: Any,
+        usual: np.ndarray,
+        X: pd.DataFrame,
+        y: "pd.Series[Any]",  # type: ignore[type-arg]
+    ) -> None:
+        with state():
+            before = torch.get_default_dtype(), torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+            found = tiny(pretrain="scarf").fit(X, y).predict_proba(X)
+            after = torch.get_default_dtype(), torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+
+        np.testing.assert_array_equal(found, usual)
+        assert after == before

@@ -303,7 +303,7 @@ def test_an_option_that_no_chosen_part_has_is_refused_once() -> None:
 def test_the_command_line_of_a_sweep_is_kept_as_it_was_given() -> None:
     given = ["regime=full,few", "regime.labels=40", "trials=2"]
 
-    assert deferred(given) == ["regime=full,few", "regime.labels=choice(40)", "trials=2"]
+    assert deferred(given) == ["regime=full,few", "regime.labels=choice('as given: 40')", "trials=2"]
     assert list(request_of(*deferred(given)).arguments) == given
     assert deferred(["regime=few", "regime.labels=40"]) == ["regime=few", "regime.labels=40"]
 
@@ -314,6 +314,43 @@ def test_a_report_of_a_sweep_repeats_its_command_as_it_was_given() -> None:
     assert spelled_out(given) == given
     assert as_given(deferred(given)) == given
     assert as_given(["pretrain", "regime.labels='no number'"]) == ["pretrain", "regime.labels='no number'"]
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "pretrain.patience=null",
+        "corruption.rate=${seed}",
+        "network.head={width:16,depth:2}",
+        "network.head={}",
+        "method.names=[a,'b, c']",
+        "method.text='it\\'s, here'",
+        'method.text="a\\\\b"',
+        "method.text=",
+        "method.rate=1e-3",
+        "method.flag=true",
+    ],
+)
+def test_an_option_of_a_part_waits_in_a_sweep_as_it_was_given(argument: str) -> None:
+    given = ["pretrain=none,scarf", argument]
+
+    waiting = deferred(given)
+
+    assert waiting[0] == given[0]
+    assert waiting[1] != argument
+    assert as_given(waiting) == given
+
+
+def test_null_is_a_value_in_a_sweep() -> None:
+    cells = request_of(*deferred(["pretrain=none,scarf", "pretrain.patience=null"])).cells
+    assert {cell.config.pretrain.name: cell.config.pretrain.patience for cell in cells}["scarf"] is None
+
+
+def test_an_option_in_a_sweep_may_refer_to_another_and_be_a_group() -> None:
+    asked = ["pretrain=none,scarf", "network.encoder.width=${finetune.batch_size}", "network.head={width:16,depth:1}"]
+    for cell in request_of(*deferred(asked)).cells:
+        assert cell.config.network.encoder["width"] == cell.config.finetune.batch_size
+        assert (cell.config.network.head.width, cell.config.network.head.depth) == (16, 1)
 
 
 def test_augmentation_after_a_pretraining_is_refused() -> None:

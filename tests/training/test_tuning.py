@@ -8,9 +8,12 @@ import numpy as np
 import optuna
 import pytest
 
+from scarf_lightning.data.sources import DiabetesSource
 from scarf_lightning.data.table import Table
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.engine.hardware import Hardware, Promise
 from scarf_lightning.engine.stack import Stack
+from scarf_lightning.metrics import metric_named
 from scarf_lightning.options import Config, build_parts
 from scarf_lightning.options.axes import parts as facts
 from scarf_lightning.options.search_space import search_space, with_options
@@ -33,6 +36,7 @@ def tuned(table: Table, *overrides: str, trials: tuple[int, ...] = (0, 1), n: in
     return trained(config_of(*overrides, f"tune={n}"), table, trials=trials)
 
 
+ACCURACY = metric_named("accuracy")
 TIMES = ("seconds", "pretrain_seconds", "finetune_seconds")
 
 
@@ -117,7 +121,25 @@ def test_every_method_has_something_to_search_for_and_its_ends_are_allowed(metho
 
 def scored(config: Config, scores: list[float]) -> tuple[list[Any], int]:
     given = iter(scores)
-    return tune(config, 7, lambda tried: (tried.method["C"], next(given)))
+    return tune(config, ACCURACY, 7, lambda tried: (tried.method["C"], next(given)))
+
+
+def test_numbers_are_tuned_by_their_own_metric() -> None:
+    record = tuned(DiabetesSource().load(), "method=ridge", trials=(0,))
+
+    assert {each["metric"] for each in record.tries} == {"rmse"}
+    scores = [each["score"] for each in record.tries]
+    assert [each["chosen"] for each in record.tries].index(True) == int(np.argmin(scores))
+
+
+def test_rare_classes_are_tuned_by_the_metric_that_tables_lead_with(wdbc: Table) -> None:
+    rare = replace(wdbc, target=Classes(wdbc.target.plain()["classes"], rarest=0.05))
+    assert rare.target.metric == "balanced_accuracy"
+
+    assert {each["metric"] for each in tuned(rare, "method=logistic", trials=(0,)).tries} == {"balanced_accuracy"}
+    chosen = tuned(rare, "method=logistic", "finetune.metric=auroc", trials=(0,))
+    assert {each["metric"] for each in chosen.tries} == {"auroc"}
+    assert {each["metric"] for each in tuned(wdbc, "method=logistic", trials=(0,)).tries} == {"accuracy"}
 
 
 def test_a_try_that_diverged_is_never_chosen_while_another_is_there() -> None:
@@ -134,7 +156,7 @@ def test_one_of_several_values_is_suggested_as_it_is_written() -> None:
     config = config_of("method=random_forest", "tune=12")
     seen: list[Config] = []
 
-    tries, _ = tune(config, 7, lambda tried: (seen.append(tried), 0.5))
+    tries, _ = tune(config, ACCURACY, 7, lambda tried: (seen.append(tried), 0.5))
 
     assert tries[0].options["method.max_features"] == "sqrt", "the first is the cell's own"
     assert {each.options["method.max_features"] for each in tries} == {"sqrt", "log2", "half", "all"}
@@ -179,7 +201,7 @@ def test_it_is_optunas_estimator_with_the_first_try_told() -> None:
         score[len(score)] = -abs(np.log10(tried.method["C"]) - 2)
         return None, score[len(score) - 1]
 
-    tries, _ = tune(config, 11, train)
+    tries, _ = tune(config, ACCURACY, 11, train)
 
     def objective(trial: optuna.Trial) -> float:
         asked.append(trial.suggest_float("method.C", 1e-4, 1e4, log=True))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...errors import UsageError
 from ..columns import Floats
 from .numbers import is_missing
 
@@ -17,6 +18,8 @@ PARTS = ("days", "month", "weekday", "hour")
 CATEGORICAL_PARTS = ("month", "weekday")
 
 NUMERIC_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}([-/. ]|$)")
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+ZONE = re.compile(r"\d[T ]\d.*([+-]\d{2}:?\d{2})$")
 NAME_OF_A_MONTH = re.compile(r"[^\W\d_]{3}")
 IN_UTC = re.compile(r"(Z|[+-]00:?00)$")
 OTHER_ZONES = "its times are in time zones other than UTC, and are read as the same moments in UTC"
@@ -68,6 +71,34 @@ def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     """A time for each text, NaT if the text is not in this format."""
     column = pd.Series(list(map(_in_english, texts)), dtype="str")
     return pd.Series(pd.to_datetime(column, format=format, errors="coerce", utc="%z" in format))
+
+
+def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
+    """A time for each text that ISO 8601 writes, as 2024-12-31; NaT if the text is no date.
+
+    Each text is read by itself. Dates in another format are not: 02/03/2020 would be in February or in March by what
+    stands beside it.
+
+    Raises:
+        UsageError: a text is a date in another format.
+    """
+    times = pd.to_datetime(pd.Series(list(texts), dtype="str"), format="ISO8601", errors="coerce", utc=True)
+    is_iso = np.array([bool(ISO_DATE.match(text)) for text in texts], dtype=bool) & times.notna().to_numpy()
+    for text, is_read in zip(texts, is_iso, strict=True):
+        if not is_read and not is_missing(text) and _looks_like_a_date(text):
+            raise UsageError(
+                f"Column {column!r} holds {text!r}, and the table had dates in no format of text; write them as "
+                "2024-12-31."
+            )
+    return times.where(is_iso)
+
+
+def are_in_other_zones(column: "pd.Series[Any]") -> bool:
+    """Whether times have a zone other than UTC; text has the zone at its end, as in 2024-12-31 08:00+09:00."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return str(column.dt.tz or "UTC") != "UTC"
+    zones = (ZONE.search(text) for text in column.dropna().unique() if isinstance(text, str))
+    return any(zone is not None and not IN_UTC.search(zone[1]) for zone in zones)
 
 
 def date_parts(times: "pd.Series[Any]") -> dict[str, Floats]:

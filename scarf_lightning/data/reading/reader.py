@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...errors import UsageError
 from ..columns import Coded, Column, Floats, listed, spell
+from .dates import OTHER_ZONES, are_in_other_zones
 from .rules import Feature, Rule, unread
 
 SHOWN = 5
@@ -93,6 +94,9 @@ class Reader:
 def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
     made = rule.features(column)
     others = unread(column, made)
+    # Of text in a format with zones, the user was told when the table was read.
+    if rule.kind == "dates" and rule.format is None and are_in_other_zones(column):
+        warnings.warn(f"Column {column.name!r}: {OTHER_ZONES}.", stacklevel=4)
     if not others:
         return made
     if made[0].is_missing.all():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...errors import UsageError
 from ..columns import Coded, Floats, is_numeric, spell
-from .dates import CATEGORICAL_PARTS, as_dates, date_parts, hours_of, times_of
+from .dates import CATEGORICAL_PARTS, date_parts, hours_of, iso_times, times_of
 from .numbers import Notation, as_numbers, is_missing
 
 N_HASHES = 16
@@ -109,13 +109,7 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
         made = date_parts(column)
     else:
         coded, texts = _texts(column)
-        if rule.format is None:
-            known = list(dict.fromkeys(filter(None, texts)))
-            found = as_dates(known)
-            by_text = {} if found is None else dict(zip(known, found[0], strict=True))
-            times = pd.to_datetime(pd.Series([by_text.get(text, pd.NaT) for text in texts], dtype="object"), utc=True)
-        else:
-            times = times_of(texts, rule.format)
+        times = iso_times(texts, str(column.name)) if rule.format is None else times_of(texts, rule.format)
         made = {name: coded.spread(part) for name, part in date_parts(times).items()}
     return {
         f" ({part})": Coded.of(pd.Series(made[part])) if part in CATEGORICAL_PARTS else made[part]

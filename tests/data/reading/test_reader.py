@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scarf_lightning.data.reading import Reader
+from scarf_lightning.data.reading import Reader, ReadingOptions
 from scarf_lightning.data.sources import FileSource
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
+from scarf_lightning.data.untyped import read_table
 from scarf_lightning.errors import UsageError
 from tests.data.sources.test_ugly_tables import ugly
 
+DAYS = pd.date_range("2020-01-02", periods=40, freq="37h")
 N = 120
 COLUMNS = {
     "id": [f"A-{i}" for i in range(N)],
@@ -184,8 +186,9 @@ def test_what_was_dates_may_come_as_text(frame: pd.DataFrame, tmp_path: Path) ->
     table = FileSource(path, "y", categorical=("grade",)).load()
     reader = table.rows_reader
 
-    for written in ("%Y-%m-%d", "%d.%m.%Y"):
-        np.testing.assert_array_equal(reader.values(frame.assign(day=times.dt.strftime(written))), table.values)
+    np.testing.assert_array_equal(reader.values(frame.assign(day=times.dt.strftime("%Y-%m-%d"))), table.values)
+    with pytest.raises(UsageError, match=r"'day' holds '01\.01\.2024', and .* write them as 2024-12-31\.$"):
+        reader.values(frame.assign(day=times.dt.strftime("%d.%m.%Y")))
     with pytest.raises(UsageError, match="'day' holds dates in the table, but 'some day' in the rows"):
         reader.values(frame.assign(day="some day"))
 
@@ -248,3 +251,53 @@ def test_of_a_plain_column_numbers_alone_are_taken(value: Any) -> None:
 
     with pytest.raises(UsageError, match="Column 'size' is numeric, but the rows hold"):
         reader.values(pd.DataFrame({"size": [1, value]}, dtype=object))
+
+
+class TestDatesOfATableThatHadNoText:
+    """A frame, a Parquet file and a workbook have times, so the table knows no format of text."""
+
+    @pytest.fixture(scope="class")
+    def reader(self) -> Reader:
+        frame = pd.DataFrame({"since": DAYS, "x": np.arange(40.0)})
+        target = pd.Series(["a", "b"] * 20, name="y")
+        table = read_table(frame, target, ReadingOptions(), name="t", source="t")
+        assert table.reader is not None
+        return table.reader
+
+    def test_a_text_of_iso_8601_is_read_alike_alone_and_in_any_company(self, reader: Reader) -> None:
+        texts = ["2020-03-02", "2020-03-02 14:30", "2020-01-13", "2020-03-02T14:30:00", "soon"]
+        with pytest.warns(UserWarning, match="'soon' among its dates: taken as missing"):
+            together = reader.values(pd.DataFrame({"since": texts, "x": 0.0}))
+
+        times = reader.values(pd.DataFrame({"since": pd.to_datetime(pd.Series(texts[:4]), format="ISO8601"), "x": 0.0}))
+        np.testing.assert_array_equal(together[:4], times)
+        assert np.isnan(together[4, :-1]).all()
+        for text, expected in zip(texts[:4], together, strict=False):
+            alone = reader.values(pd.DataFrame({"since": [text], "x": 0.0}))
+            np.testing.assert_array_equal(alone[0], expected)
+
+    @pytest.mark.parametrize("texts", [["02/03/2020"], ["02/03/2020", "13/01/2020"], ["2020-01-01", "3 Feb 2020"]])
+    def test_another_format_is_refused(self, texts: list[str], reader: Reader) -> None:
+        odd = next(text for text in texts if text[:4] != "2020")
+        said = (
+            rf"Column 'since' holds '{odd}', and the table had dates in no format of text; write them as 2024-12-31\."
+        )
+        with pytest.raises(UsageError, match=said):
+            reader.values(pd.DataFrame({"since": texts, "x": 0.0}))
+
+    @pytest.mark.parametrize("kind", [str, None])
+    def test_times_of_another_zone_are_said(self, kind: Any, reader: Reader) -> None:
+        tokyo = pd.Series(DAYS.tz_localize("Asia/Tokyo"))
+        rows = pd.DataFrame({"since": tokyo if kind is None else tokyo.map(str), "x": 0.0})
+        with pytest.warns(
+            UserWarning, match=r"Column 'since': its times are in time zones other than UTC, and are read"
+        ):
+            found = reader.values(rows)
+        moments = pd.DataFrame({"since": tokyo.dt.tz_convert("UTC").dt.tz_localize(None), "x": 0.0})
+        np.testing.assert_array_equal(found, reader.values(moments))
+
+    def test_utc_needs_no_word(self, reader: Reader) -> None:
+        rows = [DAYS, DAYS.tz_localize("UTC"), [f"{day:%Y-%m-%dT%H:%M:%S}Z" for day in DAYS]]
+        first, *others = (reader.values(pd.DataFrame({"since": each, "x": 0.0})) for each in rows)
+        for other in others:
+            np.testing.assert_array_equal(other, first)
