@@ -73,13 +73,14 @@ class Splitting(Options, ABC):
         return False
 
     def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
-        """A sentence on the test rows of the first trial that have a copy among its training rows; None if the table
-        has no copies."""
+        """A sentence on the test rows of the first trial that have a copy among its training rows; None if none has."""
         if not table.n_copies:
             return None
         split = self.of_trial(table, 0, random)
         known = split.train[table.is_labelled[split.train]]
         n_seen = int(np.isin(table.alike[split.test], table.alike[known]).sum())
+        if not n_seen:
+            return None
         tested = counted(len(split.test), "test row")
         return f"{table.name}: {n_seen:,} of the {tested} of the first trial have a copy among its training rows."
 

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about, declared_order
+from .groups import hints
 from .reading import Reader, ReadingOptions
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
 from .reading.rules import Feature
@@ -71,7 +72,9 @@ def read_table(
             may_be_text = read.kind == ID_OR_TEXT
             notes.append(Advice(said, "dataset.text", [column], "reads it as text") if may_be_text else f"{said}.")
     if looks_for_leaks:
-        notes += leaks(table, {column: len(read.features) for column, read in reads.items()})
+        widths = {column: len(read.features) for column, read in reads.items()}
+        notes += leaks(table, widths)
+        notes += hints(table, frame, {column: read.kind for column, read in reads.items()}, widths)
     rules = tuple((column, read.rule) for column, read in reads.items() if read.rule is not None)
     return replace(table, reading=tuple(readings), notes=tuple(notes), reader=Reader(rules, table.columns))
 

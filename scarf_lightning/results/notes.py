@@ -11,6 +11,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,7 +76,9 @@ def note_data(results: Path, source: HasStamps, data: KnownData, stamps: "Sequen
     except (FileNotFoundError, DamagedRecordError):
         is_noted = False
     if not is_noted:
-        write_whole(path, sealed({"data": asdict(data), "files": files}))
+        # A note spares a later run the reading. Without a right to write into the folder of another user, none is kept.
+        with suppress(PermissionError):
+            write_whole(path, sealed({"data": asdict(data), "files": files}))
 
 
 def _data_of(note: dict[str, Any], files: list[dict[str, Any]]) -> KnownData | None:

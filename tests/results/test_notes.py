@@ -92,6 +92,19 @@ def test_each_source_and_each_results_folder_has_its_own(results: Path, source: 
     assert (known_data(results, source), known_data(results, other)) == (DATA, OTHER)
 
 
+def test_a_folder_that_another_user_has_closed_gets_no_note_and_stops_nothing(
+    results: Path, source: SomeSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, text: str) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("scarf_lightning.results.notes.write_whole", refuse)
+
+    note_data(results, source, DATA, source.stamps())
+
+    assert known_data(results, source) is None
+
+
 def test_the_note_is_a_file_beside_the_results_that_people_can_read(results: Path, source: SomeSource) -> None:
     note_data(results, source, DATA, source.stamps())
 

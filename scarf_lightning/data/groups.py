@@ -1,0 +1,105 @@
+"""Hints that rows of a table belong together, so that a random split tests a model on what it has seen.
+
+They are meant to be rarely wrong, and so they miss much: a column must have the name of an id or hold dates, repeat its
+values, and its rows must agree in the target; or all columns but one must repeat.
+"""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .columns import Advice, Coded, Ints
+from .table import Table
+
+NAMES = frozenset(
+    ("id", "ids", "patient", "subject", "person", "participant", "customer", "client", "user", "household", "family",
+     "student", "employee", "animal", "donor", "session", "device")
+)  # fmt: skip
+"""Words in the name of a column that says whose row it is."""
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+FEWEST_GROUPS = 10
+SHARING = 0.5
+"""The share of the rows that must have another row with the same value."""
+AGREEING = 0.3
+"""How far rows of one value must agree in the target, where 0 is by chance and 1 is always."""
+DEVIATIONS = 5
+"""Standard deviations by which they must agree more than by chance."""
+MOST_ROWS = 100_000
+FEWEST_OTHERS = 5
+"""Columns that rows must be equal in, beside the one in which they differ."""
+REPEATED = 0.3
+"""The share of the rows that must equal an earlier one in all columns but one."""
+COMBINATIONS = 100
+"""So many times more combinations of values than rows there must be: of fewer, rows repeat some by chance."""
+
+
+def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: Mapping[str, int]) -> list[Advice]:
+    """Advice on columns of a file that are likely groups, and on the one column that hides copies.
+
+    Args:
+        table: made of the frame.
+        frame: the columns of the file without the target.
+        kinds: what each column holds.
+        widths: how many of the table's columns were made of each column of the file, in their order.
+    """
+    if table.split_by is not None:
+        return []
+    found = []
+    for name, column in frame.items():
+        words = {word.lower() for word in WORD.findall(str(name))}
+        if not (words & NAMES or kinds[str(name)] == "dates"):
+            continue
+        codes = Coded.of(column).codes
+        if _is_group(table, codes):
+            said = f"Rows with one value of {str(name)!r} mostly have the same target, and a random split parts them"
+            found.append(Advice(said, "split", "group", f"with split.column={name} keeps them together"))
+    return found or _hiding(table, widths)
+
+
+def _is_group(table: Table, codes: Ints) -> bool:
+    """Whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
+    known = (codes >= 0) & table.is_labelled
+    codes, strata = np.unique(codes[known], return_inverse=True)[1], table.strata[known]
+    sizes = np.bincount(codes)
+    is_sharing = sizes[codes] > 1
+    if len(sizes) < FEWEST_GROUPS or is_sharing.sum() < SHARING * table.n_labelled:
+        return False
+    n_strata = int(strata.max()) + 1
+    alike = np.bincount(codes * n_strata + strata, minlength=len(sizes) * n_strata)[codes * n_strata + strata]
+    agreeing = float(((alike - 1)[is_sharing] / (sizes[codes] - 1)[is_sharing]).mean())
+    chance = float((np.bincount(strata) / len(strata)) @ (np.bincount(strata) / len(strata)))
+    deviation = np.sqrt(chance * (1 - chance) / max(1, is_sharing.sum() - (sizes > 1).sum()))
+    return bool(agreeing - chance > max(AGREEING * (1 - chance), DEVIATIONS * deviation))
+
+
+def _hiding(table: Table, widths: Mapping[str, int]) -> list[Advice]:
+    """Advice on the column without which many rows would equal an earlier one in every column."""
+    if len(table.columns) <= FEWEST_OTHERS:
+        return []
+    values = table.values[table.is_labelled][:MOST_ROWS]
+    hashes = [_hashed(values[:, m], m) for m in range(values.shape[1])]
+    whole = np.sum(hashes, axis=0, dtype=np.uint64)
+    n_digits = np.log10([len(pd.unique(column)) for column in hashes])
+    end = 0
+    for name, width in widths.items():
+        start, end = end, end + width
+        others = np.delete(n_digits, np.arange(start, end))
+        if width == 0 or len(others) < FEWEST_OTHERS or others.sum() < np.log10(COMBINATIONS * len(values)):
+            continue
+        without = whole - np.sum(hashes[start:end], axis=0, dtype=np.uint64)
+        n_repeated = int(pd.Series(without).duplicated().sum())
+        if n_repeated > REPEATED * len(values) and n_repeated > 2 * pd.Series(whole).duplicated().sum():
+            share = n_repeated / len(values)
+            said = f"Without column {name!r}, {share:.0%} of the rows equal an earlier row in every column"
+            effect = "leaves it out, and split.copies=together then keeps equal rows in one part"
+            return [Advice(said, "dataset.drop", [name], effect)]
+    return []
+
+
+def _hashed(column: NDArray[np.float64], m: int) -> NDArray[np.uint64]:
+    """A number for each value that depends on the column, so that their sum stands for the row."""
+    bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+    return pd.util.hash_array(bits ^ np.uint64(m + 1), categorize=False)

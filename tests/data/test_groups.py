@@ -1,0 +1,101 @@
+"""Hints that rows belong together: found in tables made for it, and silent on the bundled ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scarf_lightning.data.reading import ReadingOptions
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.untyped import read_table
+
+N = 240
+
+
+def visits(name: str, *, agree: float = 1.0) -> pd.DataFrame:
+    """240 visits of 60 patients, of whom this share has one outcome."""
+    random = np.random.default_rng(0)
+    patient = random.permutation(np.repeat(np.arange(60), 4))
+    outcome = np.where(random.random(60) < 0.5, "ill", "well")[patient]
+    alone = np.where(random.random(N) < 0.5, "ill", "well")
+    frame = pd.DataFrame(random.normal(size=(N, 4)), columns=list("abcd"))
+    frame[name] = [f"P{each}" for each in patient]
+    return frame.assign(y=np.where(random.random(N) < agree, outcome, alone))
+
+
+def hinted(frame: pd.DataFrame, *, is_split: bool = False) -> list[str]:
+    split_by = np.arange(float(len(frame))) if is_split else None
+    table = read_table(frame.drop(columns="y"), frame["y"], ReadingOptions(), name="t", source="t", split_by=split_by)
+    return [str(note) for note in table.notes if "split" in str(note)]
+
+
+@pytest.mark.parametrize("name", ["patient", "patient_id", "PatientID", "household no", "user.id"])
+def test_an_id_whose_rows_agree_in_the_target_is_named(name: str) -> None:
+    assert hinted(visits(name)) == [
+        f"Rows with one value of {name!r} mostly have the same target, and a random split parts them; "
+        f"split=group with split.column={name} keeps them together."
+    ]
+
+
+def test_days_whose_rows_agree_are_named() -> None:
+    frame = visits("patient")
+    days = pd.Series(pd.date_range("2024-01-01", periods=60)).map(lambda day: f"{day:%Y-%m-%d}")
+    frame["patient"] = frame["patient"].str[1:].astype(int).map(days)
+    (said,) = hinted(frame.rename(columns={"patient": "seen"}))
+    assert "split=group with split.column=seen" in said
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(visits("ward"), id="a name of another thing"),
+        pytest.param(visits("patient", agree=0.0), id="rows that agree by chance"),
+        pytest.param(visits("patient").assign(patient=[f"P{each}" for each in range(N)]), id="a patient a row"),
+        pytest.param(visits("patient").assign(patient=["P1", "P2", "P3"] * 80), id="three patients"),
+        pytest.param(visits("width"), id="an id within a word"),
+    ],
+)
+def test_it_is_silent_on(frame: pd.DataFrame) -> None:
+    assert hinted(frame) == []
+
+
+def test_a_split_by_the_data_needs_no_hint() -> None:
+    assert hinted(visits("patient"), is_split=True) == []
+
+
+def copies_with(column: "pd.Series[float] | np.ndarray", n_times: int = 3) -> pd.DataFrame:  # type: ignore[type-arg]
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.integers(9, size=(N // n_times, 6)) / 4, columns=list("abcdef"))
+    labels = pd.Series(random.choice(["u", "v"], len(frame)))
+    row = random.permutation(np.repeat(np.arange(len(frame)), n_times))
+    return frame.iloc[row].reset_index(drop=True).assign(clock=column, y=labels[row].to_numpy())
+
+
+def test_the_column_that_hides_copies_is_named() -> None:
+    frame = copies_with(np.random.default_rng(2).normal(size=N))
+    assert hinted(frame) == [
+        "Without column 'clock', 67% of the rows equal an earlier row in every column; dataset.drop=[clock] leaves it "
+        "out, and split.copies=together then keeps equal rows in one part."
+    ]
+
+
+def test_copies_that_nothing_hides_need_no_column_to_be_left_out() -> None:
+    constant_for_each = copies_with(np.zeros(N))
+    assert hinted(constant_for_each) == []
+
+
+def test_rows_that_repeat_by_chance_hide_nothing() -> None:
+    """Six columns of three values have 729 combinations, so that rows repeat some."""
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame(random.integers(3, size=(2000, 6)).astype(float), columns=list("abcdef"))
+    frame = frame.assign(g=random.normal(size=2000), y=random.choice(["u", "v"], 2000))
+    assert hinted(frame) == []
+
+
+def test_it_is_silent_on_the_bundled_tables() -> None:
+    from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+
+    for load in (load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine):
+        bunch = load(as_frame=True)
+        table = read_table(bunch.data, bunch.target.rename("y"), ReadingOptions(), name="t", source="t")
+        assert isinstance(table, Table)
+        assert [note for note in map(str, table.notes) if "split" in note] == []
