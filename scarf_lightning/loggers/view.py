@@ -63,7 +63,7 @@ def cell_view(
     """
     cell = load_cell(fingerprint, results)
     said = cell.description
-    environments = read_environments(read_cell(Path(results) / fingerprint), {})
+    environments, _ = read_environments(read_cell(Path(results) / fingerprint))
     commits = dict.fromkeys(each.get("commit") for each in environments)
     made = {"fingerprint": fingerprint, "trials": len(cell.trials), "commit": ", ".join(filter(None, commits))}
     return CellView(

@@ -322,8 +322,9 @@ def curves_of(results: CellResults, cells: Iterable[int]) -> pd.DataFrame:
     for cell in cells:
         trials = results.trials.loc[results.trials["cell"] == cell, "trial"]
         if len(trials):
-            frame = read_curves(read_cell(results.folders[cell]), results.damaged).assign(cell=cell)
-            frames.append(frame[frame["trial"].isin(trials)])
+            curves, damaged = read_curves(read_cell(results.folders[cell]))
+            results.damaged.update(damaged)
+            frames.append(curves.assign(cell=cell)[curves["trial"].isin(trials)])
     filled = [frame for frame in frames if len(frame)] or [pd.DataFrame()]
     return pd.concat(filled).reindex(columns=list(CURVE))
 
@@ -332,7 +333,9 @@ def environments(results: CellResults) -> list[dict[str, str]]:
     """The versions and hardware that each of the cells' stacks was trained with."""
     found = []
     for folder in results.folders.values():
-        for values in read_environments(read_cell(folder), results.damaged):
+        read, damaged = read_environments(read_cell(folder))
+        results.damaged.update(damaged)
+        for values in read:
             versions = values.pop("packages", {})
             found.append({str(name): str(value) for name, value in {**values, **versions}.items()})
     return found

@@ -102,7 +102,8 @@ def _predictions(results: CellResults, cell: int) -> dict[int, Predictions]:
     if cell not in results.folders:
         return {}
     wanted = set(results.trials.loc[results.trials["cell"] == cell, "trial"])
-    kept = read_predictions(read_cell(results.folders[cell]), results.damaged)
+    kept, damaged = read_predictions(read_cell(results.folders[cell]))
+    results.damaged.update(damaged)
     return {trial: kept[trial] for trial in sorted(wanted & set(kept))}
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import NDArray
 
 from ..errors import RecordWarning, UsageError
-from ..metrics import METRICS, metrics
+from ..metrics import METRICS, Metric, metrics
 from .files import DamagedRecordError
 from .identity import with_reading
 from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
@@ -94,10 +94,11 @@ class StoredTrial:
         weights: Mapping[str, NDArray[Any]],
     ) -> "list[StoredTrial]":
         """The trials of a stack, whose arrays are ``(T, ...)``."""
-        return [
-            cls(row, *({name: array[t] for name, array in arrays.items()} for arrays in (preprocessing, weights)))
-            for t, row in enumerate(rows)
-        ]
+
+        def of_trial(arrays: Mapping[str, NDArray[Any]], t: int) -> dict[str, NDArray[Any]]:
+            return {name: array[t] for name, array in arrays.items()}
+
+        return [cls(row, of_trial(preprocessing, t), of_trial(weights, t)) for t, row in enumerate(rows)]
 
 
 def load(
@@ -125,32 +126,43 @@ def load(
     Raises:
         UsageError: no such folder, or no results in it that can be used.
     """
+    if versions not in ("newest", "all"):
+        raise UsageError(f"versions={versions!r} is neither 'newest' nor 'all'.")
     folder = Path(folder)
-    names = _fingerprints(folder) if fingerprints is None else fingerprints
+    named = _fingerprints(folder) if fingerprints is None else fingerprints
     cells: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
-    for name in names:
+    for name in named:
         stored = read_with_warnings(folder / name)
         damaged |= stored.damaged
         if stored.description is not None:
             cells.append((folder / name, stored))
+    # Cells that are asked for by name are given, whatever version they are of.
     if fingerprints is None and versions == "newest":
         cells, sentences = newest_versions(cells)
         for sentence in sentences:
             warnings.warn(sentence, RecordWarning, stacklevel=2)
-    numbers = version_numbers(cells) if versions == "all" else [None] * len(cells)
-    rows = [row for (_, stored), number in zip(cells, numbers, strict=True) for row in _rows(stored, number)]
+
+    numbers = version_numbers(cells)
+    rows: list[Row] = []
+    measured = set[str]()
+    for (_, stored), number in zip(cells, numbers, strict=True):
+        version = {"version": number} if versions == "all" else {}
+        rows += _rows(stored, version)
+        measured.update(metric.name for metric in stored.target.metrics())
     if not rows:
         raise no_results(folder, damaged)
-    measured = {metric.name for _, stored in cells for metric in stored.target.metrics()}
     rows = with_reading(rows)
     others = {metric.name for metric in METRICS} - measured  # of another kind of target
     first = [column for column in FIRST_COLUMNS if column not in others]
-    return as_table(rows, first if versions == "newest" else [*first[:2], "version", *first[2:]])
+    if versions == "all":
+        first.insert(first.index("dataset") + 1, "version")
+    return as_table(rows, first)
 
 
 def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
-    """The cells in a folder that have a description, whole or damaged: their places, and what they hold."""
+    """The cells in a folder, whole or damaged, but for those that are not described yet: their places, and what they
+    hold."""
     for fingerprint in _fingerprints(folder):
         stored = read_cell(folder / fingerprint)
         if stored.description is not None or stored.damaged:
@@ -186,16 +198,16 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
     import pandas as pd
 
     stored, description = _described(Path(results) / fingerprint)
-    damaged: dict[Path, str] = {}
-    curves = read_curves(stored, damaged)
-    tries = list(of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")), damaged))
-    for stack, reason in damaged.items():
+    curves, without_curves = read_curves(stored)
+    tries, without_tries = of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")))
+    for stack, reason in (without_curves | without_tries).items():
         warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
     rows = [row for _, row in sorted(stored.rows.items())]
+    there = set().union(*rows)
     return StoredCell(
         fingerprint,
         description=description,
-        trials=as_table(rows, [column for column in FIRST_COLUMNS if any(column in row for row in rows)]),
+        trials=as_table(rows, [column for column in FIRST_COLUMNS if column in there]),
         curves=curves,
         tries=pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True) if tries else pd.DataFrame(),
     )
@@ -233,8 +245,7 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     import pandas as pd
 
     stored, _ = _described(Path(results) / fingerprint)
-    damaged: dict[Path, str] = {}
-    found = read_predictions(stored, damaged)
+    found, damaged = read_predictions(stored)
     for stack, reason in damaged.items():
         warnings.warn(f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2)
     if not found:
@@ -242,37 +253,42 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
             "keep_predictions_mb."
         )
-    frames = []
-    for _, each in sorted(found.items()):
-        frame, truth = each.target.frame(each.values), each.target.named(each.labels).to_numpy()
-        if not len(frame.columns):
-            frame["predicted"] = each.target.decided(each.values)
-        frame.insert(0, each.target.heading, truth, allow_duplicates=True)
-        frame.insert(0, "row", each.rows)
-        frame.insert(0, "trial", each.trial)
-        frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat([_predicted(each) for _, each in sorted(found.items())], ignore_index=True)
 
 
-def read_curves(stored: Stored, damaged: dict[Path, str]) -> "pd.DataFrame":
-    """The curves of a cell, as in `StoredCell`; stacks whose curves are damaged are noted in ``damaged``."""
+def _predicted(predictions: Predictions) -> "pd.DataFrame":
+    """The predictions of one trial with the columns of `load_predictions`."""
+    target = predictions.target
+    frame = target.frame(predictions.values)
+    if not len(frame.columns):
+        frame["predicted"] = target.decided(predictions.values)
+    truth = target.named(predictions.labels).to_numpy()
+    # A class may have the name of one of these columns.
+    frame.insert(0, target.heading, truth, allow_duplicates=True)
+    frame.insert(0, "row", predictions.rows)
+    frame.insert(0, "trial", predictions.trial)
+    return frame
+
+
+def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
+    """The curves of a cell, as in `StoredCell`, and the stacks whose curves cannot be used, with what is wrong."""
     import pandas as pd
 
-    read = of_stacks(stored, CURVES, partial(_frame, columns=CURVE), damaged)
+    read, damaged = of_stacks(stored, CURVES, partial(_frame, columns=CURVE))
     frames = [frame for frame in read if len(frame)]  # no network, no curve
     curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
-    return curves.drop_duplicates(list(CURVE), ignore_index=True)
+    return curves.drop_duplicates(list(CURVE), ignore_index=True), damaged
 
 
-def read_environments(stored: Stored, damaged: dict[Path, str]) -> list[Row]:
-    """Versions and hardware that each stack of a cell was trained with; damage is noted as in `read_curves`."""
+def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
+    """Versions and hardware that each stack of a cell was trained with, and the stacks where they cannot be used."""
 
     def parse(content: bytes) -> Row:
         found: Row = json.loads(content)
         check_fields(found, {"packages": dict} if "packages" in found else {})
         return found
 
-    return list(of_stacks(stored, ENVIRONMENT, parse, damaged))
+    return of_stacks(stored, ENVIRONMENT, parse)
 
 
 def keeps_predictions(stored: Stored) -> bool:
@@ -280,20 +296,21 @@ def keeps_predictions(stored: Stored) -> bool:
     return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
 
 
-def read_predictions(stored: Stored, damaged: dict[Path, str]) -> dict[int, Predictions]:
-    """The predictions of a cell, by trial; damage is noted as in `read_curves`."""
-    found: dict[int, Predictions] = {}
+def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path, str]]:
+    """The predictions of a cell by trial, and the stacks whose predictions cannot be used, with what is wrong."""
     if stored.description is None:
-        return found
+        return {}, {}
     target = stored.target
 
     def parse(content: bytes) -> list[Predictions]:
         return Predictions.of(_frame(content, ("trial", "row", "label")), target)
 
-    for predictions in of_stacks(stored, PREDICTIONS, parse, damaged):
+    of_each, damaged = of_stacks(stored, PREDICTIONS, parse)
+    found: dict[int, Predictions] = {}
+    for predictions in of_each:
         for each in predictions:
             found.setdefault(each.trial, each)
-    return found
+    return found, damaged
 
 
 def measured_rows(stored: Stored) -> dict[int, Row]:
@@ -302,14 +319,16 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     A metric that is younger than a row is computed from the trial's predictions, if they were kept.
     """
     known = () if stored.description is None else stored.target.metrics()
-    late = {
-        trial: [metric for metric in known if metric.name not in row]
-        for trial, row in stored.rows.items()
-        if row.get("diverged") is None
-    }
-    if not any(late.values()):
+    late: dict[int, list[Metric]] = {}
+    for trial, row in stored.rows.items():
+        # A trial that diverged has no metrics at all.
+        missing = [metric for metric in known if metric.name not in row]
+        if missing and row.get("diverged") is None:
+            late[trial] = missing
+    if not late:
         return stored.rows
-    predictions = read_predictions(stored, stored.damaged)
+    predictions, damaged = read_predictions(stored)
+    stored.damaged |= damaged
     rows = dict(stored.rows)
     for trial in predictions.keys() & late.keys():
         its = predictions[trial]
@@ -365,12 +384,14 @@ def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _rows(stored: Stored, version: int | None) -> list[Row]:
-    """The rows of a described cell, with the columns that its trials share; ``version`` is one if it is given."""
+def _rows(stored: Stored, more: Row) -> list[Row]:
+    """The rows of a described cell with the columns that its trials share, and ``more`` of these."""
     assert stored.description is not None
     cell = stored.description
-    shared = cell["options"] | {name: cell[name] for name in ("dataset_id", "dataset", "fingerprint")}
-    shared |= {"science": cell["identity"].get("science")} | ({} if version is None else {"version": version})
+    shared = cell["options"] | more
+    for name in ("dataset_id", "dataset", "fingerprint"):
+        shared[name] = cell[name]
+    shared["science"] = cell["identity"].get("science")
     return [shared | row for _, row in sorted(stored.rows.items())]
 
 

@@ -366,22 +366,28 @@ def _written(stack: Path, table: Row) -> float:
 
 
 def packages_of(stored: Stored) -> dict[str, str]:
-    """The versions of packages that a cell's first stack was trained with; none where that is not known."""
+    """The versions of packages that a cell was trained with; none where that is not known."""
 
     def parse(content: bytes) -> dict[str, str]:
-        return {str(name): str(version) for name, version in json.loads(content)["packages"].items()}
+        packages = json.loads(content)["packages"]
+        return {str(name): str(version) for name, version in packages.items()}
 
-    return next(of_stacks(stored, ENVIRONMENT, parse, {}), {})
+    found, _ = of_stacks(stored, ENVIRONMENT, parse)
+    return found[0] if found else {}
 
 
-def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T], damaged: dict[Path, str]) -> Iterator[T]:
-    """What the file of this name holds in each whole stack that has one; damaged ones are noted in ``damaged``."""
+def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
+    """What the file of this name holds in each whole stack that has one, and the stacks where it cannot be used."""
+    found: list[T] = []
+    damaged: dict[Path, str] = {}
     for stack, table in stored.stacks.items():
-        if name in table["files"] or name not in OPTIONAL:
-            try:
-                yield read_file(stack, table, name, parse)
-            except DamagedRecordError as error:
-                damaged[stack] = str(error)
+        if name in OPTIONAL and name not in table["files"]:
+            continue
+        try:
+            found.append(read_file(stack, table, name, parse))
+        except DamagedRecordError as error:
+            damaged[stack] = str(error)
+    return found, damaged
 
 
 @cache

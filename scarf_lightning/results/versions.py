@@ -30,6 +30,9 @@ NAMED = 5
 OF_A_SPLIT = ("column", "validation", "test")
 """Options of a split that decide which rows and columns a table has."""
 
+Cells = Sequence[tuple[Path, Stored]]
+"""Described cells: their folders, and what these hold."""
+
 
 @dataclass(frozen=True)
 class Version:
@@ -37,82 +40,78 @@ class Version:
 
     Attributes:
         place: its folder.
-        stored: what the folder holds; it is described.
+        stored: what the folder holds.
+        name: of its dataset.
         dataset: number of its dataset among those of all cells.
         data: hash of the content of its table.
         science: version of the package's numbers.
         plugins: hashes of the plugins that it uses, by name, as text.
-        options: its options that differ from their defaults, as text.
-        written: time of its last record, in seconds since the epoch.
+        options: its options that differ from their defaults, and the names of its plugins, as text.
     """
 
     place: Path
     stored: Stored
+    name: str
     dataset: int
     data: str
     science: int
     plugins: str
     options: str
-    written: float
-
-    @property
-    def name(self) -> str:
-        assert self.stored.description is not None
-        return str(self.stored.description["dataset"])
 
 
-def versions_of(cells: Sequence[tuple[Path, Stored]]) -> list[Version]:
-    """The version of each of these cells, which are described, in their order."""
-    datasets = _datasets([_description(stored) for _, stored in cells])
-    return [_version(place, stored, dataset) for (place, stored), dataset in zip(cells, datasets, strict=True)]
-
-
-def newest_versions(cells: Sequence[tuple[Path, Stored]]) -> tuple[list[tuple[Path, Stored]], list[str]]:
+def newest_versions(cells: Cells) -> tuple[list[tuple[Path, Stored]], list[str]]:
     """The cells among these that are of the newest versions, and sentences on the others and on earlier science."""
-    every = versions_of(cells)
-    newest_data = _newest(every, lambda each: each.dataset, lambda each: each.data)
-    of_newest_data = [each for each in every if newest_data[each.dataset] == each.data]
-    science = {each.dataset: 0 for each in of_newest_data}
-    for each in of_newest_data:
+    every = _versions(cells)
+
+    # What is compared must be of one content: cells that only an earlier one has are left out too.
+    content = _in_order(every, lambda each: each.dataset, lambda each: each.data)
+    of_content = [each for each in every if content[each.dataset][-1] == each.data]
+
+    # By number and not by time: an older version of the package may be used later.
+    science = defaultdict[int, int](int)
+    for each in of_content:
         science[each.dataset] = max(science[each.dataset], each.science)
-    of_newest_science = [each for each in of_newest_data if each.science == science[each.dataset]]
-    newest_plugin = _newest(of_newest_science, lambda each: each.options, lambda each: each.plugins)
-    newest = [each for each in of_newest_science if each.plugins == newest_plugin[each.options]]
+    of_science = [each for each in of_content if science[each.dataset] == each.science]
+
+    # A plugin is one competitor on all datasets, so its source is chosen over all of them.
+    source = _in_order(of_science, lambda each: each.options, lambda each: each.plugins)
+    newest = [each for each in of_science if source[each.options][-1] == each.plugins]
+
     sentences = [
-        _on_data(_without(every, of_newest_data)),
-        _on_science(_without(of_newest_data, of_newest_science)),
-        _on_plugins(_without(of_newest_science, newest)),
+        _on_data(_without(every, of_content)),
+        _on_science(_without(of_content, of_science)),
+        _on_plugins(_without(of_science, newest)),
         _on_earlier_science(newest),
     ]
-    return [(each.place, each.stored) for each in newest], [sentence for sentence in sentences if sentence]
+    return [(each.place, each.stored) for each in newest], list(filter(None, sentences))
 
 
-def version_numbers(cells: Sequence[tuple[Path, Stored]]) -> list[int]:
+def version_numbers(cells: Cells) -> list[int]:
     """The number of each cell's version among those of its dataset, from 1, the oldest; the highest is the newest."""
-    every = versions_of(cells)
-    order_of_data = _order(every, lambda each: each.dataset, lambda each: each.data)
-    order_of_plugins = _order(every, lambda each: each.options, lambda each: each.plugins)
-    places = [
-        (order_of_data[each.dataset, each.data], each.science, order_of_plugins[each.options, each.plugins])
-        for each in every
-    ]
+    every = _versions(cells)
+    content = _in_order(every, lambda each: each.dataset, lambda each: each.data)
+    source = _in_order(every, lambda each: each.options, lambda each: each.plugins)
+    versions = []
     of_datasets = defaultdict[int, set[tuple[int, int, int]]](set)
-    for each, place in zip(every, places, strict=True):
-        of_datasets[each.dataset].add(place)
-    numbers = {
-        (dataset, place): number
-        for dataset, found in of_datasets.items()
-        for number, place in enumerate(sorted(found), start=1)
-    }
-    return [numbers[each.dataset, place] for each, place in zip(every, places, strict=True)]
+    for each in every:
+        place_of_content = content[each.dataset].index(each.data)
+        place_of_source = source[each.options].index(each.plugins)
+        version = (place_of_content, each.science, place_of_source)
+        versions.append(version)
+        of_datasets[each.dataset].add(version)
+    numbers = []
+    for each, version in zip(every, versions, strict=True):
+        in_order = sorted(of_datasets[each.dataset])
+        numbers.append(in_order.index(version) + 1)
+    return numbers
 
 
 def trained_by(cells: Iterable[Stored]) -> str:
     """The versions of the package that trained these cells: ``version 0.1.0 (science 2)``."""
     found = set()
     for stored in cells:
-        version = packages_of(stored).get("scarf-lightning", "unknown")
-        found.add(f"version {version} (science {science_of(_description(stored))})")
+        package = packages_of(stored).get("scarf-lightning", "unknown")
+        found.add(f"version {package} (science {science_of(_description(stored))})")
     return _listed(sorted(found))
 
 
@@ -122,150 +121,167 @@ def science_of(description: Row) -> int:
     return science if type(science) is int else 0
 
 
-def _on_earlier_science(cells: Iterable[Version]) -> str:
-    """A sentence on cells whose numbers this version would not make."""
-    earlier = [each.stored for each in cells if each.science != SCIENCE_VERSION]
-    if not earlier:
-        return ""
-    were, them = ("was", "it") if len(earlier) == 1 else ("were", "them")
-    return (
-        f"{counted(len(earlier), 'cell')} {were} trained by {trained_by(earlier)}; this version has science "
-        f"{SCIENCE_VERSION}, and trains {them} anew when asked for {them}."
-    )
-
-
 def _on_data(cells: Sequence[Version]) -> str:
     if not cells:
         return ""
     return (
-        f"{counted(len(cells), 'cell')} of earlier versions of {_datasets_in(cells)} {_are(cells)} left out, the "
-        'newest is shown; load(versions="all") has all. Data that are no versions of each other need a dataset.name '
-        "each."
+        f"{_cells(cells)} of earlier versions of {_datasets_of(cells)} {_are(cells)} left out, the newest is shown; "
+        'load(versions="all") has all. Data that are no versions of each other need a dataset.name each.'
     )
 
 
 def _on_science(cells: Sequence[Version]) -> str:
     if not cells:
         return ""
+    by = trained_by(each.stored for each in cells)
     return (
-        f"{counted(len(cells), 'cell')} on {_datasets_in(cells)} {_are(cells)} left out, trained by "
-        f"{trained_by(each.stored for each in cells)}, since others are of a later science; "
-        'load(versions="all") has all.'
+        f"{_cells(cells)} on {_datasets_of(cells)} {_are(cells)} left out, trained by {by}, since others are of a "
+        'later science; load(versions="all") has all.'
     )
 
 
 def _on_plugins(cells: Sequence[Version]) -> str:
     if not cells:
         return ""
-    named = _listed(sorted({name for each in cells for name in json.loads(each.plugins)}))
+    plugins = set[str]()
+    for each in cells:
+        plugins.update(json.loads(each.plugins))
+    named = _listed(sorted(plugins))
     return (
-        f"{counted(len(cells), 'cell')} of earlier versions of the plugin {named} on {_datasets_in(cells)} "
-        f'{_are(cells)} left out, the newest is shown; load(versions="all") has all.'
+        f"{_cells(cells)} of earlier versions of the plugin {named} on {_datasets_of(cells)} {_are(cells)} left out, "
+        'the newest is shown; load(versions="all") has all.'
     )
+
+
+def _on_earlier_science(cells: Sequence[Version]) -> str:
+    earlier = [each for each in cells if each.science != SCIENCE_VERSION]
+    if not earlier:
+        return ""
+    by = trained_by(each.stored for each in earlier)
+    were, them = ("was", "it") if len(earlier) == 1 else ("were", "them")
+    return (
+        f"{_cells(earlier)} {were} trained by {by}; this version has science {SCIENCE_VERSION}, and trains {them} anew "
+        f"when asked for {them}."
+    )
+
+
+def _cells(cells: Sequence[Version]) -> str:
+    return counted(len(cells), "cell")
 
 
 def _are(cells: Sequence[Version]) -> str:
     return "is" if len(cells) == 1 else "are"
 
 
-def _datasets_in(cells: Sequence[Version]) -> str:
+def _datasets_of(cells: Sequence[Version]) -> str:
     return _listed(sorted({each.name for each in cells}))
 
 
 def _listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``, ``a, b, c, d, e and 3 more``."""
     shown = list(names[:NAMED])
-    if others := len(names) - len(shown):
-        shown.append(f"{others} more")
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    if len(names) > NAMED:
+        shown.append(f"{len(names) - NAMED} more")
+    *first, last = shown
+    return f"{', '.join(first)} and {last}" if first else last
 
 
-def _without(cells: Sequence[Version], others: Iterable[Version]) -> list[Version]:
+def _without(cells: Sequence[Version], others: Sequence[Version]) -> list[Version]:
     kept = {each.place for each in others}
     return [each for each in cells if each.place not in kept]
 
 
-def _newest(
-    cells: Sequence[Version], thing: Callable[[Version], Any], version: Callable[[Version], str]
-) -> dict[Any, str]:
-    """The version of each thing whose results were written last; of two at one time the last by name."""
-    last: dict[Any, tuple[float, str]] = {}
+def _in_order(
+    cells: Sequence[Version], thing: Callable[[Version], Hashable], version: Callable[[Version], str]
+) -> dict[Any, list[str]]:
+    """The versions of each thing in the order of their last records. Of two at one time the last is that by name."""
+    written = defaultdict[Hashable, dict[str, float]](dict)
     for each in cells:
-        found = (each.written, version(each))
-        last[thing(each)] = max(found, last.get(thing(each), found))
-    return {key: newest for key, (_, newest) in last.items()}
+        times = written[thing(each)]
+        times[version(each)] = max(each.stored.written, times.get(version(each), 0.0))
+    ordered: dict[Any, list[str]] = {}
+    for key, times in written.items():
+        by_time = sorted((time, name) for name, time in times.items())
+        ordered[key] = [name for _, name in by_time]
+    return ordered
 
 
-def _order(
-    cells: Sequence[Version], thing: Callable[[Version], Any], version: Callable[[Version], str]
-) -> dict[tuple[Any, str], int]:
-    """The place of each version of each thing in the order in which they were last written, from 0."""
-    last = defaultdict[Any, dict[str, float]](dict)
-    for each in cells:
-        times = last[thing(each)]
-        times[version(each)] = max(each.written, times.get(version(each), each.written))
-    places: dict[tuple[Any, str], int] = {}
-    for key, times in last.items():
-        in_order = sorted(times, key=lambda name: (times[name], name))
-        places |= {(key, name): place for place, name in enumerate(in_order)}
-    return places
+def _versions(cells: Cells) -> list[Version]:
+    """The version of each cell, in their order."""
+    datasets = _datasets(cells)
+    found = []
+    for (place, stored), dataset in zip(cells, datasets, strict=True):
+        description = _description(stored)
+        identity = description["identity"]
+        plugins = identity.get("plugins")
+        if not isinstance(plugins, dict):
+            plugins = {}
+        options = dict(identity)
+        for name in NOT_OPTIONS:
+            options.pop(name, None)
+        found.append(
+            Version(
+                place,
+                stored,
+                name=description["dataset"],
+                dataset=dataset,
+                data=str(identity.get("data")),
+                science=science_of(description),
+                plugins=_text(plugins),
+                options=_text([options, sorted(plugins)]),
+            )
+        )
+    return found
 
 
-def _version(place: Path, stored: Stored, dataset: int) -> Version:
-    identity = _description(stored)["identity"]
-    return Version(
-        place,
-        stored,
-        dataset,
-        data=str(identity.get("data")),
-        science=science_of(_description(stored)),
-        plugins=_text(identity.get("plugins") or {}),
-        options=_text({name: value for name, value in identity.items() if name not in NOT_OPTIONS}),
-        written=stored.written,
-    )
-
-
-def _datasets(described: Sequence[Row]) -> list[int]:
+def _datasets(cells: Cells) -> list[int]:
     """The number of each cell's dataset: cells of one question share it if they share a source or their features."""
     numbers: list[int] = []
-    roots: list[int] = []
+    # Two datasets may turn out to be one: then the later number leads to the earlier one.
+    earlier: list[int] = []
     found: dict[Hashable, int] = {}
-    for cell in described:
-        question = _question(cell)
-        features = tuple(column["name"] for column in cell["columns"])
-        clues = [(question, "source", str(cell.get("source"))), (question, "features", features)]
-        known = sorted({_root(roots, found[clue]) for clue in clues if clue in found})
+    for _, stored in cells:
+        description = _description(stored)
+        question = _question(description)
+        features = tuple(column["name"] for column in description["columns"])
+        clues = [(question, "source", _text(description.get("source"))), (question, "features", features)]
+        known = sorted({_first(earlier, found[clue]) for clue in clues if clue in found})
         if not known:
-            known = [len(roots)]
-            roots.append(len(roots))
+            known = [len(earlier)]
+            earlier.append(len(earlier))
         for number in known:
-            roots[number] = known[0]
-        found |= dict.fromkeys(clues, known[0])
+            earlier[number] = known[0]
+        for clue in clues:
+            found[clue] = known[0]
         numbers.append(known[0])
-    return [_root(roots, number) for number in numbers]
+    return [_first(earlier, number) for number in numbers]
 
 
-def _root(roots: Sequence[int], number: int) -> int:
+def _first(earlier: Sequence[int], number: int) -> int:
     """The first number of the datasets that turned out to be one with this."""
-    while roots[number] != number:
-        number = roots[number]
+    while earlier[number] != number:
+        number = earlier[number]
     return number
 
 
-def _question(cell: Row) -> str:
+def _question(description: Row) -> str:
     """What is predicted of a dataset, and by which columns its rows are read and split, as text."""
-    config = cell["config"]
-    dataset, split = (config[name] if isinstance(config.get(name), dict) else {} for name in ("dataset", "split"))
-    target = cell.get("target")
-    return _text(
-        [
-            cell["dataset"],
-            cell["dataset_id"],
-            dataset.get("target"),
-            target["kind"] if isinstance(target, dict) else None,
-            {name: value for name, value in cell["options"].items() if name.startswith("dataset.")},
-            {name: split.get(name) for name in OF_A_SPLIT},
-        ]
-    )
+    config = description["config"]
+    dataset = config.get("dataset")
+    split = config.get("split")
+    target = description.get("target")
+    # Options of reading that are columns of results are told apart there, so they are no versions.
+    reading = {name: value for name, value in description["options"].items() if name.startswith("dataset.")}
+    asked = {
+        "name": description["dataset"],
+        "id": description["dataset_id"],
+        "target": dataset.get("target") if isinstance(dataset, dict) else None,
+        "kind": target["kind"] if isinstance(target, dict) else None,
+        "reading": reading,
+    }
+    if isinstance(split, dict):
+        asked |= {option: split.get(option) for option in OF_A_SPLIT}
+    return _text(asked)
 
 
 def _text(value: Any) -> str:

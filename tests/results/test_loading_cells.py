@@ -161,9 +161,9 @@ def test_an_environment_that_is_none_is_noted(environment: object, store: CellSt
     store.add(some_record([1]))
     (whole,) = set((store.folder / "stacks").iterdir()) - {stack}
 
-    damaged: dict[Path, str] = {}
     expected = json.loads((whole / "environment.json").read_text())
-    assert read_environments(read_cell(store.folder), damaged) == [expected] == [some_record([1]).environment]
+    found, damaged = read_environments(read_cell(store.folder))
+    assert found == [expected] == [some_record([1]).environment]
     assert damaged[stack].startswith("environment.json cannot be read: ")
 
 

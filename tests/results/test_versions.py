@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scarf_lightning.errors import RecordWarning
+from scarf_lightning.errors import RecordWarning, UsageError
 from scarf_lightning.results import (
     SCIENCE_VERSION,
     CellStore,
@@ -202,6 +202,12 @@ class TestAPlugin:
 
         assert newest(tmp_path) == both
 
+    def test_a_cell_without_the_plugin_is_no_version(self, tmp_path: Path) -> None:
+        """A plugin may change anything, such as the loss of a cell that has the same options."""
+        both = {self.blend(tmp_path, V1, day=1), leave(tmp_path, day=2, corruption={"name": "marginal", "rate": 0.25})}
+
+        assert newest(tmp_path) == both
+
 
 class TestTheScience:
     def test_a_later_one_of_a_dataset_is_shown(self, tmp_path: Path) -> None:
@@ -268,6 +274,23 @@ class TestLoad:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert load(tmp_path, both)["fingerprint"].tolist() == both
+
+
+def test_other_versions_than_the_newest_or_all_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^versions='last' is neither 'newest' nor 'all'\.$"):
+        load(tmp_path, versions="last")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("odd", [5, "my_parts", ["my_parts"], None, {"a": {"b": 1}}])
+def test_plugins_and_sources_that_a_stranger_wrote_are_text(tmp_path: Path, odd: object) -> None:
+    """The file may say anything; what it says is compared and never run."""
+    for day, value in ((1, odd), (2, {"my_parts": V1})):
+        leave(tmp_path, day=day, plugins=value, science=odd)  # type: ignore[arg-type]
+
+    cells, said = newest_versions(list(described_cells(tmp_path)))
+
+    assert len(cells) >= 1
+    assert all(sentence.endswith(".") for sentence in said)
 
 
 def test_a_record_says_when_it_was_written(tmp_path: Path) -> None:

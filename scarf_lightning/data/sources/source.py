@@ -218,10 +218,11 @@ class LastTable:
 
     def __init__(self) -> None:
         self._source: Source | None = None
+        self._read: ReadTable | None = None
 
     def load(self, source: Source) -> ReadTable:
         """The table of a source, as its files are at this moment."""
-        if source != self._source or source.stamps() != self._read.stamps:
+        if self._read is None or source != self._source or source.stamps() != self._read.stamps:
             self._read = source.read()
             self._source = source
         return self._read

@@ -92,7 +92,8 @@ def predicted_cells(results: CellResults, cells: pd.DataFrame, kind: type[Target
         wanted = results.trials.loc[results.trials["cell"] == cell, "trial"].tolist()
         if wanted and int(str(cell)) in results.folders:
             stored = read_cell(results.folders[int(str(cell))])
-            predictions = read_predictions(stored, results.damaged)
+            predictions, damaged = read_predictions(stored)
+            results.damaged.update(damaged)
             trials = [predictions[trial] for trial in wanted if trial in predictions]
             if trials and isinstance(trials[0].target, kind):
                 found.append(PredictedCell(name, trials))
