@@ -4,9 +4,11 @@ The expected seconds of a trial are rows x epochs x a constant that was measured
 of the run are finished, the constant is corrected by the time that they took.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import counted
@@ -48,6 +50,9 @@ class Size(NamedTuple):
 
 TYPICAL_SIZE = Size(1000, 20)
 """Assumed of data that were never loaded."""
+
+OF_A_DATASET = ("source", "id", "task", "path", "target")
+"""Options that say which table a cell is of."""
 
 Phases = dict[str, float]
 """Seconds by phase, ``pretrain`` and ``finetune``."""
@@ -219,15 +224,23 @@ def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
     that their files held before."""
     fresh = [each for each in surveyed if each.state is not State.FINISHED and not each.rows]
     of_science, of_data = list[Stored](), list[str]()
-    for results in {each.cell.results for each in fresh}:
-        there = list(descriptions(results))
+    for results in dict.fromkeys(each.cell.results for each in fresh):
+        kept = defaultdict[str, list[tuple[Path, Row]]](list)
+        for folder, described in descriptions(results):
+            dataset = described["config"].get("dataset")
+            if isinstance(dataset, dict):
+                kept[_question(dataset, described["options"])].append((folder, described))
         for each in fresh:
-            found = [pair for pair in there if each.cell.results == results and _is_counterpart(each, pair[1])]
+            if each.cell.results != results:
+                continue
+            options = columns(each.cell.config)
+            asked = kept.get(_question(asdict(each.cell.config.dataset), options), [])
+            found = [pair for pair in asked if _agree(options, pair[1]["options"])]
             sciences = {science_of(described) for _, described in found}
             if sciences and SCIENCE_VERSION not in sciences:
                 folder, _ = max(found, key=lambda pair: science_of(pair[1]))
                 of_science.append(read_cell(folder))
-            elif each.data is not None and SCIENCE_VERSION in sciences:
+            elif sciences and each.data is not None:  # without a look at the data nobody knows
                 of_data.append(str(each.axes["dataset"]))
     sentences = []
     if of_science:
@@ -237,27 +250,24 @@ def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
             f"{them} anew; report and load still read {them}."
         )
     if of_data:
-        were, them = _pronouns(len(of_data))
+        were, _ = _pronouns(len(of_data))
         names = ", ".join(dict.fromkeys(of_data))
         sentences.append(
             f"{counted(len(of_data), 'cell')} {were} trained on an earlier version of {names} or of a plugin, and "
-            f'{were} not trained on this one; load(versions="all") reads both.'
+            f'not on this one; load(versions="all") reads both.'
         )
     return sentences
 
 
-def _is_counterpart(each: SurveyedCell, described: Row) -> bool:
-    """Whether a described cell was asked for by the same options of the same dataset. Options that only one of the two
-    versions has are not compared, but both must use the same axes."""
-    asked, kept = columns(each.cell.config), described["options"]
-    dataset, of_dataset = asdict(each.cell.config.dataset), described["config"].get("dataset")
-    if not isinstance(of_dataset, dict) or not _agree(dataset, of_dataset):
-        return False
-    has_same_axes = {name for name in asked if name in COLUMNS} == {name for name in kept if name in COLUMNS}
-    return has_same_axes and _agree(asked, kept)
+def _question(dataset: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """The dataset and the choices on the axes, which are the same for a cell in all versions of the package."""
+    of_dataset = {name: dataset.get(name) for name in OF_A_DATASET}
+    choices = {name: str(options[name]) for name in COLUMNS if name in options}
+    return json.dumps([of_dataset, choices], sort_keys=True, default=str)
 
 
 def _agree(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether options that both versions of the package have are the same."""
     return all(value == other[name] for name, value in one.items() if name in other)
 
 

@@ -1,6 +1,6 @@
 """What is left to train, about how long it takes, and how both are told."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +8,28 @@ import pytest
 
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import CacheSettings, DatasetSettings, FinetuneSettings, PretrainSettings
-from scarf_lightning.results import KnownData, keep_failure, note_data
+from scarf_lightning.results import (
+    SCIENCE_VERSION,
+    CellStore,
+    KnownData,
+    columns,
+    identity,
+    keep_failure,
+    note_data,
+)
 from scarf_lightning.sweeping.cell import Cell, survey
-from scarf_lightning.sweeping.plan import FINETUNE, OVERHEAD, Plan, Size, about, largest, make_plan, sentences
-from tests.cells import DATA_HASH, WDBC, finish, results_in, some_cell, some_pretrained
+from scarf_lightning.sweeping.plan import (
+    FINETUNE,
+    OVERHEAD,
+    Plan,
+    Size,
+    about,
+    largest,
+    make_plan,
+    on_other_versions,
+    sentences,
+)
+from tests.cells import DATA_HASH, OF_WDBC, WDBC, finish, results_in, some_cell, some_pretrained, some_record
 
 
 @pytest.fixture(autouse=True)
@@ -204,3 +222,57 @@ def test_sizes_that_the_results_folder_knows_are_used(tmp_path: Path) -> None:
     note_data(cell.results, cell.source, KnownData(DATA_HASH, 100_000, 30), cell.source.stamps())
 
     assert planned([cell]).seconds > 10 * before
+
+
+def stored_as(cell: Cell, *, data: str, science: int) -> None:
+    """A cell in the store as another version, or other data, would have left it."""
+    store = CellStore(cell.results, identity(cell.config, data) | {"science": science})
+    config = {"dataset": asdict(cell.config.dataset)}
+    store.describe(
+        dataset="wdbc",
+        dataset_id=1510,
+        source="somewhere",
+        **OF_WDBC | {"options": columns(cell.config), "config": config},
+    )
+    store.add(some_record(range(2)))
+
+
+class TestOtherVersions:
+    @pytest.fixture
+    def cells(self, tmp_path: Path) -> list[Cell]:
+        return [some_cell(f"pretrain={name}", pretrain=name, paths=results_in(tmp_path)) for name in ("none", "scarf")]
+
+    def test_cells_that_another_science_trained_are_counted(self, cells: list[Cell]) -> None:
+        for cell in cells:
+            stored_as(cell, data=DATA_HASH, science=SCIENCE_VERSION - 1)
+
+        assert on_other_versions(survey(cells)) == [
+            f"2 cells were trained by version unknown (science {SCIENCE_VERSION - 1}); this version trains them anew; "
+            "report and load still read them."
+        ]
+
+    def test_cells_of_the_data_that_a_file_held_before_are_counted_once_the_data_are_known(
+        self, cells: list[Cell]
+    ) -> None:
+        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION)
+        assert on_other_versions(survey(cells)) == []
+
+        note_data(cells[0].results, cells[0].source, WDBC, cells[0].source.stamps())
+
+        assert on_other_versions(survey(cells)) == [
+            "1 cell was trained on an earlier version of wdbc or of a plugin, and not on this one; "
+            'load(versions="all") reads both.'
+        ]
+
+    def test_other_cells_are_not(self, cells: list[Cell], tmp_path: Path) -> None:
+        stored_as(cells[0], data=DATA_HASH, science=SCIENCE_VERSION - 1)
+        longer = FinetuneSettings(max_epochs=7)
+        others = [cells[1], some_cell(pretrain="none", finetune=longer, paths=results_in(tmp_path))]
+
+        assert on_other_versions(survey(others)) == []
+
+    def test_nothing_is_said_of_finished_cells(self, cells: list[Cell]) -> None:
+        stored_as(cells[0], data="f" * 64, science=SCIENCE_VERSION - 1)
+        finish(cells[0])
+
+        assert on_other_versions(survey(cells[:1])) == []
