@@ -336,7 +336,7 @@ def test_options_of_reading_describe_a_cell_and_are_no_part_of_its_identity() ->
 
 
 def test_every_option_of_a_dataset_says_where_it_is_or_how_it_is_read() -> None:
-    of_the_source = {"source", "id", "task", "name", "path", "target", "target_kind"}
+    of_the_source = {"source", "id", "task", "name", "path", "sheet", "target", "target_kind"}
     assert {field.name for field in fields(DatasetSettings)} == of_the_source | set(READING)
     assert not of_the_source & set(READING)
 
