@@ -40,21 +40,29 @@ def brief_effect(comparison: Comparison, metric: Metric) -> str:
 def _with_interval(value: float, low: float, high: float, metric: Metric, *, says_unit: bool = False) -> str:
     """A difference, higher if better, with its interval if that is known."""
     if metric.higher_is_better:
-        unit = f" {_unit_of(metric)}" if says_unit else ""
-        interval = "" if math.isnan(low) else f" ({signed(low, metric)} to {signed(high, metric)})"
-        return f"{signed(value, metric)}{unit}{interval}"
-    change = _change(value, metric, says_unit=says_unit)
-    if says_unit:
-        change = f"{metric.label} {change}"
-    return change if math.isnan(low) else f"{change} ({_range(low, high, metric)})"
+        change = signed(value, metric)
+        if says_unit:
+            change = f"{change} {_unit_of(metric)}"
+        interval = f"{signed(low, metric)} to {signed(high, metric)}"
+    else:
+        change = _change(value, metric, says_unit=says_unit)
+        if says_unit:
+            change = f"{metric.label} {change}"
+        interval = _range(low, high, metric)
+    # Too few trials or datasets have no interval.
+    if math.isnan(low):
+        return change
+    return f"{change} ({interval})"
 
 
 def _change(value: float, metric: Metric, *, says_unit: bool = True) -> str:
     """A difference, higher if better, with its direction: ``+1.20 points``, ``1.20 points lower``."""
-    unit = f" {metric.unit}" if says_unit and metric.unit else ""
+    unit = metric.unit if says_unit else ""
     if metric.higher_is_better:
-        return f"{signed(value, metric)}{unit}"
-    return f"{_size(value, metric)}{unit} {_direction(value)}"
+        words = [signed(value, metric), unit]
+    else:
+        words = [_size(value, metric), unit, _direction(value)]
+    return " ".join(filter(None, words))
 
 
 def _range(low: float, high: float, metric: Metric) -> str:
@@ -83,16 +91,21 @@ def interval_of_all(same: Sequence[Comparison], metric: Metric) -> str:
     """The interval of the effect; for several comparisons the lowest and the highest end."""
     lows = [each.verdict.low for each in same]
     highs = [each.verdict.high for each in same]
-    if any(math.isnan(low) for low in lows):
+    # A single interval that is unknown leaves the whole range unknown.
+    if any(map(math.isnan, lows)):
         return "too few trials to say"
+    low, high = min(lows), max(highs)
     if metric.higher_is_better:
-        return f"{signed(min(lows), metric)} to {signed(max(highs), metric)} {_unit_of(metric)}"
-    return f"{metric.label} {_range(min(lows), max(highs), metric)}{f', in {metric.unit}' if metric.unit else ''}"
+        return f"{signed(low, metric)} to {signed(high, metric)} {_unit_of(metric)}"
+    interval = f"{metric.label} {_range(low, high, metric)}"
+    return f"{interval}, in {metric.unit}" if metric.unit else interval
 
 
 def _unit_of(metric: Metric) -> str:
     """The unit of differences with the metric."""
-    return {"points": f"points of {metric.label}", "%": f"% in {metric.label}", "": f"in {metric.label}"}[metric.unit]
+    if metric.unit == "points":
+        return f"points of {metric.label}"
+    return f"{metric.unit} in {metric.label}".strip()
 
 
 def _size(value: float, metric: Metric) -> str:

@@ -39,18 +39,24 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(label_curve(results, options, comparisons))
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
-    answers = {answer for each in comparisons for answer in (each.claimed, each.verdict.answer)}
+    answers = {each.claimed for each in comparisons} | {each.verdict.answer for each in comparisons}
+    # Where nothing is claimed, nobody needs to know how much is claimed at once.
     if are_several and answers != {"cannot tell yet"}:
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, options.measure):
         blocks.append(Paragraph(outside))
     if forest := forest_picture(comparisons, options):
         blocks.append(forest)
-    blocks += [effects_picture(comparisons, options), _summary(comparisons, results, options)]
+    blocks.append(effects_picture(comparisons, options))
+    blocks.append(_summary(comparisons, results, options))
+    # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
     for sentence, command in what_would_settle(comparisons, commands, results):
-        blocks.append(Command(command, sentence) if command else Paragraph(f"{sentence}."))
+        if command:
+            blocks.append(Command(command, sentence))
+        else:
+            blocks.append(Paragraph(f"{sentence}."))
     return Section("summary", "The answer", blocks)
 
 
@@ -199,6 +205,7 @@ def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metri
 
 def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> Table:
     """The columns that competitors do without, those that are missed most first."""
+    # A loss is an improvement with the other sign, so the ends of its interval change places.
     worst_first = sorted(comparisons, key=lambda each: each.verdict.difference)
     of_metric = partial(signed, metric=metric)
     rows, data = [], []

@@ -16,6 +16,7 @@ Labels = Mapping[str, Mapping[str, str]]
 """By axis, the labels of its parts; a part without a label is called by its name with spaces."""
 
 NO_PRETRAINING = "no pre-training"
+CONTROL = ("method", "control")
 THE_NETWORK = "the network"
 """Control beside methods that train no network of ours."""
 ALL_LABELS = "all labels"
@@ -52,16 +53,20 @@ BUDGET = ("regime.labels", "regime.labelled")
 
 
 def is_context(column: str) -> bool:
-    """Whether nothing is compared across the values of a column: how many labels there are, and the seed."""
-    return column.partition(".")[0] in ("regime", "seed")
+    """True for a column across whose values nothing is compared: how many labels there are, and the seed."""
+    section, _, _ = column.partition(".")
+    return section in ("regime", "seed")
 
 
 def asked_for(overrides: Iterable[str]) -> list[str]:
     """The columns that the overrides of a cell set: ``loss@cotrain.loss=simclr`` sets ``cotrain.loss``."""
     found = []
     for override in overrides:
-        group, _, package = override.partition("=")[0].lstrip("+~").partition("@")
-        found.append((package or group).replace("/", "."))
+        key, _, _ = override.partition("=")
+        # Hydra's signs for what is added or taken away are no part of a name.
+        group, _, package = key.lstrip("+~").partition("@")
+        place = package or group
+        found.append(place.replace("/", "."))
     return found
 
 
@@ -73,23 +78,28 @@ def telling(rows: Sequence[Row], columns: Sequence[str], asked: Sequence[str] = 
     Differences between datasets do not count: the paper leaves three datasets unscaled, which makes no axis of scaling.
     """
     varying = _varying(rows, columns)
-    varied = {column for column in varying if column in asked and _n_used(rows, column) > 1}
-    unused = {column for column in varying if any(row.get(column) is None for row in rows)}
-    # The sort is stable: columns of one rank keep their order.
-    ranked = sorted(varying, key=lambda column: (column not in varied, column in unused, column.count(".")))
+    varied = set[str]()
+    unused = set[str]()
+    for column in varying:
+        values = _values(rows, [column])
+        if NOT_USED in values:
+            unused.add(column)
+        # An option that one cell sets and others do not use varies no more than what makes them use it.
+        if column in asked and len(values - {NOT_USED}) > 1:
+            varied.add(column)
+
+    def rank(column: str) -> tuple[bool, bool, int]:
+        return column not in varied, column in unused, column.count(".")
+
     chosen: list[str] = []
     groups = 1
-    for column in ranked:
-        apart = len({_setting(row, [*chosen, column]) for row in rows})
+    # The sort is stable: columns of one rank keep their order.
+    for column in sorted(varying, key=rank):
+        apart = len(_values(rows, [*chosen, column]))
         if column in varied or apart > groups:
             chosen.append(column)
             groups = apart
     return [column for column in columns if column in chosen]
-
-
-def _n_used(rows: Sequence[Row], column: str) -> int:
-    """How many values a column has, apart from not being used."""
-    return len({repr(row[column]) for row in rows if row.get(column) is not None})
 
 
 def _varying(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
@@ -99,15 +109,28 @@ def _varying(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
         by_dataset.setdefault(row.get("dataset"), []).append(row)
     found = []
     for column in columns:
-        counts = [len({_setting(row, [column]) for row in of_dataset}) for of_dataset in by_dataset.values()]
-        if column != "dataset" and max(counts, default=0) > 1:
-            found.append(column)
+        if column == "dataset":
+            continue
+        for of_dataset in by_dataset.values():
+            if len(_values(of_dataset, [column])) > 1:
+                found.append(column)
+                break
     return found
 
 
-def _setting(row: Row, columns: Iterable[str]) -> tuple[str, ...]:
-    """The values of these columns as texts, which 1 and True share with nothing else."""
+Setting = tuple[str, ...]
+"""The values of some columns, as texts: 1 and True are two values, though Python says that they are equal."""
+NOT_USED: Setting = (repr(None),)
+"""The setting of one column that a cell does not use."""
+
+
+def _setting(row: Row, columns: Iterable[str]) -> Setting:
     return tuple(repr(row.get(column)) for column in columns)
+
+
+def _values(rows: Iterable[Row], columns: Sequence[str]) -> set[Setting]:
+    """All settings of these columns."""
+    return {_setting(row, columns) for row in rows}
 
 
 class Namer:
@@ -121,55 +144,82 @@ class Namer:
     """
 
     def __init__(self, rows: Sequence[Row], columns: Sequence[str], usual: Row, labels: Labels) -> None:
-        self.rows, self.columns, self.usual, self.labels = rows, list(columns), usual, labels
-        self._pretrained = {row.get("method") for row in rows if row.get("pretrain") not in (None, "none")}
-        self._has_rivals = len({row.get("network") is None for row in rows}) > 1
-        self._names = self._distinct({_setting(row, columns): row for row in rows})
+        self.rows = rows
+        self.columns = list(columns)
+        self.usual = usual
+        self.labels = labels
+        self._pretrained = set[Any]()
+        for row in rows:
+            if row.get("pretrain") not in (None, "none"):
+                self._pretrained.add(row.get("method"))
+        networks = [row.get("network") for row in rows]
+        # Control has another name beside methods that train no network of ours.
+        self._has_rivals = None in networks and any(networks)
+        self._names = self._distinct_names()
 
     def __call__(self, row: Row) -> str:
         """The name of a row's setting; different settings never share one."""
         return self._names[_setting(row, self.columns)]
 
-    def _distinct(self, settings: Mapping[tuple[str, ...], Row]) -> dict[tuple[str, ...], str]:
-        names = {setting: self._words(row) for setting, row in settings.items()}
+    def _distinct_names(self) -> dict[Setting, str]:
+        """The name of each setting."""
+        settings = {}
+        for row in self.rows:
+            settings[_setting(row, self.columns)] = row
+        names = {setting: self._in_words(row) for setting, row in settings.items()}
         counts = Counter(names.values())
         for setting, row in settings.items():
+            # Words that two settings share say too little of either.
             if counts[names[setting]] > 1:
                 names[setting] = _as_overrides(row, self.columns)
         return names
 
-    def _words(self, row: Row) -> str:
-        used = {column: row[column] for column in self.columns if row.get(column) is not None}
+    def _in_words(self, row: Row) -> str:
+        used = _used(row, self.columns)
         if not used:
             return f"{columns_in_words(self.columns)} not used"
-        told = self._told(used)
-        if "method" in told and told["method"] not in self._pretrained:
-            # Logistic regression is never pre-trained, so its name need not say so.
-            told = {column: value for column, value in told.items() if (column, value) != ("pretrain", "none")}
         words = []
-        for column, value in told.items():
-            is_network = (column, value) == ("method", "control") and self._has_rivals
-            words.append(THE_NETWORK if is_network else value_in_words(column, value, self.labels))
+        for column, value in self._told(used).items():
+            if (column, value) == CONTROL and self._has_rivals:
+                words.append(THE_NETWORK)
+            else:
+                words.append(value_in_words(column, value, self.labels))
         return ", ".join(words)
 
     def _told(self, used: Row) -> Row:
-        """The values that a name says."""
+        """The values that a name says; all of them if it would say none."""
         told = {}
         for column, value in used.items():
-            is_usual = value == self.usual.get(column) and column not in ALWAYS_TOLD
-            # Control says nothing beside a pre-training or a network: it is what every method is compared with.
-            is_plain = (column, value) == ("method", "control") and {"pretrain", "network"} & used.keys()
-            # The number of labels says more than the regime that asks for one.
-            is_doubled = column == "regime" and set(BUDGET) & used.keys()
-            if not (is_plain or is_doubled or (is_usual and len(self.columns) > MOST_COLUMNS)):
+            if not self._goes_without_saying(column, value, used):
                 told[column] = value
         return told or used
+
+    def _goes_without_saying(self, column: str, value: Any, used: Row) -> bool:
+        """True for a value that a name leaves out beside the other ones of its setting."""
+        # Control is what every method is compared with, so a pre-training or a network says enough.
+        if (column, value) == CONTROL:
+            return "pretrain" in used or "network" in used
+        # Logistic regression is never pre-trained.
+        if (column, value) == ("pretrain", "none"):
+            method = used.get("method", "control")
+            return method != "control" and method not in self._pretrained
+        # A number of labels says more than the regime that asks for one.
+        if column == "regime":
+            return any(budget in used for budget in BUDGET)
+        if column in ALWAYS_TOLD or len(self.columns) <= MOST_COLUMNS:
+            return False
+        return bool(value == self.usual.get(column))
+
+
+def _used(row: Row, columns: Sequence[str]) -> Row:
+    """The values of the columns that a row uses."""
+    return {column: row[column] for column in columns if row.get(column) is not None}
 
 
 def _as_overrides(row: Row, columns: Sequence[str]) -> str:
     """A setting as the command line has it."""
-    used = [column for column in columns if row.get(column) is not None]
-    return ", ".join(f"{column}={row[column]}" for column in used)
+    used = _used(row, columns)
+    return ", ".join(f"{column}={value}" for column, value in used.items())
 
 
 def column_in_words(column: str) -> str:
@@ -177,13 +227,16 @@ def column_in_words(column: str) -> str:
     if column.startswith(OF_DATASET):
         option = column.removeprefix(OF_DATASET)
         return "columns left out" if option == "drop" else f"reading of {option}"
-    section, *option_of = column.split(".")
-    return " ".join([SECTIONS.get(section, section), *option_of]).replace("_", " ")
+    section, *rest = column.split(".")
+    words = [SECTIONS.get(section, section), *rest]
+    return " ".join(words).replace("_", " ")
 
 
 def columns_in_words(columns: Sequence[str]) -> str:
     """A heading for values of these columns."""
-    return ", ".join(map(column_in_words, columns)) if len(columns) <= MOST_COLUMNS else "setting"
+    if len(columns) > MOST_COLUMNS:
+        return "setting"
+    return ", ".join(map(column_in_words, columns))
 
 
 def value_in_words(column: str, value: Any, labels: Labels) -> str:
@@ -200,15 +253,19 @@ def value_in_words(column: str, value: Any, labels: Labels) -> str:
         return text
     if column in ("seed", "recipe"):
         return f"{column} {text}"
+    of_column = labels.get(column, {})
     if option:
-        named = labels.get(column, {}).get(text, text)
-        return f"{column_in_words(column if section in PHASES else option[-1])} {named}"
+        # Both phases have a learning rate; the rate of a corruption needs no more than its own name.
+        heading = column_in_words(column if section in PHASES else option[-1])
+        return f"{heading} {of_column.get(text, text)}"
     if text == "none":
         return f"no {column_in_words(column)}"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{column_in_words(column)} {text}"
-    named = labels.get(column, {}).get(text, text.replace("_", " "))
-    return named if column in TELLING else f"{named} {column_in_words(column)}"
+    name = of_column.get(text, text.replace("_", " "))
+    if column in TELLING:
+        return name
+    return f"{name} {column_in_words(column)}"
 
 
 def _reading_in_words(option: str, text: str) -> str:
@@ -223,15 +280,19 @@ def _listed(text: str) -> str:
     if not (text.startswith("[") and text.endswith("]")):
         return text
     items = re.findall(r"'[^']*'|\"[^\"]*\"|[^,]+", text[1:-1])
-    *first, last = items or ["nothing"]
-    return f"{', '.join(first)} and {last}" if first else last
+    if len(items) < 2:
+        return "".join(items)
+    *first, last = items
+    return f"{', '.join(first)} and {last}"
 
 
 def labels_in_words(labels: float) -> str:
     """A budget of labels: a number of rows, a share below one, infinity for all."""
     if labels == float("inf"):
         return ALL_LABELS
-    return f"{labels:g} labels" if labels >= 1 else f"{100 * labels:g} % of the labels"
+    if labels < 1:
+        return f"{100 * labels:g} % of the labels"
+    return f"{labels:g} labels"
 
 
 def text_of(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which cells are compared: each with the reference of its dataset, at the same number of labels."""
+"""Pairs of cells that are compared: each cell with the reference of its dataset, at the same number of labels."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -83,9 +83,10 @@ def _by_label(results: CellResults, columns: Sequence[str]) -> dict[int, str]:
 
 
 def label_budgets(results: CellResults) -> dict[int, float] | None:
-    """How many labels each cell trains with, infinity for all, a share below one; None unless cells differ in it, and
-    in no other context."""
-    if any(column != "regime" and column not in BUDGET for column in results.contexts):
+    """The number of labels that each cell trains with, infinity for all, a share below one; None unless cells differ
+    in it, and in no other context."""
+    others = set(results.contexts) - {"regime", *BUDGET}
+    if others:
         return None
     budgets = {label: _budget(row) for label, row in results.rows.items()}
     if any(map(math.isnan, budgets.values())) or len(set(budgets.values())) < 2:
@@ -94,7 +95,7 @@ def label_budgets(results: CellResults) -> dict[int, float] | None:
 
 
 def _budget(row: dict[str, Any]) -> float:
-    """How many labels a cell trains with; NaN if its regime does anything else to labels."""
+    """The number of labels that a cell trains with; NaN if its regime does anything else to labels."""
     if row.get("regime") == "full":
         return math.inf
     for column in BUDGET:
@@ -127,11 +128,21 @@ def pairs_of(results: CellResults, reference: str | None = None) -> list[Pair]:
         if label in there:
             continue
         other = _nearest(results, label, there, references.free)
-        if other is not None:
-            name, other_name = competing.names[label], competing.names[other]
-            budget = None if competing.budgets is None else competing.budgets[label]
-            against = references.against or other_name
-            pairs.append(Pair(label, other, competing.contexts[label], name, other_name, against, budget))
+        if other is None:
+            continue
+        budget = None
+        if competing.budgets is not None:
+            budget = competing.budgets[label]
+        pair = Pair(
+            cell=label,
+            reference=other,
+            context=competing.contexts[label],
+            name=competing.names[label],
+            reference_name=competing.names[other],
+            against=references.against or competing.names[other],
+            labels=budget,
+        )
+        pairs.append(pair)
     return pairs
 
 
@@ -139,11 +150,15 @@ def _references(results: CellResults, competing: Competition, reference: str | N
     names, rows = competing.names, results.rows
     if reference is not None:
         return References(_usual_first(results, _asked_for(results, names, reference)))
-    pretrained = {row["method"] for row in rows.values() if row["pretrain"] != "none"}
+    pretrained = set[str]()
+    for row in rows.values():
+        if row["pretrain"] != "none":
+            pretrained.add(row["method"])
     without = []
     for label, row in rows.items():
         # A method that is never pre-trained is compared with the network, and is no reference.
-        if row["pretrain"] == "none" and row["method"] in (*pretrained, "control"):
+        is_network = row["method"] == "control" or row["method"] in pretrained
+        if row["pretrain"] == "none" and is_network:
             without.append(label)
     if pretrained and without:
         return References(_usual_first(results, without), frozenset({"pretrain"}), NO_PRETRAINING)
@@ -176,22 +191,27 @@ def _usual_first(results: CellResults, labels: Sequence[int]) -> list[int]:
     """These cells by how many of the columns in which cells differ have a value that is not the usual one."""
 
     def unusual(label: int) -> int:
-        return sum(results.rows[label].get(column) != results.usual.get(column) for column in results.compared)
+        row, count = results.rows[label], 0
+        for column in results.compared:
+            count += row.get(column) != results.usual.get(column)
+        return count
 
     return sorted(labels, key=unusual)
 
 
 def _nearest(results: CellResults, label: int, others: Sequence[int], free: frozenset[str] | None) -> int | None:
     """The reference that differs least from a cell; None if each differs in a column that is not ``free``."""
-    cell, least, nearest = results.rows[label], math.inf, None
-    is_pretrained = cell["pretrain"] != "none"
+    cell = results.rows[label]
+    if free is not None and cell["pretrain"] == "none":
+        # A method that is never pre-trained differs from the network in the method.
+        free |= {"method"}
+    found: dict[int, int] = {}
     for other in others:
         unequal = _unequal(cell, results.rows[other], results.axes)
-        # A method that is never pre-trained differs from the network in the method.
-        allowed = free if free is None or is_pretrained else free | {"method"}
-        if (allowed is None or unequal <= allowed) and len(unequal) < least:
-            least, nearest = len(unequal), other
-    return nearest
+        if free is None or unequal <= free:
+            found[other] = len(unequal)
+    # Of two that are equally near, the first is the more usual one.
+    return min(found, key=lambda other: found[other], default=None)
 
 
 def _unequal(cell: dict[str, Any], other: dict[str, Any], columns: Sequence[str]) -> set[str]:
