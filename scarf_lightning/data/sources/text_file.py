@@ -233,6 +233,8 @@ def _notes(path: Path, text: TextFormat, asked: dict[str, str | None]) -> Iterat
     if text.above:
         left_out = "the line above it is" if text.above == 1 else f"the {text.above} lines above it are"
         yield f"The header of {path} is line {text.above + 1}; {left_out} left out."
+    if text.below:
+        yield f"The {text.below} lines of types and roles below the header of {path} are Orange's, and left out."
     if text.has_comments:
         yield f"Lines of {path} that begin with # are comments, and left out."
     if text.names_rows:

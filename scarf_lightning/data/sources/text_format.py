@@ -32,6 +32,9 @@ DEEPEST = 20
 FITTING = 0.9
 """The share of the rows that a separator splits into equally many values, if it is the one."""
 
+ROLES = {"class", "meta", "ignore", ""}
+"""What the third line of Orange's format says of a column, such as which is the target."""
+
 NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?%?")
 
 
@@ -50,6 +53,7 @@ class TextFormat:
     Attributes:
         separator: one character, or `BLANKS`.
         above: the number of lines above the header, which are left out.
+        below: the number of lines below the header that are left out: Orange's, of types and of roles.
         has_comments: whether lines that begin with ``#`` are left out.
         is_header_commented: whether the header begins with a ``#`` that is no part of it.
         skips_blanks: whether blanks may stand before the quote that begins a value.
@@ -61,6 +65,7 @@ class TextFormat:
     decimal: str | None = None
     encoding: str | None = None
     above: int = 0
+    below: int = 0
     has_comments: bool = False
     is_header_commented: bool = False
     skips_blanks: bool = False
@@ -70,7 +75,7 @@ class TextFormat:
     @property
     def is_plain(self) -> bool:
         """True if all lines are read as they are."""
-        return not (self.above or self.has_comments or self.is_header_commented)
+        return not (self.above or self.below or self.has_comments or self.is_header_commented)
 
     @property
     def codec(self) -> str:
@@ -107,7 +112,7 @@ class TextFormat:
                 yield "\n"
 
     def _is_left_out(self, number: int, line: str) -> bool:
-        if number < self.above:
+        if number < self.above or self.above < number <= self.above + self.below:
             return True
         return self.has_comments and line.lstrip().startswith("#")
 
@@ -288,7 +293,20 @@ def _laid_out(lines: Sequence[str], separator: str) -> TextFormat:
         last = above[-1].above
         if _is_named_by_comment(lines[last], rows[place].values, found):
             found = replace(found, above=last, is_header_commented=True)
+    if not place and _has_roles(lines, separator):
+        found = replace(found, below=2)
     return replace(found, names_rows=_names_rows(lines, found))
+
+
+def _has_roles(lines: Sequence[str], separator: str) -> bool:
+    """True if the third line says which column is the target, as in Orange's format."""
+    if len(lines) < 3:
+        return False
+    names, roles = lines[0].split(separator), lines[2].split(separator)
+    if len(names) != len(roles) or len(roles) < 2:
+        return False
+    said = set(map(str.strip, roles))
+    return "class" in said and said <= ROLES
 
 
 def _has_quotes_after_blanks(rows: Sequence[Row]) -> bool:

@@ -51,6 +51,11 @@ COMMENTED = [*lines(",")[:20], "# half of them", *lines(",")[20:]]
         ("t.tab", [HEADER.replace(",", "\t"), *lines("\t")], []),
         ("t.csv", [HEADER.replace(",", ",   "), *BLANKS_BEFORE], []),
         ("t.csv", [HEADER, *BLANKS_BEFORE], []),
+        (
+            "t.tab",
+            [HEADER.replace(",", "\t"), "c\td\tp q", "\t\tclass", *lines("\t")],
+            ["The 2 lines of types and roles below the header of * are Orange's"],
+        ),
         ("t.csv", ["sep=;", HEADER.replace(",", ";"), *lines(";")], ["The columns of *", "The header of * is line 2"]),
         (
             "t.csv",
