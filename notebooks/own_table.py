@@ -148,9 +148,8 @@ gains.round(1)  # points of accuracy
 # plain logistic regression, which costs nothing, is as good as both: the three growers lie apart in a few numbers, and
 # there is little that a network could find beyond them.
 #
-# Three splits of 178 rows say little, however. Differences of a point come and go with a setting: leave
-# `finetune.restore_best` out above, and SCARF seems to gain 0.9 points with 15 labels and 1.4 with 60. So repeat before
-# you believe a difference.
+# Three splits of 178 rows say little, however: differences of a point come and go with the seed, or with a setting such
+# as `finetune.restore_best` above. So repeat before you believe a difference.
 # `scarf-answer wines.csv grower` does that: it compares trials in pairs, with intervals, until the question is decided
 # or the time is up.
 #

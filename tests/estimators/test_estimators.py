@@ -61,6 +61,13 @@ def y(X: pd.DataFrame) -> "pd.Series[Any]":
     return pd.Series(np.where(X["a"] > 0, "yes", "no"))
 
 
+@pytest.fixture(scope="module")
+def noisy(y: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Labels of which every second is another one, so that nobody should be sure of any."""
+    other = y.map({"yes": "no", "no": "yes"})
+    return y.where(np.arange(len(y)) % 2 > 0, other)
+
+
 class TestTheTraining:
     @pytest.mark.parametrize(
         ("overrides", "parameters"),
@@ -124,13 +131,13 @@ class TestTheTraining:
 
     @pytest.mark.parametrize("learning_rate", [1e-3, 5.0])
     def test_pre_training_that_hurts_on_validation_rows_is_not_used_and_that_is_said(
-        self, learning_rate: float, X: pd.DataFrame, y: Any, tmp_path: Path
+        self, learning_rate: float, X: pd.DataFrame, noisy: Any, tmp_path: Path
     ) -> None:
         """A step size of 5 leaves no weight as it was, so what is fine-tuned of it is worse than from scratch."""
         options = {"pretrain.learning_rate": learning_rate, "pretrain.restore_best": False, "finetune.min_steps": 60}
-        with_it, without = (tiny(pretrain=name, options=options).fit(X, y) for name in ("scarf", "none"))
+        with_it, without = (tiny(pretrain=name, options=options).fit(X, noisy) for name in ("scarf", "none"))
 
-        fitted = tiny(options=options).fit(X, y)
+        fitted = tiny(options=options).fit(X, noisy)
 
         hurts = without.trials_["log_loss"].mean() < with_it.trials_["log_loss"].mean()
         chosen = without if hurts else with_it
@@ -143,7 +150,7 @@ class TestTheTraining:
         np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(X), fitted.predict_proba(X))
 
     def test_a_third_of_the_trials_chooses_for_all(
-        self, X: pd.DataFrame, y: Any, monkeypatch: pytest.MonkeyPatch
+        self, X: pd.DataFrame, noisy: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         options = {"pretrain.learning_rate": 5.0, "pretrain.restore_best": False, "finetune.min_steps": 60}
         trained = list[list[int]]()
@@ -152,10 +159,10 @@ class TestTheTraining:
             CellTraining, "train", lambda cell, its, *also: trained.append(its) or train(cell, its, *also)
         )
 
-        fitted = tiny(n_trials=4, options=options).fit(X, y)
+        fitted = tiny(n_trials=4, options=options).fit(X, noisy)
 
         assert trained == [[0, 1], [0, 1], [2, 3]]
-        without = tiny(n_trials=4, pretrain="none", options={"finetune.min_steps": 60}).fit(X, y)
+        without = tiny(n_trials=4, pretrain="none", options={"finetune.min_steps": 60}).fit(X, noisy)
         assert fitted.trials_["log_loss"].tolist() == without.trials_["log_loss"].tolist()
         np.testing.assert_array_equal(fitted.predict_proba(X), without.predict_proba(X))
 
