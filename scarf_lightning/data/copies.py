@@ -27,21 +27,29 @@ def first_alike(values: Floats) -> Ints:
     """
     import pandas as pd
 
-    first = rows = np.arange(len(values))
-    hashes = np.zeros(len(values), dtype=np.uint64)
+    n, width = values.shape
+    rows = np.arange(n)
+    hashes = np.zeros(n, dtype=np.uint64)
     start, size = 0, FIRST_COLUMNS
-    while len(rows) and start < values.shape[1]:
-        for column in range(start, min(start + size, values.shape[1])):
-            hashes = pd.util.hash_array(hashes ^ _bits(values[rows, column]), categorize=False) * ODD
+    while len(rows) and start < width:
+        end = min(start + size, width)
+        for column in range(start, end):
+            mixed = hashes ^ _bits(values[rows, column])
+            hashes = pd.util.hash_array(mixed, categorize=False) * ODD
+        # A row that no other equals so far is no copy.
         is_repeated = pd.Series(hashes).duplicated(keep=False).to_numpy()
-        rows, hashes = rows[is_repeated], hashes[is_repeated]
-        start, size = start + size, 2 * size
+        rows = rows[is_repeated]
+        hashes = hashes[is_repeated]
+        # Rows that are alike in many columns are few, or copies: both need larger steps.
+        start, size = end, 2 * size
+    first = np.arange(n)
     if not len(rows):
         return first
     found = rows[first_positions(hashes)]
-    if not _are_equal(values, rows, found):  # two rows share a hash: of a million rows once in 37 million tables
-        return first_positions(np.unique(_bits(values), axis=0, return_inverse=True)[1].ravel())
-    first = first.copy()
+    if not _are_equal(values, rows, found):
+        # Two rows share a hash, which happens to a million rows once in 37 million tables.
+        _, distinct = np.unique(_bits(values), axis=0, return_inverse=True)
+        return first_positions(distinct.ravel())
     first[rows] = found
     return first
 
@@ -50,9 +58,11 @@ def first_positions(keys: NDArray[np.generic]) -> Ints:
     """For each key ``(n,)`` the position where it occurs first, ``(n,)``."""
     import pandas as pd
 
-    number = pd.factorize(keys)[0]  # in the order in which keys occur first
-    is_first = ~pd.Series(keys).duplicated().to_numpy()
-    return np.flatnonzero(is_first)[number]
+    # Keys are numbered in the order in which they occur first.
+    number, _ = pd.factorize(keys)
+    is_later = pd.Series(keys).duplicated().to_numpy()
+    positions = np.flatnonzero(~is_later)
+    return positions[number]
 
 
 def _are_equal(values: Floats, rows: Ints, others: Ints) -> bool:
@@ -122,9 +132,15 @@ class Copies:
     def is_exact(self) -> bool:
         """Whether every order of the groups gives parts of the same sizes."""
         for_validation, for_test = self.rooms
-        if (self.size == 1).sum() < self.n_reserved or self._fitting(for_test).sum() < for_test:
+        n_single = int((self.size == 1).sum())
+        if n_single < self.n_reserved:
             return False
-        return for_validation == 0 or bool(self._fitting(for_validation).sum() >= for_validation + for_test)
+        if self._fitting(for_test).sum() < for_test:
+            return False
+        # A small stratum has no validation rows.
+        if for_validation == 0:
+            return True
+        return bool(self._fitting(for_validation).sum() >= for_validation + for_test)
 
     def parts(self, order: Ints) -> Ints:
         """The part of each row ``(n,)``.
@@ -135,12 +151,18 @@ class Copies:
         """
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
+        # The test part takes groups from the end of the order.
         groups = np.argsort(-place[self.leader])
-        reserved = np.flatnonzero(self.size[groups] == 1)[::-1][: self.n_reserved][::-1]
+        single = np.flatnonzero(self.size[groups] == 1)
+        n_free = max(0, len(single) - self.n_reserved)
+        reserved = single[n_free:]
         groups = np.append(np.delete(groups, reserved), groups[reserved])
+
         part = np.full(len(self.size), TRAIN)
-        for number, room, others in zip((VALIDATION, TEST)[::-1], self.rooms[::-1], (2, 1), strict=True):
-            taken = self._taken(groups, room, others)
+        for_validation, for_test = self.rooms
+        # Of three large groups, two must be left for the other parts.
+        for number, room, n_left in ((TEST, for_test, 2), (VALIDATION, for_validation, 1)):
+            taken = self._taken(groups, room, n_left)
             part[groups[taken]] = number
             groups = np.delete(groups, taken)
         return part[self.group]
@@ -149,16 +171,20 @@ class Copies:
         """The sizes of the groups that fit into a part of this many units."""
         return self.size[self.size <= room]
 
-    def _taken(self, groups: Ints, room: int, others: int) -> Ints:
-        """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as this many others
+    def _taken(self, groups: Ints, room: int, n_left: int) -> Ints:
+        """Positions of the groups that a part takes. If none fits, it is the smallest one, as long as ``n_left`` others
         are left."""
-        sizes, taken, left = self.size[groups], np.empty(0, dtype=np.int64), room
-        if room and len(sizes) > others and sizes.min() > room:
+        sizes = self.size[groups]
+        if room and len(sizes) > n_left and sizes.min() > room:
             return np.array([sizes.argmin()])
-        here = np.flatnonzero(sizes <= left)
-        while len(here):
-            n_fit = np.searchsorted(np.cumsum(sizes[here]), left, side="right")
-            taken = np.append(taken, here[:n_fit])
-            left -= sizes[here[:n_fit]].sum()
-            here = here[n_fit:][sizes[here[n_fit:]] <= left]
+        taken = np.empty(0, dtype=np.int64)
+        fitting = np.flatnonzero(sizes <= room)
+        while len(fitting):
+            # All groups up to the first that does not fit; then those behind it that still do.
+            filled = np.cumsum(sizes[fitting])
+            n_fit = int(np.searchsorted(filled, room, side="right"))
+            taken = np.append(taken, fitting[:n_fit])
+            room -= int(filled[n_fit - 1])
+            fitting = fitting[n_fit:]
+            fitting = fitting[sizes[fitting] <= room]
         return taken

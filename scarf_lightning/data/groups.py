@@ -4,6 +4,7 @@ They are meant to be rarely wrong, and so they miss much: a column must have the
 values, and its rows must agree in the target; or all columns but one must repeat.
 """
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -62,17 +63,23 @@ def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: M
 def _is_group(table: Table, codes: Ints) -> bool:
     """Whether values repeat, and rows of one value agree in the target; codes ``(n,)`` are -1 without a value."""
     known = (codes >= 0) & table.is_labelled
-    codes, strata = np.unique(codes[known], return_inverse=True)[1], table.strata[known]
-    sizes = np.bincount(codes)
-    is_sharing = sizes[codes] > 1
+    strata = table.strata[known]
+    _, group, sizes = np.unique(codes[known], return_inverse=True, return_counts=True)
+    is_sharing = sizes[group] > 1
     if len(sizes) < FEWEST_GROUPS or is_sharing.sum() < SHARING * table.n_labelled:
         return False
-    n_strata = int(strata.max()) + 1
-    alike = np.bincount(codes * n_strata + strata, minlength=len(sizes) * n_strata)[codes * n_strata + strata]
-    agreeing = float(((alike - 1)[is_sharing] / (sizes[codes] - 1)[is_sharing]).mean())
-    chance = float((np.bincount(strata) / len(strata)) @ (np.bincount(strata) / len(strata)))
-    deviation = np.sqrt(chance * (1 - chance) / max(1, is_sharing.sum() - (sizes > 1).sum()))
-    return bool(agreeing - chance > max(AGREEING * (1 - chance), DEVIATIONS * deviation))
+    # Of the other rows of its group, the share that is of the row's stratum: its mean over rows.
+    cell = group * (strata.max() + 1) + strata
+    n_alike = np.bincount(cell)[cell] - 1
+    n_others = sizes[group] - 1
+    agreeing = float((n_alike[is_sharing] / n_others[is_sharing]).mean())
+    # The same of two rows that are drawn at random. In a group of k rows k - 1 agreements are free.
+    shares = np.bincount(strata) / len(strata)
+    chance = float(shares @ shares)
+    n_free = max(1, int(is_sharing.sum() - (sizes > 1).sum()))
+    deviation = math.sqrt(chance * (1 - chance) / n_free)
+    least = max(AGREEING * (1 - chance), DEVIATIONS * deviation)
+    return agreeing - chance > least
 
 
 def _hiding(table: Table, widths: Mapping[str, int]) -> list[Advice]:
@@ -80,19 +87,24 @@ def _hiding(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     if len(table.columns) <= FEWEST_OTHERS:
         return []
     values = table.values[table.is_labelled][:MOST_ROWS]
-    hashes = [_hashed(values[:, m], m) for m in range(values.shape[1])]
+    n = len(values)
+    hashes = [_hashed(column, m) for m, column in enumerate(values.T)]
+    # A row is the sum of its columns, so that one column can be taken out of it.
     whole = np.sum(hashes, axis=0, dtype=np.uint64)
+    n_copies = int(pd.Series(whole).duplicated().sum())
     n_digits = np.log10([len(pd.unique(column)) for column in hashes])
     end = 0
     for name, width in widths.items():
         start, end = end, end + width
         others = np.delete(n_digits, np.arange(start, end))
-        if width == 0 or len(others) < FEWEST_OTHERS or others.sum() < np.log10(COMBINATIONS * len(values)):
+        if width == 0 or len(others) < FEWEST_OTHERS:
+            continue
+        if others.sum() < math.log10(COMBINATIONS * n):
             continue
         without = whole - np.sum(hashes[start:end], axis=0, dtype=np.uint64)
         n_repeated = int(pd.Series(without).duplicated().sum())
-        if n_repeated > REPEATED * len(values) and n_repeated > 2 * pd.Series(whole).duplicated().sum():
-            share = n_repeated / len(values)
+        if n_repeated > max(REPEATED * n, 2 * n_copies):
+            share = n_repeated / n
             said = f"Without column {name!r}, {share:.0%} of the rows equal an earlier row in every column"
             effect = "leaves it out, and split.copies=together then keeps equal rows in one part"
             return [Advice(said, "dataset.drop", [name], effect)]
