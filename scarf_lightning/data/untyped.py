@@ -12,6 +12,7 @@ from ..errors import UsageError
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about, declared_order
 from .groups import hints
 from .reading import Reader, ReadingOptions
+from .reading.frames import plain_column
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
 from .reading.rules import Feature
 from .table import FEWEST_ROWS, Table
@@ -52,19 +53,20 @@ def read_table(
     Raises:
         UsageError: see `read_column` and `Table.of`; or no column is left.
     """
-    reads = {str(name): read_column(column, options) for name, column in frame.items()}
+    columns = [column if str(name) in options.drop else plain_column(column) for name, column in frame.items()]
+    reads = {str(column.name): read_column(column, options) for column in columns}
     if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:
         why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
         raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
-    columns = (
+    described = (
         _column(feature, column)
-        for read, (_, column) in zip(reads.values(), frame.items(), strict=True)
+        for read, column in zip(reads.values(), columns, strict=True)
         for feature in read.features
     )
-    table = Table.of(columns, target, name=name, source=source, split_by=split_by)
+    table = Table.of(described, target, name=name, source=source, split_by=split_by)
     readings, notes = [], list(table.notes)
-    for (column, read), (_, values) in zip(reads.items(), frame.items(), strict=True):
-        missing, distinct = read.counts or (int(values.isna().sum()), int(values.nunique()))
+    for (column, read), values in zip(reads.items(), columns, strict=True):
+        missing, distinct = read.counts or (int(values.isna().sum()), n_distinct(values))
         readings.append(ColumnReading(column, read.kind, missing, distinct, read.done))
         notes += [about(column, note) for note in read.notes]
         if read.done == A_VALUE_A_ROW:
@@ -86,6 +88,14 @@ def _way_out(reads: Mapping[str, Read]) -> str:
             kind = "text" if read.kind == ID_OR_TEXT else "numeric"
             return f"; dataset.{kind}=[{column}] keeps that column"
     return ""
+
+
+def n_distinct(column: "pd.Series[Any]") -> int:
+    """The number of different values of a column, which may be lists."""
+    try:
+        return int(column.nunique())
+    except TypeError:
+        return int(column.dropna().map(repr).nunique())
 
 
 def _column(feature: Feature, column: "pd.Series[Any]") -> tuple[Column, Floats]:

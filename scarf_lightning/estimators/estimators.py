@@ -1,33 +1,32 @@
-"""`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator."""
+"""`ScarfClassifier`, `ScarfRegressor` and `ScarfTransformer`: a cell of the workbench as a scikit-learn estimator.
+
+`fit` reads X and y as a file is read, trains the trials of a cell, and keeps them as a `Model`. An estimator that
+refuses what it is given stays as it was: attributes are set when all is done.
+"""
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from ..data.table import Table, spell
+from ..data.reading.frames import frame_of
+from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
-from .model import Model, load_model
-from .preparing import config_of, table_for, table_of, target_of, without_labels
+from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
+from .loading import load_model
+from .model import Model
+from .parameters import config_of, plain
+from .preparing import table_for, table_of, target_of, weights_of, without_labels
 
 if TYPE_CHECKING:
     from typing import Self
@@ -46,17 +45,33 @@ NO_AXES = (
 """Parameters that are not axes of the configuration."""
 OF_AN_ENCODER = ("pretrain", "network", "scaling", "fit_on")
 """Parameters that an encoder to start from settles."""
-UNLABELLED = -1
 AUTO = "auto"
-"""Pre-training by the default, unless it does harm."""
+"""Pre-training by the default, if it helps."""
+DOT = "__"
+"""Stands for the dot of an option in the name of a parameter, as in ``corruption__rate``."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """X as `fit` was given it.
+
+    Attributes:
+        frame: the rows as a frame, whose columns have names.
+        is_named: the columns had names. Those of an array are called x0, x1 and so on.
+        names: of the columns, if all of them are text; None otherwise.
+    """
+
+    frame: pd.DataFrame
+    is_named: bool
+    names: NDArray[np.object_] | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: parameters, X and the model."""
+    """The parameters of all estimators, their X, and their model."""
 
     _kind: ClassVar[type[Target] | None] = None
-    """What it learns to predict, if anything."""
+    """The target that is learned, if there is one."""
 
     recipe: str = "practical"
     pretrain: str = "scarf"
@@ -73,10 +88,24 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     options: Mapping[str, Any] | None = None
     verbose: int = 0
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, with ``deep`` also single options by the names that `set_params` takes."""
+        parameters: dict[str, Any] = super().get_params(deep)
+        if deep:
+            for option, value in dict(self.options or {}).items():
+                if "." in option:
+                    parameters[option.replace(".", DOT)] = value
+        return parameters
+
     def set_params(self, **params: Any) -> "ScarfEstimator":
         """Set parameters, and single options with ``__`` for the dot, also in a grid: ``corruption__rate=0.3``."""
-        options = {name.replace("__", "."): value for name, value in params.items() if "__" in name}
-        super().set_params(**{name: value for name, value in params.items() if "__" not in name})
+        options, own = {}, {}
+        for name, value in params.items():
+            if DOT in name:
+                options[name.replace(DOT, ".")] = value
+            else:
+                own[name] = value
+        super().set_params(**own)
         if options:
             self.options = dict(self.options or {}) | options
         return self
@@ -90,90 +119,110 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """``embedding_<trial>_<number>``."""
         check_is_fitted(self)
         width = self.model_.encoder.width
-        names = [f"embedding_{trial}_{number}" for trial in self.model_.trials for number in range(width)]
+        names = []
+        for trial in self.model_.trials:
+            names += [f"embedding_{trial}_{number}" for number in range(width)]
         return np.array(names, dtype=object)
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: "str | PathLike[str]") -> None:
         """Write the networks into a folder that `scarf_lightning.load_model` opens; see `Model.save`."""
         check_is_fitted(self)
         self.model_.save(folder)
 
+    @property
+    def trials_(self) -> pd.DataFrame:
+        """A row for each trial."""
+        return pd.DataFrame(self._trials)
+
+    @property
+    def reading_(self) -> pd.DataFrame:
+        """A row for each column of X: how it was read."""
+        return pd.DataFrame(self._reading)
+
     def _config(self) -> Config:
         """The configuration of the cell that the parameters ask for."""
-        defaults = {parameter.name: parameter.default for parameter in fields(self)}
-        values = {name: getattr(self, name) for name in defaults}
-        options = dict(self.options or {})
-        axes = {
-            name: value for name, value in values.items() if name not in NO_AXES and value not in (defaults[name], AUTO)
-        }
+        values, axes = {}, {}
+        for parameter in fields(self):
+            value = plain(getattr(self, parameter.name))
+            values[parameter.name] = value
+            if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
+                axes[parameter.name] = value
+        options = dict(values["options"] or {})
         if values.get("encoder") is not None:
-            settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
-            settled += [
-                f"options: {option}"
-                for option in options
-                if option == "encoding" or option.startswith(("dataset.", "network.encoder"))
-            ]
-            if settled:
-                raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
+            self._check_beside_encoder(values, options)
             axes["pretrain"] = "none"
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
+        seed = values["random_state"]
+        if not isinstance(seed, int):
             seed = check_random_state(seed).randint(2**31)
-        parameters = {"trials": self.n_trials, "seed": int(seed), "trainer.accelerator": self.device}
+        parameters = {"trials": values["n_trials"], "seed": seed, "trainer.accelerator": values["device"]}
         for option, name in (("finetune.class_weight", "class_weight"), ("metric", "metric")):
-            if values.get(name) is not None:
-                parameters[option] = values[name]
+            value = values.get(name)
+            if value is not None and not isinstance(value, Mapping):
+                parameters[option] = value
         return config_of(axes | options, parameters, estimator=type(self).__name__, kind=self._kind)
 
-    def _first_rows(self, X: Any) -> tuple[pd.DataFrame, bool]:
-        """X as a frame in `fit`, and whether it is an array of numbers."""
-        if isinstance(X, pd.DataFrame):
-            names = [str(name) for name in X.columns]
-            if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise UsageError(f"X has more than one column {twice!r}; rename all but one.")
-            _check_n_features(self, X, reset=True)
-            _check_feature_names(self, X, reset=True)
-            if len(X) < 2 or not names:  # refused in the words of scikit-learn
-                validate_data(self, X.to_numpy(dtype=object), dtype=None, ensure_all_finite=False, ensure_min_samples=2)
-            self._frame_columns: list[str] | None = names
-            return X.set_axis(names, axis=1).reset_index(drop=True), False
-        array = validate_data(self, X, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=2)
-        self._frame_columns = None
-        return self._of_array(array), array.dtype.kind in "fiub"
+    def _check_beside_encoder(self, values: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+        """Refuse what an encoder to start from settles."""
+        defaults = {parameter.name: parameter.default for parameter in fields(self)}
+        settled = [name for name in OF_AN_ENCODER if values[name] != defaults[name]]
+        for option in options:
+            if option == "encoding" or option.startswith(("dataset.", "network.encoder")):
+                settled.append(f"options: {option}")
+        if settled:
+            raise UsageError(f"{settled[0]} is settled by the encoder to start from; leave it out.")
 
-    def _rows(self, X: Any) -> pd.DataFrame:
-        """X as a frame in prediction."""
-        if isinstance(X, pd.DataFrame):
-            if self._frame_columns is not None:
-                return X.set_axis([str(name) for name in X.columns], axis=1)
-            X = X.to_numpy()
-        array = validate_data(self, X, reset=False, dtype=None, ensure_all_finite="allow-nan")
-        frame = self._of_array(array)
-        return frame if self._frame_columns is None else frame.set_axis(self._frame_columns, axis=1)
+    def _given(self, X: Any) -> Given:
+        """X in `fit`."""
+        frame = frame_of(X)
+        if frame is None:
+            # Columns may hold anything: a column that is left out may be infinite.
+            array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+            names = [f"x{position}" for position in range(array.shape[1])]
+            return Given(pd.DataFrame(array, columns=names), is_named=False, names=None)
+        twice = frame.columns[frame.columns.duplicated()]
+        if len(twice):
+            raise UsageError(f"X has more than one column {twice[0]!r}; rename all but one.")
+        if len(frame) < 2 or not len(frame.columns):
+            # scikit-learn has its own words for these.
+            check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
+        given = getattr(X, "columns", frame.columns)
+        are_text = all(isinstance(name, str) for name in given)
+        names_of_text = frame.columns.to_numpy(dtype=object) if are_text else None
+        return Given(frame.reset_index(drop=True), is_named=True, names=names_of_text)
 
-    @staticmethod
-    def _of_array(array: NDArray[Any]) -> pd.DataFrame:
-        names = [f"x{position}" for position in range(array.shape[1])]
-        if array.dtype.kind in "fiub":
-            return pd.DataFrame(array.astype(np.float64), columns=names)
-        return pd.DataFrame(array, columns=names).infer_objects()
+    def _rows(self, X: Any) -> Any:
+        """X in prediction, for the model. Arrays are checked against the X of `fit` as scikit-learn does."""
+        frame = frame_of(X)
+        if frame is None:
+            return validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+        if not self.model_.description.is_named:
+            validate_data(self, frame, reset=False, skip_check_array=True)
+        return frame
 
-    def _keep(self, model: Model, rows: list[dict[str, object]], table: Table) -> None:
-        self.model_, self.trials_ = model, pd.DataFrame(rows)
-        self.reading_ = pd.DataFrame([vars(reading) for reading in table.reading])
+    def _keep(self, model: Model, rows: Sequence[Mapping[str, object]], table: Table, given: Given) -> None:
+        """Set the attributes of a fitted estimator."""
+        self.model_ = model.fitted_on(list(given.frame.columns), is_named=given.is_named)
+        self._trials = plain([dict(row) for row in rows])
+        self._reading = plain([vars(reading) for reading in table.reading])
         self._n_features_out = len(model.trials) * model.encoder.width
+        self.n_features_in_ = given.frame.shape[1]
+        if given.names is not None:
+            self.feature_names_in_ = given.names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
         tags.transformer_tags.preserves_dtype = []
         return tags
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ScarfPredictor(ScarfEstimator):
-    """What the estimators with labels share."""
+    """The parameters of the estimators that learn labels, and their `fit`."""
 
     _kind: ClassVar[type[Target]]
 
@@ -196,10 +245,19 @@ class ScarfPredictor(ScarfEstimator):
         """
         from .fitting import train  # imports Lightning, which takes seconds
 
-        config, table, start = self._read(X, y, sample_weight)
-        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
-        model, rows, self.choice_ = train(config, table, start=start, chooses=chooses, verbose=verbose)
-        self._keep(model, rows, table)
+        task = self._read(X, y, sample_weight)
+        for note in task.labels.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        model, rows, choice = train(
+            task.config,
+            task.table,
+            start=task.start,
+            chooses=self._chooses,
+            verbose=bool(self.verbose),
+        )
+        self._keep(model, rows, task.table, task.given)
+        self.choice_ = choice
+        self.n_unlabelled_ = task.labels.n_unlabelled
         return self
 
     def score_trials(self, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
@@ -214,50 +272,85 @@ class ScarfPredictor(ScarfEstimator):
         from .fitting import train
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # `fit` says how columns are read
-            config, table, start = clone(self)._read(X, y, sample_weight)
-        chooses, verbose = self.pretrain == AUTO, bool(self.verbose)
-        return pd.DataFrame(train(config, table, start=start, chooses=chooses, tests=True, verbose=verbose)[1])
+            # `fit` says how columns are read.
+            warnings.simplefilter("ignore", UserWarning)
+            task = self._read(X, y, sample_weight)
+        _, rows, _ = train(
+            task.config,
+            task.table,
+            start=task.start,
+            chooses=self._chooses,
+            tests=True,
+            verbose=bool(self.verbose),
+        )
+        return pd.DataFrame(rows)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Config, Table, Model | None]:
-        """The cell, the table of X and y with the weights of its rows, and the model that networks start from."""
+    @property
+    def _chooses(self) -> bool:
+        return bool(plain(self.pretrain) == AUTO)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> "Task":
+        """What is to be trained: the cell, its table, and the model that networks start from."""
         config = self._config()
-        frame, is_plain = self._first_rows(X)
+        given = self._given(X)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(frame, y)
-        is_known = self._known(y)
-        self.n_unlabelled_ = int((~is_known).sum())
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
-        target = target_of(y, is_known, config, self._kind)
+        y = one_a_row(y)
+        check_consistent_length(given.frame, y)
+        labels = self._labels(y)
+        weights = weights_of(labels, sample_weight, self._weights_of_classes)
+        target = target_of(labels, config, self._kind)
         if self.encoder is None:
-            return config, table_of(frame, target, config, is_plain=is_plain, weights=weights), None
-        model = load_model(self.encoder) if isinstance(self.encoder, (str, Path)) else self.encoder
+            return Task(config, table_of(given.frame, target, config, weights), labels, given)
+        model = self._start()
+        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
+        # A model says by fit_on whether all trials are preprocessed alike.
+        fit_on: Literal["all", "train"] = "all" if model.preprocessing.is_shared else "train"
+        config = replace(config, network=network, fit_on=fit_on)
+        return Task(config, table_for(model, given.frame, target, config, weights), labels, given, model)
+
+    def _start(self) -> Model:
+        """The model whose encoders networks start from."""
+        model = self.encoder
+        if isinstance(model, (str, PathLike)):
+            model = load_model(model)
         if not isinstance(model, Model):
             raise UsageError(
                 "encoder must be a model, such as transformer.model_ of a fitted ScarfTransformer, or the folder of a "
                 f"saved one, not {type(model).__name__}."
             )
-        if any(column.n_indicators != len(column.categories or ()) for column in model.description.columns):
-            raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
-        network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
-        # A model says by fit_on whether all trials are preprocessed alike.
-        config = replace(config, network=network, fit_on="all" if model.preprocessing.is_shared else "train")
-        return config, table_for(model, frame, target, config, weights), model
+        for column in model.description.columns:
+            if column.n_indicators != len(column.categories or ()):
+                raise UsageError("encoder: only encoders of encoding=onehot can be trained further.")
+        return model
 
-    def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows have a label; the labels are checked."""
-        if y.dtype.kind == "f":
-            assert_all_finite(y, allow_nan=True, input_name="y")
-        if y.dtype == object and (odd := [each for each in y if not isinstance(each, Hashable)]):
-            raise UsageError(f"y holds a {type(odd[0]).__name__}, which is no label; give each row one word or number.")
-        known = ~pd.isna(y)
-        if not known.any():
-            raise UsageError("y holds no label; ScarfTransformer learns without labels.")
-        return np.asarray(known)
+    def _labels(self, y: NDArray[Any]) -> GivenLabels:
+        """The labels, checked."""
+        return labels_of_numbers(y)
+
+    @property
+    def _weights_of_classes(self) -> Mapping[Any, float] | None:
+        """The weight of each class, if each has one of its own."""
+        return None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be trained.
+
+    Attributes:
+        config: the cell.
+        table: of X and y, with the weights of its rows.
+        labels: y.
+        given: X.
+        start: the model whose encoders networks start from; None starts anew.
+    """
+
+    config: Config
+    table: Table
+    labels: GivenLabels
+    given: Given
+    start: Model | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -265,21 +358,23 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
     All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. A third
-    of the networks is also trained from scratch; if these have the lower loss on their validation rows, all networks
-    are trained from scratch, and ``choice_`` says so. `score_trials` tests the same training on rows that it has not
-    seen.
+    of the networks is also trained from scratch. If pre-training lowers the loss on their validation rows by more than
+    chance would, all networks are pre-trained, otherwise none is, and ``choice_`` says so. `score_trials` tests the
+    same training on rows that it has not seen.
 
-    **X.** A DataFrame is read as a file is: numbers, also as text, dates and categories become features; ids and
-    constants are left out, with a warning that names them. The columns of an array of numbers are taken as they are.
-    Values may be missing anywhere. In prediction, `scarf_lightning.data.reading.Reader` says what happens to unseen
-    categories and missing columns.
+    **X.** A table of any library, such as a frame of pandas or polars or an Arrow table, or an array. It is read as a
+    file is: numbers, also as text, dates, lengths of time and categories become features; ids and constants are left
+    out, with a warning that names ids. Values may be missing anywhere. The same values give the same model, whatever
+    they come in. In prediction, `scarf_lightning.data.reading.Reader` says what happens to unseen categories and
+    missing columns.
 
-    **y.** Rows without a label have None, NaN or -1. If fewer than two classes are left without -1, as in a y of -1
-    and 1, then -1 is a class; with ``unlabelled=None`` it always is.
+    **y.** Whole numbers, text, truth values or times, which predictions are again. Rows without a label have None, NaN
+    or blank text. -1 is a class, as for scikit-learn's other classifiers; ``unlabelled=-1`` takes it as scikit-learn's
+    semi-supervised estimators do.
 
     Args:
         recipe: the set of defaults: ``practical``, or ``paper`` for the paper's protocol.
-        pretrain: ``auto`` pre-trains with SCARF unless that does harm; an option of ``train.py --help pretrain``
+        pretrain: ``auto`` pre-trains with SCARF if that helps; an option of ``train.py --help pretrain``
             is trained as it is, and ``none`` trains from scratch.
         method, regime, split, scaling, network: an option of that axis, see ``train.py --help``.
         corruption, selection, views, loss, cotrain: further axes; None takes what goes with the others.
@@ -287,12 +382,13 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
         random_state: the seed of all random streams: a whole number, a `numpy.random.RandomState`, or None for a random
             one.
         fit_on: the rows that imputation and scaling are fitted on: ``all`` or ``train``; None takes the recipe's.
-        class_weight: None, or ``"balanced"`` to give every class the same weight in training.
+        class_weight: None; ``"balanced"`` to give every class the same weight in training; or the weight of each class,
+            as ``{0: 1, 1: 5}``, which multiplies that of its rows.
         metric: what early stopping and tuning go by, such as ``"auroc"``; None takes the recipe's.
         encoder: a `scarf_lightning.estimators.Model`, such as ``model_`` of a fitted `ScarfTransformer`, or the folder
             of a saved one. Networks start from its encoders instead of a pre-training of their own, and read rows as
             it does. X needs the same columns.
-        unlabelled: what marks a row without a label in y, besides None and NaN.
+        unlabelled: the label, or a list of labels, of rows without one in y, besides None and NaN.
         device: ``auto``, ``cpu`` or ``cuda``.
         options: any other option of ``train.py``, such as ``{"corruption.rate": 0.3, "pretrain.max_epochs": 100,
             "dataset.categorical": ["grade"]}``. `set_params` sets one of them.
@@ -305,37 +401,39 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
             better than on new rows.
         choice_: whether pre-training is used, in a sentence; None if there was no choice.
         n_unlabelled_: the number of rows without a label.
-        reading_: how each column of a DataFrame was read.
+        reading_: how each column of X was read.
     """
 
     _kind = Classes
 
     n_trials: int = 3
-    class_weight: str | None = None
-    unlabelled: Any = UNLABELLED
+    class_weight: str | Mapping[Any, float] | None = None
+    unlabelled: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Self":
+        super().fit(X, y, sample_weight)
+        self.classes_ = self.model_.classes_
+        return self
+
+    fit.__doc__ = ScarfPredictor.fit.__doc__
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, in the order of ``classes_``: float64 ``(n, C)``."""
         check_is_fitted(self)
-        labels = pd.Series(self.classes_).tolist()  # a time is spelled as pandas does, which read it
-        order = [self.model_.classes.index(spell(label)) for label in labels]
-        return np.asarray(self.model_.predict_proba(self._rows(X))[:, order])
+        return np.asarray(self.model_.predict_proba(self._rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of n rows, ``(n,)``."""
-        probabilities = self.predict_proba(X)  # refuses an estimator that is not fitted, which has no classes_
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        """The most probable class of n rows, in the type of the labels that `fit` was given, ``(n,)``."""
+        check_is_fitted(self)
+        return self.model_.predict(self._rows(X))
 
-    def _known(self, y: NDArray[Any]) -> NDArray[np.bool_]:
-        known = super()._known(y)
-        marked = known & (y == self.unlabelled) if self.unlabelled is not None else np.zeros(len(y), dtype=bool)
-        if len(set(y[known & ~marked].tolist())) < 2:
-            marked[:] = False
-        is_known = np.asarray(known & ~marked)
-        labels = np.array(y[is_known].tolist()) if y.dtype == object else y[is_known]
-        check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        return is_known
+    def _labels(self, y: NDArray[Any]) -> GivenLabels:
+        return labels_of_classes(y, self.unlabelled)
+
+    @property
+    def _weights_of_classes(self) -> Mapping[Any, float] | None:
+        given = plain(self.class_weight)
+        return given if isinstance(given, Mapping) else None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -363,7 +461,7 @@ class ScarfRegressor(RegressorMixin, ScarfPredictor):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.float64]:
         """The numbers of n rows, ``(n,)``."""
         check_is_fitted(self)
-        return np.asarray(self.model_.predict(self._rows(X)))
+        return self.model_.predict(self._rows(X))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -382,7 +480,7 @@ class ScarfTransformer(ScarfEstimator):
     Attributes:
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
         trials_: a row for each trial, with its number of epochs.
-        reading_: how each column of a DataFrame was read.
+        reading_: how each column of X was read.
     """
 
     def fit(self, X: Any, y: Any = None) -> "ScarfTransformer":
@@ -392,7 +490,8 @@ class ScarfTransformer(ScarfEstimator):
         config = self._config()
         if config.pretrain.name == "none":
             raise UsageError("ScarfTransformer pre-trains; choose a pretrain other than none.")
-        frame, is_plain = self._first_rows(X)
-        table = without_labels(frame, config, is_plain=is_plain)
-        self._keep(*pretrain(config, table, verbose=bool(self.verbose)), table)
+        given = self._given(X)
+        table = without_labels(given.frame, config)
+        model, rows = pretrain(config, table, verbose=bool(self.verbose))
+        self._keep(model, rows, table, given)
         return self

@@ -1,113 +1,55 @@
-"""From the parameters of an estimator to its cell, and from X and y to a table."""
+"""From X and y to a table."""
 
 import warnings
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from hydra import compose
 from numpy.typing import NDArray
-from omegaconf import DictConfig, OmegaConf
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_sample_weight
 
 from ..data.columns import Advice
 from ..data.reading import ReadingOptions
+from ..data.reading.numbers import is_missing
+from ..data.reading.rules import floats_of
 from ..data.splits import split_values
 from ..data.table import Table
-from ..data.targets import Classes, ReadTarget, Target, read_target
+from ..data.targets import Classes, Number, ReadTarget, Target, read_target
+from ..data.targets.answers import dtype_of
 from ..data.untyped import read_table
 from ..errors import UsageError
-from ..options import Config, check_combination, unused_options
-from ..options.axes import OF_THE_RUN
-from ..options.combinations import check_target, is_in
+from ..options import Config
 from ..options.settings import DatasetSettings
-from ..sweeping.folders import CONF
-from ..sweeping.hydra import hydra_started, read_config
-from .model import Model, why_no_model
+from .labels import GivenLabels
+from .model import Model
 
 Weights = NDArray[np.float64] | None
 """The weights of the rows in training ``(n,)``; None if all weigh the same."""
 SOURCE = "X"
 BY_NOTHING = ("random", "stratified")
 """Splits that need no column."""
-OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "unlabelled")
-OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer", "recipe"}
-"""Options of ``train.py`` that mean nothing to an estimator."""
-PARAMETERS = {
-    "trials": "n_trials",
-    "seed": "random_state",
-    "trainer.accelerator": "device",
-    "finetune.class_weight": "class_weight",
-    "metric": "metric",
-    "dataset.weight": "sample_weight in fit",
-}
-"""Options that an estimator has as parameters."""
+OF_COLUMNS = ("drop", "dates", "categorical", "numeric", "text")
+"""Options of ``dataset`` that list columns."""
 
 
-def config_of(
-    given: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
-) -> Config:
-    """The configuration of a cell that ends with networks for this kind of target, or with encoders alone (None).
-
-    ``given`` are choices of axes and other options by their names on the command line, ``parameters`` those options
-    that `PARAMETERS` lists, ``estimator`` is the name of the class, for messages.
-    """
-    for option in given:
-        if option in PARAMETERS:
-            raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
-        if is_in(option, OF_THE_COMMAND):
-            raise UsageError(f"options: {option} belongs to train.py; leave it out.")
-    plugins = [str(name) for name in given.get("plugins", ())]
-    groups = {name: value for name, value in given.items() if "." not in name and (CONF / name).is_dir()}
-    for name, value in groups.items():
-        if not isinstance(value, str):
-            raise UsageError(f"{name} must be the name of an option, not {value!r}; for none it is 'none'.")
-    # The source of a plugin may change between fits, so its options are not remembered.
-    composed = _composed if not plugins else _composed.__wrapped__
-    config = deepcopy(composed(tuple(f"{name}={value}" for name, value in groups.items()), tuple(plugins)))
-    OmegaConf.set_struct(config, False)
-    kept = {"dataset.path": "X", "plugins": plugins, "keep_weights": True, "keep_predictions_mb": 0}
-    for name, value in {**given, **parameters, **kept}.items():
-        if name not in groups:
-            OmegaConf.update(config, name, list(value) if isinstance(value, tuple) else value, force_add=True)
-    chosen = read_config(config)
-    check_combination(chosen)
-    if kind is not None:
-        if why := why_no_model(chosen):
-            raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
-        check_target(chosen, kind)
-    unused = unused_options(chosen)
-    for option in given:
-        if is_in(option, unused):
-            raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
-    return chosen
-
-
-@cache
-def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
-    with hydra_started(plugins):
-        return compose("train", overrides=["dataset=csv", *overrides])
-
-
-def table_of(
-    frame: pd.DataFrame, target: ReadTarget, config: Config, *, is_plain: bool, weights: Weights = None
-) -> Table:
-    """The table that a file with these columns would be; the numbers of an array, ``is_plain``, are taken as they are.
-
-    Notes on how it was read become warnings.
-    """
+def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights = None) -> Table:
+    """The table that a file with these columns would be. Notes on how it was read become warnings."""
     split_by, frame = _split_by(frame, config)
-    if is_plain:
-        kinds = [False] * frame.shape[1]
-        table = Table.from_frame(frame, target, categorical=kinds, name=SOURCE, source=SOURCE, split_by=split_by)
-    else:
-        options, named = _reading_options(config.dataset, frame), {"name": SOURCE, "source": SOURCE}
-        table = read_table(frame, target, options, **named, split_by=split_by, looks_for_leaks=False)
+    table = read_table(
+        frame,
+        target,
+        _reading_options(config.dataset, frame),
+        name=SOURCE,
+        source=SOURCE,
+        split_by=split_by,
+        looks_for_leaks=False,
+    )
     for note in table.notes:
-        warnings.warn(note.in_python if isinstance(note, Advice) else note, UserWarning, stacklevel=3)
+        sentence = note.in_python if isinstance(note, Advice) else note
+        warnings.warn(sentence, UserWarning, stacklevel=4)
     return table.weighted(weights)
 
 
@@ -115,29 +57,85 @@ def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: 
     """The table of rows as the trained encoders of a model read them."""
     split_by, frame = _split_by(frame, config)
     reader = encoders.description.reader
-    columns = zip(reader.columns, reader.values(frame).T, strict=True)
+    columns = zip(reader.columns, encoders.values(frame).T, strict=True)
     table = Table.of(columns, target, name=SOURCE, source=SOURCE, split_by=split_by)
     return replace(table, reader=reader).weighted(weights)
 
 
-def without_labels(frame: pd.DataFrame, config: Config, *, is_plain: bool) -> Table:
+def without_labels(frame: pd.DataFrame, config: Config) -> Table:
     """The table of rows without labels, with one class that has no name."""
-    two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")  # a table needs two classes to be read
-    table = table_of(frame, read_target(two, SOURCE), config, is_plain=is_plain)
-    return replace(table, labels=np.zeros(len(frame), dtype=np.int64), target=Classes(("",)))
+    # A table needs two classes to be read.
+    two = pd.Series(np.arange(len(frame)) % 2, index=frame.index, name="none")
+    table = table_of(frame, read_target(two, SOURCE), config)
+    no_labels = np.zeros(len(frame), dtype=np.int64)
+    return replace(table, labels=no_labels, target=Classes(("",)))
 
 
-def target_of(y: NDArray[Any], is_known: NDArray[np.bool_], config: Config, kind: type[Target]) -> ReadTarget:
-    """The labels y ``(n,)`` as this kind of target, missing where they are not known."""
-    labels = pd.Series(y, name="y").astype(object).where(is_known, None).infer_objects()
-    given = config.dataset.target_kind or (kind.name if kind is not Classes else None)
-    read = read_target(labels, SOURCE, given, decimal=config.dataset.decimal, is_raw=True)
+def target_of(labels: GivenLabels, config: Config, kind: type[Target]) -> ReadTarget:
+    """Labels as this kind of target. Classes keep their type and the blanks around them.
+
+    Raises:
+        UsageError: there are too few labels, or they are not of this kind.
+    """
+    column = labels.column()
+    asked = config.dataset.target_kind
+    if asked is None and not issubclass(kind, Classes):
+        asked = kind.name
+    if issubclass(kind, Number):
+        _refuse_words(labels, config.dataset.decimal)
+    read = read_target(column, SOURCE, asked, decimal=config.dataset.decimal, is_raw=True, keeps_blanks=True)
     if not isinstance(read.target, kind):
         raise UsageError(
-            f"y holds {labels.nunique()} different numbers, which look like a quantity and not like classes; use "
+            f"y holds {column.nunique()} different numbers, which look like a quantity and not like classes; use "
             'ScarfRegressor, or set options={"dataset.target_kind": "classes"}.'
         )
+    if isinstance(read.target, Classes):
+        return replace(read, target=replace(read.target, dtype=dtype_of(labels.known)))
     return read
+
+
+def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[Any, float] | None) -> Weights:
+    """The weight of each row: its own times that of its class. Rows without a label have the mean weight of a class.
+
+    Args:
+        sample_weight: the rows' own, ``(n,)`` or one number; None weighs them alike.
+        class_weight: by label, 1 for those that are left out; None weighs them alike.
+
+    Raises:
+        ValueError: a weight is negative or not finite, there are more or fewer than rows, or a class does not occur.
+    """
+    n = len(labels.is_known)
+    weights = np.ones(n)
+    if sample_weight is not None:
+        weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", copy=True)
+        if weights.ndim == 0:
+            weights = np.full(n, float(weights))
+        if weights.ndim != 1:
+            raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
+        if len(weights) != n:
+            raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
+        if (weights < 0).any():
+            raise UsageError(f"sample_weight holds the negative weight {weights.min():g}; a weight must be 0 or more.")
+    if class_weight is not None:
+        if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
+            raise UsageError(
+                f"class_weight gives {negative[0]!r} the weight {class_weight[negative[0]]}, not 0 or more."
+            )
+        of_classes = compute_sample_weight(dict(class_weight), labels.known)
+        weights[labels.is_known] *= of_classes
+        weights[~labels.is_known] *= of_classes.mean()
+    return weights
+
+
+def _refuse_words(labels: GivenLabels, decimal: str | None) -> None:
+    """Refuse texts among the numbers that a regressor is to learn."""
+    _, others = floats_of(pd.Series(labels.known, name="y"), decimal)
+    words = [text for text in others if not is_missing(text)]
+    if words:
+        raise UsageError(
+            f"y holds {str(words[0])[:40]!r} among its numbers; correct it, mark it as missing with None, or use "
+            "ScarfClassifier."
+        )
 
 
 def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFrame]:
@@ -153,9 +151,12 @@ def _split_by(frame: pd.DataFrame, config: Config) -> tuple[Weights, pd.DataFram
 
 
 def _reading_options(asked: DatasetSettings, frame: pd.DataFrame) -> ReadingOptions:
-    given = {name: tuple(getattr(asked, name) or ()) for name in ("drop", "dates", "categorical", "numeric", "text")}
-    for option, columns in given.items():
+    """What the user set of columns, which must be there."""
+    given = {}
+    for option in OF_COLUMNS:
+        columns = tuple(getattr(asked, option) or ())
         for column in columns:
             if column not in frame.columns:
                 raise UsageError(f"dataset.{option} names {column!r}, which is not a column of {SOURCE}.")
+        given[option] = columns
     return ReadingOptions(**given, decimal=asked.decimal)

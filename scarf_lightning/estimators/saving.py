@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -23,6 +24,7 @@ from safetensors.numpy import save as as_safetensors
 
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
+from ..data.reading.frames import is_half_a_character
 from ..data.reading.rules import KINDS, Rule
 from ..data.table import Column
 from ..errors import UsageError
@@ -41,8 +43,27 @@ from .trained_networks import Description, TrainedNetworks
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
-VERSION = 2
+VERSION = 3
 """Of the description's layout."""
+READABLE = (1, 2, VERSION)
+"""Versions that `read_model` reads. Those before 3 do not know the type of labels and the columns of `fit`."""
+
+
+def place(path: "str | PathLike[str]") -> Path:
+    """A path, with ``~`` for the user's home.
+
+    Raises:
+        UsageError: it is no path, or cannot be one.
+    """
+    if not isinstance(path, (str, PathLike)):
+        raise UsageError(f"The place of a model must be a path, not {path!r}.")
+    text = fsdecode(path)
+    if "\0" in text or is_half_a_character(text):
+        raise UsageError(f"{text!r} can be no path: it holds a NUL character, or half a character.")
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{text} has no meaning here: {error}") from error
 
 
 def save(model: TrainedNetworks, folder: Path) -> None:
@@ -135,10 +156,11 @@ def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
     try:
         contents = read_record(folder, CONTENTS, KIND, weights=True)
         plain = parsed(dict[str, Any], contents.get("model"), "model")
-        if (version := plain.pop("version", None)) == 1:
+        version = plain.pop("version", None)
+        if version == 1:
             plain = _of_version_1(plain)
-        elif version != VERSION:
-            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 and {VERSION}")
+        elif version not in READABLE:
+            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
         check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
         description = parsed(Description, plain, "model")
         check_reader(list(description.rules), description.columns)

@@ -1,17 +1,20 @@
 """The trained networks of a cell, with all that they need to compute on new rows: no store, no training data."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import VECTORS, Preprocessing
 from ..data.reading import Reader
+from ..data.reading.frames import frame_of
 from ..data.table import Column, Table
 from ..data.targets import Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
@@ -19,14 +22,12 @@ from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import lift, load_state, part_of, state, unlift
 from ..errors import UsageError
 from ..networks import Columns
-from ..options import build
+from ..options import build, read
 from ..options.settings import DatasetSettings, LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
 from ..results import DamagedRecordError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..options import Config
 
 ROWS_AT_ONCE = 1024
@@ -53,6 +54,8 @@ class Description:
         file: how to read a text file of rows, see `read_rows`.
         plugins: modules that define the network or the kind of target.
         target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
+        inputs: the columns of the table that `fit` was given, in their order; empty if they are not known.
+        is_named: the columns had names then, and rows are read by name. Columns of an array have the names x0, x1, ...
 
     Raises:
         ValueError: a value is not possible.
@@ -71,6 +74,8 @@ class Description:
     file: dict[str, str | None]
     plugins: tuple[str, ...]
     target: dict[str, Any] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    is_named: bool = True
 
     def __post_init__(self) -> None:
         if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
@@ -107,7 +112,7 @@ class Description:
         return Networks(columns, n_outputs, streams, network, settings, look=_no_training_rows)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class TrainedNetworks:
     """The networks of T trials and the preprocessing in front of them.
 
@@ -115,13 +120,27 @@ class TrainedNetworks:
         description: what they are.
         preprocessing: of the T trials.
         weights: arrays of f and h by name, ``(T, ...)`` each.
-        config: the configuration of their cell. A saved model does not have it.
+        options: the configuration of their cell, in plain values. A saved model does not have it.
     """
 
     description: Description
     preprocessing: Preprocessing
     weights: Weights
-    config: "Config | None" = None
+    options: Mapping[str, Any] | None = None
+
+    @cached_property
+    def config(self) -> "Config | None":
+        """The configuration of their cell, if it is known.
+
+        Raises:
+            UsageError: it needs a module of the user's that is not imported.
+        """
+        if self.options is None:
+            return None
+        for module in self.options["plugins"]:
+            if module not in sys.modules:
+                raise UsageError(f"The model's options are those of the module {module}; import it first.")
+        return read(self.options)
 
     def check(self) -> None:
         """Make sure that the arrays belong to the described networks.
@@ -209,13 +228,40 @@ class TrainedNetworks:
         """Of parameters and inputs."""
         return DTYPES[self.description.precision]
 
-    def values(self, rows: "pd.DataFrame") -> Floats:
-        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing. Rows of `load_rows` are read already."""
-        reader = self.description.reader
-        given = set(map(str, rows.columns)) if hasattr(rows, "columns") else set()
-        if not given.issuperset(reader.names) and given.issuperset(column.name for column in reader.columns):
-            reader = Reader.plain(reader.columns)
-        return reader.values(rows)
+    def values(self, rows: Any) -> Floats:
+        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing.
+
+        Args:
+            rows: a table of any library, read by the names of its columns; or, if `fit` is known to have had as many
+                columns, an array ``(n, n_columns)``. Rows of `load_rows` are read already.
+
+        Raises:
+            UsageError: see `Reader`, or the rows have another number of columns.
+        """
+        frame = frame_of(rows)
+        if frame is None:
+            return self.description.reader.values(self._of_array(rows))
+        names, reader, inputs = set(frame.columns), self.description.reader, self.description.inputs
+        if names.issuperset(reader.names):
+            return reader.values(frame)
+        if names.issuperset(column.name for column in reader.columns):
+            return Reader.plain(reader.columns).values(frame)
+        if not self.description.is_named and len(inputs) == frame.shape[1]:
+            frame = frame.set_axis(list(inputs), axis=1)
+        return reader.values(frame)
+
+    def _of_array(self, rows: Any) -> pd.DataFrame:
+        """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
+        if hasattr(rows, "toarray"):
+            raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
+        array, inputs = np.asarray(rows), self.description.inputs
+        if array.ndim != 2:
+            raise UsageError(f"The rows must be a table, or an array (n, columns), not {type(rows).__name__}.")
+        if not inputs:
+            raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
+        if array.shape[1] != len(inputs):
+            raise UsageError(f"The rows have {array.shape[1]} columns, and the model was trained on {len(inputs)}.")
+        return pd.DataFrame(array, columns=list(inputs))
 
     def predictions(self, values: Floats) -> Floats:
         """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""

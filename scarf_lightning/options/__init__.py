@@ -6,7 +6,7 @@ from .checking import checked, read
 from .combinations import check_combination, labels, unused_options, used_options
 from .option import Option, Options, option, options_of
 from .plugins import load_plugins, plugin_hashes
-from .settings import Config
+from .settings import Config, within_max_epochs
 
 __all__ = [
     "AXES",
@@ -31,4 +31,5 @@ __all__ = [
     "read",
     "unused_options",
     "used_options",
+    "within_max_epochs",
 ]

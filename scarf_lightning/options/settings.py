@@ -6,7 +6,8 @@ in an overflow or never.
 
 import codecs
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from .option import Options, PartField, option, options_of, part_name
@@ -324,3 +325,22 @@ class Config(Options):
 
 SHORTHANDS = tuple(name for name in options_of(Config) if name in options_of(FitSettings))
 """Options that stand for ``pretrain.NAME`` and ``finetune.NAME``. A phase that sets its own value keeps it."""
+
+
+def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
+    """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
+
+    A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
+    epochs never do.
+
+    Args:
+        given: the names of the options that the user set.
+    """
+    names = {name.lstrip("+") for name in given}
+    capped: dict[str, Any] = {}
+    for phase in ("pretrain", "finetune"):
+        settings: FitSettings = getattr(config, phase)
+        is_set = not names.isdisjoint({f"{phase}.max_epochs", "max_epochs"})
+        if is_set and f"{phase}.min_steps" not in names:
+            capped[phase] = replace(settings, min_steps=min(settings.min_steps, settings.max_epochs))
+    return replace(config, **capped) if capped else config

@@ -23,7 +23,7 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from ..errors import UsageError
-from ..options import Config, checked, read
+from ..options import Config, checked, read, within_max_epochs
 from ..options.combinations import on_dataset
 from ..options.settings import DatasetSettings
 from .hydra import fit_recipe, our_sections, read_config, usage_error
@@ -80,6 +80,10 @@ class Composer:
         Raises:
             UsageError: it cannot be composed, or has a wrong option in it.
         """
+        return within_max_epochs(self._cell(overrides), [each.partition("=")[0] for each in overrides])
+
+    def _cell(self, overrides: tuple[str, ...]) -> Config:
+        """The configuration of one cell, with the number of steps that its recipe says."""
         of_dataset = [each for each in overrides if each.lstrip("+~").startswith("dataset")]
         may_refer = any("${" in each or each[0] in "+~" or "@" in each.partition("=")[0] for each in overrides)
         is_whole = list(overrides) == self._overrides_of_master or may_refer or len(of_dataset) != 1

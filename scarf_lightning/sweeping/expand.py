@@ -14,7 +14,7 @@ from hydra.errors import HydraException
 from ..data.sources import ENDING
 from ..data.targets import Target
 from ..errors import UsageError
-from ..options import Config, check_combination, unused_options
+from ..options import Config, check_combination, unused_options, within_max_epochs
 from ..options.axes import AXES, BASES
 from ..options.combinations import check_method, method_of
 from ..results import columns
@@ -178,6 +178,7 @@ def one_cell(overrides: Sequence[str], config: Config) -> ExpandedSweep:
         UsageError: as by `expand`.
     """
     axes = [_axis(override) for override in OverridesParser.create().parse_overrides(list(overrides))]
+    config = within_max_epochs(config, axes)
     ending = "is for our sweeper; leave hydra/sweeper and hydra.mode alone."
     problems = [f"{axis} {ending}" for axis in axes if axis in OF_OUR_SWEEPER]
     check_combination(config)

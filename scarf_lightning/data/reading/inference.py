@@ -11,6 +11,7 @@ import pandas as pd
 from ...errors import UsageError
 from ..columns import Advice, Coded, Floats, Note, are_whole, is_numeric
 from .dates import OTHER_ZONES, PARTS, as_dates, as_hours, date_parts
+from .durations import as_seconds
 from .mixtures import on_mixtures
 from .numbers import are_codes, as_numbers, is_missing
 from .rules import Feature, Rule, text_of
@@ -92,6 +93,8 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
         return _numbers(column, plain, is_forced=name in options.numeric)
     if column.isna().all():
         return Read("empty", EMPTY)
+    if pd.api.types.is_timedelta64_dtype(column):
+        return _durations(column)
     if pd.api.types.is_datetime64_any_dtype(column):
         read = _dates(column, None)
         read.notes += [OTHER_ZONES] if str(column.dt.tz or "UTC") != "UTC" else []
@@ -104,7 +107,9 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     if all(isinstance(value, (bool, np.bool_)) for value in coded.distinct):
         if name in options.numeric:
             return _numbers(column, plain, is_forced=True)
-        return _made("Boolean", "categories", Rule("Booleans"), column) if len(coded.distinct) > 1 else _constant()
+        if len(coded.distinct) == 1:
+            return _constant(column)
+        return _made("Boolean", "categories", Rule("Booleans"), column)
     text, notes = text_of(coded, name)
     read = _text(column, text, options)
     read.notes[:0] = notes
@@ -119,16 +124,22 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
     if name in options.numeric and (read := _text_numbers(column, text, options, is_forced=True)):
         return read
     if name in options.dates:
-        if read := _text_dates(column, text) or _text_hours(column, text):
+        if read := _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text):
             return read
         raise UsageError(
             f"dataset.dates names {name!r}, which holds {text.distinct[0]!r} and other values that are not dates in "
             "one format; write them as 2024-12-31, or leave the column out of dataset.dates."
         )
     if len(text.distinct) == 1:
-        return _constant()
+        return _constant(column)
     if not is_declared:
-        if read := _text_numbers(column, text, options) or _text_dates(column, text) or _text_hours(column, text):
+        read = (
+            _text_numbers(column, text, options)
+            or _text_dates(column, text)
+            or _text_hours(column, text)
+            or _text_durations(column, text)
+        )
+        if read:
             return read
         if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
             read = _hashed(column, "text") if _are_texts(text) else Read(ID_OR_TEXT, A_VALUE_A_ROW)
@@ -167,12 +178,14 @@ def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, d
     # Sorting is faster than hashing if most values differ.
     n_distinct = len(pd.unique(known) if are_whole(known[:1000]) else np.unique(known))
     read.counts = len(values) - len(known), n_distinct
+    if n_distinct == 2 and np.isin(known, (0, 1)).all():
+        read.rule = replace(rule, flags=True)
     if is_forced:
         return read
     if n_distinct == 0:
         read = Read("empty", EMPTY, counts=read.counts)
     elif n_distinct == 1:
-        read = _constant(read.counts)
+        read = _constant(column, read.counts)
     elif n_distinct == len(known) and _tell_rows_apart(str(column.name), known):
         read = Read("id", A_VALUE_A_ROW, counts=read.counts)
     return read
@@ -223,8 +236,27 @@ def _text_hours(column: "pd.Series[Any]", text: Coded) -> Read | None:
         return None
     read = _made("times of day", "hours", Rule("times of day", from_text=True), column)
     if len({hour for hour in hours if not np.isnan(hour)}) == 1:
-        read = _constant()
+        read = _constant(column)
     read.notes += _on_others(text, np.isnan(hours).tolist(), "times")
+    return read
+
+
+def _text_durations(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    seconds = as_seconds(text.distinct)
+    if seconds is None:
+        return None
+    read = _durations(column, from_text=True)
+    read.notes += _on_others(text, np.isnan(seconds).tolist(), "durations")
+    return read
+
+
+def _durations(column: "pd.Series[Any]", *, from_text: bool = False) -> Read:
+    """A column of lengths of time."""
+    read = _made("durations", "seconds", Rule("durations", from_text=from_text), column)
+    (feature,) = read.features
+    assert isinstance(feature.values, np.ndarray)
+    if len(np.unique(feature.values[~feature.is_missing])) == 1:
+        return _constant(column)
     return read
 
 
@@ -233,7 +265,7 @@ def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[An
     made = date_parts(column if distinct is None else distinct)
     parts = tuple(name for name in PARTS if len(pd.unique(made[name][~np.isnan(made[name])])) > 1)
     if not parts:
-        return replace(_constant(), kind="dates")
+        return replace(_constant(column), kind="dates")
     return _made("dates", ", ".join(parts), Rule("dates", format is not None, format=format, parts=parts), column)
 
 
@@ -249,8 +281,16 @@ def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_te
     return read
 
 
-def _constant(counts: tuple[int, int] | None = None) -> Read:
-    return Read("constant", "left out: one value alone", counts=counts)
+def _constant(column: "pd.Series[Any]", counts: tuple[int, int] | None = None) -> Read:
+    """A column of one value, of which only the gaps can tell something."""
+    rule = Rule("gaps", from_text=pd.api.types.is_string_dtype(column))
+    read = _made("constant", "2 categories: its one value, or none", rule, column)
+    read.counts = counts
+    (feature,) = read.features
+    assert isinstance(feature.values, Coded)
+    if len(np.unique(feature.values.codes)) < 2:
+        return Read("constant", "left out: one value alone", counts=counts)
+    return read
 
 
 def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Reads later rows as the rows of a table were read."""
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,9 @@ import pandas as pd
 from ...errors import UsageError
 from ..columns import Coded, Column, Floats, listed, spell
 from .dates import OTHER_ZONES, are_in_other_zones
+from .frames import frame_of, plain_column
 from .rules import Feature, Rule, unread
+from .truths import truth_of
 
 SHOWN = 5
 
@@ -25,8 +28,10 @@ class Reader:
     - An unseen category, and a value of another kind, such as a word among numbers, count as missing. A warning names
       them, except for texts that stand for a missing value (``?``, ``n/a`` and the like).
     - A missing value stays missing, and is imputed as in the trial.
+    - Truth values may be spelled otherwise: 1, true, TRUE, Y and yes are one value.
     - Other columns, and those that the table left out, are ignored. The order of columns does not matter.
-    - `UsageError` names a column that is missing, occurs twice, holds an infinite value, or has no value of its kind.
+    - `UsageError` names a column that is missing, occurs twice, holds an infinite value, has no value of its kind, or
+      has several values, all of them unseen.
 
     A table that did not come from a file has no text to read: there (`Reader.plain`) anything but a finite number in a
     numeric column raises `UsageError`.
@@ -65,27 +70,29 @@ class Reader:
         """The columns that must be read from a file as text."""
         return [name for name, rule in self.rules if rule.from_text]
 
-    def values(self, rows: pd.DataFrame) -> Floats:
+    def values(self, rows: Any) -> Floats:
         """The rows as `Table` holds them: float64 ``(n, M)``, codes of categorical columns, NaN where missing.
 
+        Args:
+            rows: a table of any library that `frame_of` takes.
+
         Raises:
-            UsageError: see above, or the rows are not a DataFrame.
+            UsageError: see above, or the rows are no table whose columns have names.
         """
-        if not isinstance(rows, pd.DataFrame):
-            raise UsageError(
-                f"The rows must be a pandas DataFrame whose columns have names, not {type(rows).__name__}."
-            )
-        columns: dict[str, list[pd.Series[Any]]] = {}
-        for name, column in rows.items():
-            columns.setdefault(str(name), []).append(column.rename(str(name)))
-        missing = [name for name in self.names if name not in columns]
+        frame = frame_of(rows)
+        if frame is None:
+            raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
+        counts = Counter(frame.columns)
+        missing = [name for name in self.names if not counts[name]]
         if missing:
             raise UsageError(f"The rows lack {listed(missing, SHOWN)}, which the model was trained on.")
-        twice = [name for name in self.names if len(columns[name]) > 1]
+        twice = [name for name in self.names if counts[name] > 1]
         if twice:
             raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
-        features = [feature for name, rule in self.rules for feature in _features(columns[name][0], rule)]
-        values = np.empty((len(rows), len(self.columns)))
+        features: list[Feature] = []
+        for name, rule in self.rules:
+            features += _features(plain_column(frame[name]), rule)
+        values = np.empty((len(frame), len(self.columns)))
         for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
             values[:, m] = _encoded(feature, known)
         return values
@@ -114,18 +121,41 @@ def _encoded(feature: Feature, column: Column) -> Floats:
     if column.categories is not None:
         if not isinstance(feature.values, Coded):
             raise ValueError(f"{column.name!r} is categorical in the table and numeric in its rule")
-        known = {category: float(code) for code, category in enumerate(column.categories)}
-        spelled = list(map(spell, feature.values.distinct))
-        unseen = [text for text in spelled if text not in known]
-        if unseen:
-            warnings.warn(
-                f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as "
-                "missing.",
-                stacklevel=4,
-            )
-        return feature.values.spread([known.get(text, np.nan) for text in spelled])
+        return _codes(feature.values, column)
     if isinstance(feature.values, Coded):
         raise ValueError(f"{column.name!r} is numeric in the table and categorical in its rule")
     if np.isinf(feature.values).any():
         raise UsageError(f"Column {column.name!r} holds an infinite value; mark it as missing.")
     return feature.values
+
+
+def _codes(values: Coded, column: Column) -> Floats:
+    """The places of categories among those of the table, ``(n,)``, NaN if they are not there."""
+    categories = column.categories or ()
+    known = {category: float(code) for code, category in enumerate(categories)}
+    truths = _codes_of_truths(categories)
+    codes, unseen = [], []
+    for text in map(spell, values.distinct):
+        code = known.get(text, truths.get(truth_of(text), np.nan))
+        codes.append(code)
+        if np.isnan(code):
+            unseen.append(text)
+    if len(unseen) > 1 and len(unseen) == len(codes):
+        raise UsageError(
+            f"Column {column.name!r} holds {listed(categories, SHOWN)} in the table, "
+            f"but {listed(unseen, SHOWN)} in the rows; correct it."
+        )
+    if unseen:
+        warnings.warn(
+            f"Column {column.name!r} has {listed(unseen, SHOWN)}, which the training table did not: taken as missing.",
+            stacklevel=5,
+        )
+    return values.spread(codes)
+
+
+def _codes_of_truths(categories: Sequence[str]) -> dict[bool | None, float]:
+    """The codes of true and false, if the categories are these two in some spelling."""
+    codes: dict[bool | None, float] = {}
+    for code, category in enumerate(categories):
+        codes[truth_of(category)] = float(code)
+    return codes if set(codes) == {True, False} and len(categories) == 2 else {}

@@ -10,7 +10,10 @@ import pandas as pd
 from ...errors import UsageError
 from ..columns import Coded, Floats, is_numeric, spell
 from .dates import CATEGORICAL_PARTS, date_parts, hours_of, iso_times, times_of
+from .durations import seconds_in, seconds_of
+from .frames import is_half_a_character
 from .numbers import Notation, as_numbers, is_missing
+from .truths import truth_of
 
 N_HASHES = 16
 """How many numbers stand for a string of which there are too many for categories."""
@@ -19,6 +22,9 @@ N_TEXT_HASHES, TEXT_NGRAMS = 32, (3, 4)
 """How many numbers stand for a text, and the lengths of the pieces of its words that they count."""
 
 NUMBERS = (int, float, np.number, np.bool_)
+
+NO_VALUE = "(no value)"
+"""The category of a gap in a column that has one value and gaps."""
 
 Made = Mapping[str, Coded | Floats]
 """The features of a column by the endings of their names."""
@@ -45,6 +51,7 @@ class Rule:
         kind: one of `KINDS`.
         from_text: whether the table's column was text, so that it is read as text from a file of later rows.
         decimal, group, unit: the notation of ``numbers`` in text.
+        flags: of ``numbers``: all of the table's were 0 or 1, so that later rows may have truth values.
         format: of ``dates`` in text; None if the column held times, and text is read in any one format.
         parts: of ``dates``: the parts that differ between rows of the table, see `date_parts`.
     """
@@ -54,6 +61,7 @@ class Rule:
     decimal: str = "."
     group: str = ","
     unit: str = ""
+    flags: bool = False
     format: str | None = None
     parts: tuple[str, ...] = ()
 
@@ -69,14 +77,19 @@ class Rule:
 
     def plain(self) -> dict[str, Any]:
         """The kind and its options, for JSON."""
-        options = {name: getattr(self, name) for name in KINDS[self.kind].options}
-        return {"rule": self.kind, "from_text": self.from_text, **options}
+        plain: dict[str, Any] = {"rule": self.kind, "from_text": self.from_text}
+        for name in KINDS[self.kind].options:
+            plain[name] = getattr(self, name)
+        return plain
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Rule":
         """The rule that gave this `plain`."""
-        known = [name for name in ("from_text", *KINDS[plain["rule"]].options) if name in plain]
-        options: dict[str, Any] = {n: tuple(plain[n]) if isinstance(plain[n], list) else plain[n] for n in known}
+        options: dict[str, Any] = {}
+        for name in ("from_text", *KINDS[plain["rule"]].options):
+            if name in plain:
+                value = plain[name]
+                options[name] = tuple(value) if isinstance(value, list) else value
         return cls(plain["rule"], **options)
 
 
@@ -89,17 +102,27 @@ def _plain_numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     return {"": floats(column)}
 
 
+def _plain_categories(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Categories as they are spelled."""
+    return {"": Coded.of(column)}
+
+
 def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Numbers, or text in which they are written in one notation."""
     if is_numeric(column):
         return {"": floats(column)}
     coded, texts = _texts(column)
     values = Notation(rule.decimal, rule.group, rule.unit).read(list(dict.fromkeys(texts)))
-    # Booleans, and numbers among text, are not parsed.
-    read = [
-        float(value) if isinstance(value, NUMBERS) else values.get(text, np.nan)
-        for value, text in zip(coded.distinct, texts, strict=True)
-    ]
+    read = []
+    for value, text in zip(coded.distinct, texts, strict=True):
+        # Booleans, and numbers among text, are not parsed.
+        if isinstance(value, NUMBERS):
+            read.append(float(value))
+        elif text in values:
+            read.append(values[text])
+        else:
+            truth = truth_of(text) if rule.flags else None
+            read.append(np.nan if truth is None else float(truth))
     return {"": coded.spread(read)}
 
 
@@ -110,17 +133,28 @@ def _dates(rule: Rule, column: "pd.Series[Any]") -> Made:
     else:
         coded, texts = _texts(column)
         times = iso_times(texts, str(column.name)) if rule.format is None else times_of(texts, rule.format)
-        made = {name: coded.spread(part) for name, part in date_parts(times).items()}
-    return {
-        f" ({part})": Coded.of(pd.Series(made[part])) if part in CATEGORICAL_PARTS else made[part]
-        for part in rule.parts
-    }
+        made = {}
+        for name, part in date_parts(times).items():
+            made[name] = coded.spread(part)
+    features: dict[str, Coded | Floats] = {}
+    for chosen in rule.parts:
+        values = made[chosen]
+        features[f" ({chosen})"] = Coded.of(pd.Series(values)) if chosen in CATEGORICAL_PARTS else values
+    return features
 
 
 def _hours(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Times of day, as hours."""
     coded, texts = _texts(column)
-    return {"": coded.spread([hours_of(text) for text in texts])}
+    return {"": coded.spread(list(map(hours_of, texts)))}
+
+
+def _seconds(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Lengths of time, as seconds."""
+    if pd.api.types.is_timedelta64_dtype(column):
+        return {"": seconds_in(column)}
+    coded, texts = _texts(column)
+    return {"": coded.spread(list(map(seconds_of, texts)))}
 
 
 def _categories(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -129,10 +163,23 @@ def _categories(rule: Rule, column: "pd.Series[Any]") -> Made:
     return {"": coded if is_numeric(column) else text_of(coded, column.name)[0]}
 
 
+def _gaps(rule: Rule, column: "pd.Series[Any]") -> Made:
+    """Categories, of which a gap is one: in a column with one value, it is the gaps that differ."""
+    made = _categories(rule, column)[""]
+    assert isinstance(made, Coded)
+    gap = len(made.distinct)
+    codes = np.where(made.codes < 0, gap, made.codes)
+    return {"": Coded(codes, [*made.distinct, NO_VALUE])}
+
+
 def _booleans(rule: Rule, column: "pd.Series[Any]") -> Made:
-    """True and false, in upper or lower case."""
+    """True and false in their usual spellings."""
     coded, texts = _texts(column)
-    return {"": coded.mapped([text.lower() or None for text in texts])}
+    spelled: list[str | None] = []
+    for text in texts:
+        truth = truth_of(text)
+        spelled.append((text.lower() or None) if truth is None else spell(truth))
+    return {"": coded.mapped(spelled)}
 
 
 def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -143,7 +190,8 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
         from skrub import MinHashEncoder
 
         column = pd.Series(strings, name="text")
-        return np.asarray(MinHashEncoder(n_components=N_HASHES).fit_transform(column)) / 2**31
+        encoder = MinHashEncoder(n_components=N_HASHES)
+        return np.asarray(encoder.fit_transform(column)) / 2**31
 
     return _encoded(column, N_HASHES, encode)
 
@@ -165,7 +213,10 @@ def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]],
     """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
     text, _ = text_of(Coded.of(column), column.name)
     numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
-    return {f" ({i + 1})": text.spread(values) for i, values in enumerate(numbers.T)}
+    made: dict[str, Floats] = {}
+    for position, values in enumerate(numbers.T, start=1):
+        made[f" ({position})"] = text.spread(values)
+    return made
 
 
 def _texts(column: "pd.Series[Any]") -> tuple[Coded, list[str]]:
@@ -184,10 +235,12 @@ class Kind:
 
 KINDS = {
     "plain numbers": Kind("numbers", _plain_numbers),
-    "plain categories": Kind("categories", lambda _, column: {"": Coded.of(column)}),
-    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit")),
+    "plain categories": Kind("categories", _plain_categories),
+    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit", "flags")),
     "dates": Kind("dates", _dates, ("format", "parts")),
     "times of day": Kind("times", _hours),
+    "durations": Kind("durations", _seconds),
+    "gaps": Kind("categories", _gaps),
     "categories": Kind("categories", _categories),
     "Booleans": Kind("truth values", _booleans),
     "strings": Kind("strings", _hashes),
@@ -197,7 +250,10 @@ KINDS = {
 
 def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
     """The distinct values of a column that its rule could not read, besides texts that stand for a missing value."""
-    if not features or not (rows := column.notna().to_numpy() & features[0].is_missing).any():
+    if not features:
+        return []
+    rows = column.notna().to_numpy() & features[0].is_missing
+    if not rows.any():
         return []
     texts = dict.fromkeys(spell(value).strip() for value in column[rows])
     return [text for text in texts if text and not is_missing(text)]
@@ -209,12 +265,18 @@ def floats(column: "pd.Series[Any]") -> Floats:
 
 
 def stripped(values: list[Any], name: Any) -> list[str]:
-    """Each value as text without blanks around it. A NUL character, at which other programs would cut a text, raises
-    `UsageError`."""
+    """Each value as text without blanks around it.
+
+    Raises:
+        UsageError: a text holds a NUL character, at which other programs would cut it, or half a character, which no
+            file can hold.
+    """
     texts = list(map(spell, values))
     for text in texts:
         if "\x00" in text:
             raise UsageError(f"column {name!r} holds a NUL character, in {text!r}; remove it from the file.")
+        if is_half_a_character(text):
+            raise UsageError(f"column {name!r} holds half a character, in {text!r}; remove it, or drop the column.")
     return [text.strip() for text in texts]
 
 
@@ -235,4 +297,5 @@ def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Flo
         return floats(column), []
     text, _ = text_of(Coded.of(column), column.name)
     numbers = as_numbers(text.distinct, decimal)
-    return text.spread([numbers.values.get(each, np.nan) for each in text.distinct]), list(numbers.others)
+    known = [numbers.values.get(each, np.nan) for each in text.distinct]
+    return text.spread(known), list(numbers.others)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import UsageError
 from ..columns import Advice, Note
+from .answers import TEXT, answers_of, dtype_of
 from .target import Floats, Ints, Labels, Learn, Predictions, Target
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Classes(Target):
     Attributes:
         names: of the classes that occur, in natural order.
         rarest: the share of the rarest class among the labelled rows.
+        dtype: numpy's type of the labels that the names spell, see `answers_of`. Not part of the data's identity.
     """
 
     name: ClassVar[str] = "classes"
@@ -44,6 +46,7 @@ class Classes(Target):
     }
     names: tuple[str, ...]
     rarest: float = field(default=1.0, compare=False)
+    dtype: str = field(default=TEXT, compare=False)
 
     @classmethod
     def read(
@@ -56,7 +59,7 @@ class Classes(Target):
             raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
         counts = np.bincount(labels[labels >= 0], minlength=len(names))
-        found = cls(names, float(counts.min() / counts.sum()))
+        found = cls(names, float(counts.min() / counts.sum()), dtype_of(column.dropna()))
         if not found.is_imbalanced:
             return found, labels, []
         share = f"{100 * found.rarest:.2g} % of its rows are of class {names[int(counts.argmin())]!r}"
@@ -65,10 +68,18 @@ class Classes(Target):
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
-        return cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)))
+        found = cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)), plain.get("dtype", TEXT))
+        _ = found.answers
+        return found
 
     def plain(self) -> dict[str, Any]:
-        return {"target": {"kind": self.name, "rarest": self.rarest}, "classes": list(self.names)}
+        target = {"kind": self.name, "rarest": self.rarest, "dtype": self.dtype}
+        return {"target": target, "classes": list(self.names)}
+
+    @property
+    def answers(self) -> NDArray[Any]:
+        """The label of each class, in the type that it was given in, ``(C,)``."""
+        return answers_of(self.names, self.dtype)
 
     @property
     def identity(self) -> dict[str, Any]:

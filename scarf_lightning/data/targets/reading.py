@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
@@ -43,7 +43,13 @@ class ReadTarget:
 
 
 def read_target(
-    column: "pd.Series[Any]", source: str, kind: str | None = None, *, decimal: str | None = None, is_raw: bool = False
+    column: "pd.Series[Any]",
+    source: str,
+    kind: str | None = None,
+    *,
+    decimal: str | None = None,
+    is_raw: bool = False,
+    keeps_blanks: bool = False,
 ) -> ReadTarget:
     """Read a target column.
 
@@ -52,7 +58,8 @@ def read_target(
         source: where the data came from, for messages.
         kind: of target; None or ``auto`` takes a numeric column of many values as a number, and all else as classes.
         decimal: see `as_numbers`.
-        is_raw: whether the column is from a user's file: blanks around text are cut off, and names are refused.
+        is_raw: the column is a user's, not one that was described: names are refused, and blanks around text cut off.
+        keeps_blanks: classes are text with the blanks around it.
 
     Raises:
         UsageError: there are too few labels; or they are names, hold a NUL character, or are not of the kind.
@@ -70,21 +77,38 @@ def read_target(
     chosen: type[Target] = kind_named(kind) if kind and is_asked_for else Classes
     # The type of a column of categories or of Booleans says what its values are.
     is_declared = isinstance(column.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(column)
-    text, on_text = (None, []) if is_declared or is_numeric(column) else text_of(Coded.of(column), column.name)
+    text, on_text = None, list[str]()
+    if not is_declared and not is_numeric(column):
+        text, on_text = text_of(Coded.of(column), column.name)
     notes: list[Note] = []
     if not is_asked_for and not is_declared and (n_distinct := _quantities(column, text, decimal)):
         chosen = Number
         said = f"Target {column.name!r} has {n_distinct} different numbers and is predicted as a number"
         notes.append(Advice(said, "dataset.target_kind", "classes", "takes each of them as a class"))
     if is_raw and issubclass(chosen, Classes):
-        if text is not None:
+        if text is not None and not keeps_blanks:
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
             notes += [f"Target {column.name!r}: {note}." for note in on_text]
+            notes += _on_marks(text, column.name)
         if not is_asked_for and not is_declared:
             _refuse_names(column, source)
     target, labels, on_labels = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *on_labels))
+
+
+def _on_marks(text: "Coded", name: Any) -> list[str]:
+    """Notes on classes whose name usually stands for a missing value."""
+    from ..reading.numbers import is_missing
+
+    notes = []
+    for label, count in zip(text.distinct, text.counts, strict=True):
+        if is_missing(label):
+            notes.append(
+                f"Target {name!r}: {label!r} is a class, of {counted(count, 'row')}; if it stands for no label, leave "
+                "these fields empty."
+            )
+    return notes
 
 
 def kind_named(name: str) -> type[Target]:

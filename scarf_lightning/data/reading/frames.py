@@ -1,0 +1,170 @@
+"""Tables of any library as pandas frames, in which a value has one form whatever library and type it came in.
+
+    frame = frame_of(polars_or_arrow_table)
+    frame = frame.assign(age=plain_column(frame["age"]))
+
+So a table as a frame of pandas, of polars or of Arrow gives the same features, bit for bit.
+"""
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ...errors import UsageError
+from .numbers import EXACT
+
+NUMBERS_AMONG_OBJECTS = ("integer", "floating", "mixed-integer-float", "decimal")
+"""Results of `pandas.api.types.infer_dtype` for objects that are numbers, missing values apart."""
+
+
+def frame_of(rows: Any) -> pd.DataFrame | None:
+    """A table of any library as a pandas frame; None if it is no table with named columns, such as an array.
+
+    It takes frames of pandas, what narwhals wraps, and all that exports itself through ``__arrow_c_stream__`` or
+    ``__dataframe__``: polars, Arrow, DuckDB, Ibis, Modin and others. The names of the columns become text.
+
+    Raises:
+        UsageError: the table is not computed yet, its columns cannot be read, or a name cannot be written.
+    """
+    if type(rows).__name__ == "LazyFrame":
+        raise UsageError("The rows are a LazyFrame, which is not computed yet; collect() it first.")
+    if hasattr(rows, "__narwhals_dataframe__"):
+        rows = rows.to_native()
+    if isinstance(rows, pd.DataFrame):
+        frame = rows
+    elif hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        frame = _of_arrow(rows)
+    elif hasattr(rows, "__dataframe__"):
+        frame = _exchanged(rows)
+    else:
+        return None
+    return frame.set_axis(list(map(_name, frame.columns)), axis=1)
+
+
+def plain_column(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """The values of a column in the one form that they have here.
+
+    - Numbers of every type are int64 or float64; whole numbers that float64 does not tell apart are text.
+    - Dates are datetime64, periods their first moment, durations timedelta64, truth values bool.
+    - Categories stay categories, and intervals become text.
+
+    Raises:
+        UsageError: the values are complex numbers or bytes.
+    """
+    dtype = column.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        column = pd.Series(np.asarray(column), column.index, name=column.name)
+    elif isinstance(dtype, pd.ArrowDtype):
+        values = _of_arrow_column(pa.chunked_array(column.array.__arrow_array__()))
+        column = pd.Series(values.array, column.index, name=column.name)
+    elif isinstance(dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    elif isinstance(dtype, pd.IntervalDtype):
+        column = column.astype("str").where(column.notna(), None)
+    if column.dtype == object:
+        column = _of_objects(column)
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise UsageError(
+            f"Column {str(column.name)!r} holds complex numbers; write their real and imaginary parts into columns of "
+            "their own, or leave it out."
+        )
+    if pd.api.types.is_integer_dtype(column.dtype):
+        column = _exact(column)
+    return column
+
+
+def _name(name: Any) -> str:
+    text = str(name)
+    if is_half_a_character(text):
+        raise UsageError(
+            f"The rows have a column {text!r}, a name with half a character, which no file can hold; rename it."
+        )
+    return text
+
+
+def is_half_a_character(text: str) -> bool:
+    """Tell whether a text has surrogates without their partner, which cannot be written as UTF-8."""
+    return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Objects of one kind as a column of that kind; all others as they are."""
+    column = column.infer_objects()
+    if column.dtype != object:
+        return column
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "bytes":
+        raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
+    if kind == "date":
+        return pd.Series(pd.to_datetime(column), name=column.name)
+    if kind not in NUMBERS_AMONG_OBJECTS:
+        return column
+    known = column.notna().to_numpy()
+    numbers = column[known].tolist()
+    if any(_is_inexact(number) for number in numbers):
+        return column.astype("str").where(known, None)
+    values = np.full(len(column), np.nan)
+    values[known] = [float(number) for number in numbers]
+    return pd.Series(values, column.index, name=column.name)
+
+
+def _is_inexact(number: Any) -> bool:
+    """Tell whether float64 may take a whole number for another one."""
+    return not isinstance(number, (float, np.floating, Decimal)) and abs(int(number)) > EXACT
+
+
+def _exact(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Whole numbers as int64 or, with gaps, float64; as text if some are above 2^53."""
+    known = column.dropna()
+    if len(known) and max(int(known.max()), -int(known.min())) > EXACT:
+        return column.astype("str").astype(object).where(column.notna(), None)
+    if column.isna().any():
+        return column.astype("float64")
+    return column.astype("int64")
+
+
+def _of_arrow(rows: Any) -> pd.DataFrame:
+    try:
+        table = pa.table(rows)
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise UsageError(f"The rows are a {type(rows).__name__}, which is no table with columns: {error}.") from error
+    columns = dict(enumerate(map(_of_arrow_column, table.columns)))
+    frame = pd.DataFrame(columns, index=range(table.num_rows))
+    return frame.set_axis(table.column_names, axis=1)
+
+
+def _exchanged(rows: Any) -> pd.DataFrame:
+    """A table that knows the older protocol alone."""
+    try:
+        return _of_arrow(pa.interchange.from_dataframe(rows))
+    except (TypeError, ValueError, NotImplementedError, RuntimeError, pa.ArrowException) as error:
+        raise UsageError(f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas.") from error
+
+
+def _of_arrow_column(column: pa.ChunkedArray) -> "pd.Series[Any]":
+    """A column of Arrow's as one of pandas', exact in every bit."""
+    if pa.types.is_decimal(column.type):
+        # Arrow's own cast to float64 is one bit off in every fourth.
+        column = column.cast(pa.string()).cast(pa.float64())
+    elif pa.types.is_integer(column.type) and column.null_count:
+        # The usual way goes through float64, which rounds whole numbers above 2^53.
+        return pd.Series(column.to_pandas(types_mapper=_nullable.get))
+    elif pa.types.is_dictionary(column.type) and pa.types.is_string_view(column.type.value_type):
+        column = column.cast(pa.dictionary(column.type.index_type, pa.string(), column.type.ordered))
+    return pd.Series(column.to_pandas(date_as_object=False))
+
+
+_nullable: dict[pa.DataType, Any] = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+}
+"""The types of pandas that hold whole numbers and gaps."""

@@ -1,0 +1,214 @@
+"""The model of a cell in the store, in one of its phases."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..data.reading import Reader
+from ..data.table import Column
+from ..data.targets import target_from_plain
+from ..engine.hardware import DTYPES
+from ..errors import UsageError
+from ..options import Config, build, load_plugins, read, unused_options
+from ..options.axes import OF_THE_RUN
+from ..options.combinations import encoding_of, is_in, method_of
+from ..randomness import Streams
+from ..results import (
+    DamagedRecordError,
+    PretrainingStore,
+    StoredCell,
+    StoredTrial,
+    load_cell,
+    load_trials,
+    pretraining_identity,
+)
+from ..results.identity import SCIENCE_VERSION
+from ..results.records import parsed
+from ..results.store import DESCRIPTION
+from ..screen import command_line
+from .model import Model, model_of, why_no_model
+from .saving import CONTENTS, check_imported, check_reader, save
+
+Phase = Literal["finetune", "pretrain", "initial"]
+FOLDER = "model"
+OF_TRAINING_AGAIN = {"paths", "trainer", "cache"}
+"""Options of a run that still matter when its cell is trained again."""
+
+
+def save_model(config: Config, cell: Path) -> None:
+    """Write the model of a cell in the store beside its results, in ``<cell>/model``, if it has one."""
+    if why_no_model(config) is None and any(kept.weights for kept in load_trials(cell.name, cell.parent)):
+        save(model_of_cell(cell, config.plugins, None, "finetune"), cell / FOLDER)
+
+
+@dataclass(frozen=True)
+class OpenCell:
+    """A cell of the store, whose configuration has been checked and whose plugins are imported."""
+
+    folder: Path
+    stored: StoredCell
+    config: Config
+
+    @property
+    def data_hash(self) -> str:
+        """The hash of the table that the cell was trained on."""
+        return str(self.stored.description["identity"].get("data"))
+
+    def streams(self, n_labelled: int) -> Streams:
+        """The random streams that it was trained with, on a table with so many labels.
+
+        Raises:
+            UsageError: another version of the package trained it, from other streams.
+        """
+        science = self.stored.description["identity"].get("science")
+        if science != SCIENCE_VERSION:
+            raise UsageError(
+                f"Cell {self.folder.name} was trained by an earlier version of this package, which split rows and drew "
+                f"initial weights otherwise; `{self.again()}` trains it again."
+            )
+        return Streams(self.config.seed, n_labelled)
+
+    def again(self, *options: str) -> str:
+        """The command that trains the cell again: the one that asked for it, without what it does not use."""
+        left_out = ({*OF_THE_RUN} - OF_TRAINING_AGAIN) | unused_options(self.config)
+        asked = []
+        for override in self.stored.description["overrides"]:
+            if not is_in(override.partition("=")[0], left_out):
+                asked.append(override)
+        trials = f"trials={max(self.stored.trials['trial']) + 1}"
+        return command_line("train.py", [*asked, trials, *options, "force=true"])
+
+
+def open_cell(folder: Path, plugins: Collection[str]) -> OpenCell:
+    """A cell of the store by its folder. Its files are checked, and only the named plugins are imported.
+
+    Raises:
+        UsageError: there is no such cell, it is damaged, or it needs a plugin that is not named.
+    """
+    load_plugins(list(plugins))
+    stored = load_cell(folder.name, folder.parent)
+    kinds = {"overrides": list[str], "classes": list[str], "reading": dict[str, Any]}
+    try:
+        for name, kind in kinds.items():
+            parsed(kind, stored.description.get(name, {}), name)
+        needed = parsed(list[str], stored.config.get("plugins", []), "plugins")
+    except DamagedRecordError as error:
+        raise UsageError(f"{folder} cannot be used: {error}.") from error
+    check_imported(needed, plugins, f"Cell {folder.name}")
+    return OpenCell(folder, stored, read(stored.config))
+
+
+def one_cell(folder: Path) -> Path:
+    """The folder of a cell: this one, or the only one in it.
+
+    Raises:
+        UsageError: it holds none, or several.
+    """
+    if (folder / DESCRIPTION).exists():
+        return folder.resolve()
+    cells = sorted(path.parent for path in folder.glob(f"*/{DESCRIPTION}"))
+    if len(cells) == 1:
+        return cells[0]
+    if cells:
+        raise UsageError(f"{folder} holds {len(cells)} cells; name the folder of one, as {cells[0]}.")
+    missing = f"it has no {CONTENTS}" if folder.is_dir() else "there is no such folder"
+    raise UsageError(f"{folder} is no model: {missing}; a cell trained with keep_weights=true has one.")
+
+
+def model_of_cell(folder: Path, plugins: Collection[str], trial: int | None, phase: Phase) -> Model:
+    """The model of a cell's trials, or of one of them, in a phase; the arguments are as of `load_model`."""
+    cell = open_cell(folder, plugins)
+    every = [each for each in load_trials(folder.name, folder.parent) if each.row.get("diverged") is None]
+    kept = [each for each in every if trial in (None, each.row["trial"])]
+    if not kept:
+        numbers = ", ".join(str(each.row["trial"]) for each in every) or "none"
+        asked = "" if trial is None else f" {trial}"
+        raise UsageError(f"Cell {folder.name} has no finished trial{asked}; it has: {numbers}.")
+    # The trials of a cell may have been trained on several machines, but in one precision.
+    precision: Any = kept[0].row.get("precision")
+    if precision not in DTYPES:
+        raise UsageError(f"The precision of trial {kept[0].row['trial']} is unknown: its record cannot be used.")
+    trainer = replace(cell.config.trainer, precision=precision)
+    cell = replace(cell, config=replace(cell.config, trainer=trainer))
+    target = target_from_plain(cell.stored.description) if phase == "finetune" else None
+    in_phase = {"finetune": _finetuned, "pretrain": _pretrained, "initial": _initial}[phase]
+    try:
+        found = in_phase(cell, kept)
+        model = model_of(cell.config, found, _reader(cell), target, cell.stored.description["dataset"])
+        model.check()
+    except UsageError:
+        raise
+    except (DamagedRecordError, KeyError, ValueError) as error:  # arrays that do not belong together
+        raise UsageError(f"{folder} cannot be used: {error}.") from error
+    return model
+
+
+def _finetuned(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
+    """The trials with the weights at the end of training."""
+    why = why_no_model(cell.config)
+    found = [kept for kept in trials if kept.weights]
+    if why is None and not found:
+        if cell.config.tune:
+            why = (
+                "with tune each trial has a network of its own shape. Train a cell with the options that tuning chose, "
+                "which its trials list, and with keep_weights=true"
+            )
+        else:
+            command = cell.again("keep_weights=true")
+            why = f"the fine-tuned weights were not kept; `{command}` trains them again and keeps them"
+    if why is not None:
+        raise UsageError(f"Cell {cell.folder.name} has no model: {why}.")
+    return found
+
+
+def _pretrained(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
+    """The trials with the encoders as pre-training left them."""
+    name, config = cell.folder.name, cell.config
+    if config.pretrain.name == "none":
+        raise UsageError(f"Cell {name} is not pre-trained; it has phase=finetune and phase=initial alone.")
+    identity = pretraining_identity(config, cell.data_hash)
+    store = PretrainingStore(cell.folder.parent, identity, max_gb=1)
+    cache = store.load([kept.row["trial"] for kept in trials])
+    found = []
+    for kept in trials:
+        trial = kept.row["trial"]
+        if trial not in cache:
+            raise UsageError(
+                f"The pre-trained weights of trial {trial} of cell {name} are not in the cache; `{cell.again()}` "
+                "trains them again."
+            )
+        encoder = {}
+        for name_of_weight, weight in cache[trial].weights.items():
+            if name_of_weight.startswith("encoder."):
+                encoder[name_of_weight] = weight
+        found.append(replace(kept, weights=encoder))
+    return found
+
+
+def _initial(cell: OpenCell, trials: list[StoredTrial]) -> list[StoredTrial]:
+    """The trials with the encoders before training."""
+    config = cell.config
+    if "network" not in method_of(config).uses:
+        raise UsageError(f"Cell {cell.folder.name} has no encoder: method={config.method['name']} trains no network.")
+    without_weights = [replace(kept, weights={}) for kept in trials]
+    untrained = model_of(config, without_weights, _reader(cell), None, "")
+    n_labelled = parsed(int, cell.stored.description["reading"]["n_labelled"], "reading.n_labelled")
+    networks = untrained.description.networks(cell.streams(n_labelled))
+    encoder = replace(networks, settings=config.network).encoder(untrained.trials).to(untrained.dtype)
+    weights = {}
+    for name, weight in encoder.state_dict().items():
+        weights[f"encoder.{name}"] = weight.detach().numpy()
+    return StoredTrial.of_stack([kept.row for kept in trials], untrained.preprocessing.arrays(), weights)
+
+
+def _reader(cell: OpenCell) -> Reader:
+    """The reader of a cell's table, with its columns as they are encoded. Only a user's file has rules of reading."""
+    described = cell.stored.description
+    encoding = build("encoding", encoding_of(cell.config))
+    columns = encoding.columns([Column.from_plain(each) for each in described["columns"]])
+    rules = described.get("reading", {}).get("rules")
+    if not rules:
+        return Reader.plain(columns)
+    check_reader(rules, tuple(columns))
+    return Reader.with_rules(rules, columns)

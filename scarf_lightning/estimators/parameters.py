@@ -1,0 +1,117 @@
+"""From the parameters of an estimator to the configuration of its cell."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from functools import cache
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from hydra import compose
+from omegaconf import DictConfig, OmegaConf
+
+from ..data.targets import Target
+from ..errors import UsageError
+from ..options import Config, check_combination, unused_options, within_max_epochs
+from ..options.axes import OF_THE_RUN
+from ..options.combinations import check_target, is_in
+from ..sweeping.folders import CONF
+from ..sweeping.hydra import hydra_started, read_config
+from .model import why_no_model
+
+OF_A_FILE = ("encoding", "id", "name", "path", "separator", "source", "target", "unlabelled")
+OF_THE_COMMAND = {*OF_THE_RUN, *(f"dataset.{option}" for option in OF_A_FILE)} - {"trainer", "recipe"}
+"""Options of ``train.py`` that mean nothing to an estimator."""
+
+PARAMETERS = {
+    "trials": "n_trials",
+    "seed": "random_state",
+    "trainer.accelerator": "device",
+    "finetune.class_weight": "class_weight",
+    "metric": "metric",
+    "dataset.weight": "sample_weight in fit",
+}
+"""Options that an estimator has as parameters."""
+
+ALWAYS = {"dataset.path": "X", "keep_weights": True, "keep_predictions_mb": 0}
+
+
+def plain(value: Any) -> Any:
+    """A value as configurations hold it: numpy's numbers, texts and arrays, paths and devices become Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (PathLike, torch.device)):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {plain(name): plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return list(map(plain, value))
+    return value
+
+
+def config_of(
+    given: Mapping[str, Any], parameters: Mapping[str, Any], *, estimator: str, kind: type[Target] | None
+) -> Config:
+    """The configuration of a cell that ends with networks for this kind of target, or with encoders alone (None).
+
+    Args:
+        given: choices of axes and other options by their names on the command line.
+        parameters: those options that `PARAMETERS` lists.
+        estimator: the name of the class, for messages.
+
+    Raises:
+        UsageError: an option is unknown, has no effect, is not an estimator's, or does not go with the others.
+    """
+    _refuse_others(given)
+    plugins = [str(name) for name in given.get("plugins", ())]
+    groups = _axes(given)
+    # The source of a plugin may change between fits, so its options are not remembered.
+    composed = _composed.__wrapped__ if plugins else _composed
+    overrides = tuple(f"{name}={value}" for name, value in groups.items())
+    config = deepcopy(composed(overrides, tuple(plugins)))
+    OmegaConf.set_struct(config, False)
+    for name, value in {**given, **parameters, **ALWAYS, "plugins": plugins}.items():
+        if name not in groups:
+            OmegaConf.update(config, name, value, force_add=True)
+    chosen = within_max_epochs(read_config(config), given)
+    check_combination(chosen)
+    if kind is not None:
+        if why := why_no_model(chosen):
+            raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
+        check_target(chosen, kind)
+    unused = unused_options(chosen)
+    for option in given:
+        if is_in(option, unused):
+            raise UsageError(f"{option} is set, but has no effect on training with these parameters; leave it out.")
+    return chosen
+
+
+def _refuse_others(given: Mapping[str, Any]) -> None:
+    """Refuse options that are parameters of their own, or belong to the command."""
+    for option in given:
+        if option in PARAMETERS:
+            raise UsageError(f"options: {option} is a parameter of its own; set {PARAMETERS[option]}.")
+        if option == "tune":
+            raise UsageError("options: tune keeps no networks; search with GridSearchCV or the like of scikit-learn.")
+        if is_in(option, OF_THE_COMMAND):
+            raise UsageError(f"options: {option} belongs to train.py; leave it out.")
+
+
+def _axes(given: Mapping[str, Any]) -> dict[str, str]:
+    """The options that choose a part, by axis."""
+    found = {}
+    for name, value in given.items():
+        if "." not in name and (CONF / name).is_dir():
+            if not isinstance(value, str):
+                raise UsageError(f"{name} must be the name of an option, not {value!r}; for none it is 'none'.")
+            found[name] = value
+    return found
+
+
+@cache
+def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
+    with hydra_started(plugins):
+        return compose("train", overrides=["dataset=csv", *overrides])
