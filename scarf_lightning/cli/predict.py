@@ -47,23 +47,24 @@ def _predict(asked: argparse.Namespace) -> None:
     from ..estimators import load_model
 
     model = load_model(asked.model, asked.plugins)
-    given = {option: getattr(asked, option) for option in ("separator", "decimal", "encoding")}
-    options = {option: value or model.description.file.get(option) for option, value in given.items()}
+    options = {}
+    for option in ("separator", "decimal", "encoding"):
+        options[option] = getattr(asked, option) or model.description.file.get(option)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         rows = read_rows(asked.rows, as_written=model.description.reader.text, sheet=asked.sheet, **options)
-        predictions, target = model.predicted(rows), model.target
+        answers = model.answered(rows)
     for warning in caught:
-        if warning.category is UserWarning:  # ours; other categories are for programmers
+        # Other categories than ours are for programmers.
+        if warning.category is UserWarning:
             sys.stderr.write(f"{escaped(str(warning.message))}\n")
-    predicted, answers = target.frame(predictions), target.decided(predictions).tolist()
-    predicted.insert(0, target.heading, list(map(spreadsheet, answers)), allow_duplicates=True)
-    predicted = predicted.set_axis([spreadsheet(name) for name in predicted.columns], axis=1)
+    answers = answers.set_axis([spreadsheet(name) for name in answers.columns], axis=1)
+    answers.isetitem(0, list(map(spreadsheet, answers.iloc[:, 0].tolist())))
     if asked.output is None:
-        predicted.to_csv(sys.stdout, index=False)
+        answers.to_csv(sys.stdout, index=False)
         return
     try:
-        predicted.to_csv(asked.output, index=False)
+        answers.to_csv(asked.output, index=False)
     except OSError as error:
         raise UsageError(f"{asked.output} cannot be written: {error.strerror or error}.") from error
 

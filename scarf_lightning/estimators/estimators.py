@@ -185,7 +185,7 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(frame) < 2 or not len(frame.columns):
             # scikit-learn has its own words for these.
             check_array(np.empty(frame.shape), ensure_min_samples=2, estimator=self)
-        given = getattr(X, "columns", frame.columns)
+        given = X.columns if isinstance(X, pd.DataFrame) else frame.columns
         are_text = all(isinstance(name, str) for name in given)
         names_of_text = frame.columns.to_numpy(dtype=object) if are_text else None
         return Given(frame.reset_index(drop=True), is_named=True, names=names_of_text)

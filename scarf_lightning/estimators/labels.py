@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ..data.reading.frames import frame_of
 from ..data.reading.numbers import is_missing
 from ..data.table import spell
 from ..errors import UsageError, counted
@@ -72,13 +73,28 @@ def one_a_row(y: Any) -> NDArray[Any]:
     """
     if hasattr(y, "to_native"):
         y = y.to_native()
-    is_of_pandas = isinstance(y, (pd.Series, pd.DataFrame, pd.Index))
-    is_of_arrow = isinstance(y, (pa.Array, pa.ChunkedArray)) or hasattr(y, "__arrow_c_stream__")
-    if is_of_arrow and not is_of_pandas:
-        # numpy's own conversion makes floats of whole numbers with gaps.
-        y = np.array(pa.chunked_array(y).to_pylist(), dtype=object)
+    # The libraries' own conversions to numpy make floats of whole numbers with gaps.
+    if isinstance(y, (pd.Series, pd.DataFrame, pd.Index)):
+        dtypes = y.dtypes if isinstance(y, pd.DataFrame) else [y.dtype]
+        if any(map(pd.api.types.is_extension_array_dtype, dtypes)):
+            y = y.astype(object)
+    elif isinstance(y, pa.ChunkedArray):
+        y = np.array(y.to_pylist(), dtype=object)
+    elif hasattr(y, "__arrow_c_stream__") or hasattr(y, "__arrow_c_array__"):
+        y = np.array(_of_arrow(y).to_pylist(), dtype=object)
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     return labels
+
+
+def _of_arrow(y: Any) -> pa.ChunkedArray:
+    """Labels that export themselves as Arrow's, as a column or as a table with one."""
+    try:
+        return pa.chunked_array(y)
+    except (TypeError, ValueError, pa.ArrowException):
+        table = frame_of(y)
+    if table is None or table.shape[1] != 1:
+        raise UsageError(f"y is a {type(y).__name__}, and not one column; pass the column of the labels.")
+    return pa.chunked_array([pa.array(table.iloc[:, 0])])
 
 
 def labels_of_classes(y: NDArray[Any], marks: Any) -> GivenLabels:

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.preprocessing import VECTORS, Preprocessing
@@ -34,22 +34,6 @@ class Model(TrainedNetworks):
     """
 
     @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes in the type of the labels that they were learned from, sorted: the order of the probabilities'
-        columns, ``(C,)``; empty if there are none."""
-        return self._sorted[0]
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes as text, in the order of ``classes_``."""
-        return [self.description.classes[place] for place in self.order]
-
-    @property
-    def order(self) -> list[int]:
-        """For each class in the order of ``classes_`` its place in the output of the networks."""
-        return self._sorted[1]
-
-    @property
     def trials(self) -> list[int]:
         """The numbers of the trials."""
         return list(self.description.trials)
@@ -72,6 +56,20 @@ class Model(TrainedNetworks):
         """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
         ``(n,)``."""
         return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
+
+    def answered(self, rows: Any) -> pd.DataFrame:
+        """The answer for each of n rows as a file has it: the ``class`` and ``probability_<class>`` for each, or the
+        ``number``. Times are text."""
+        predictions = self.predicted(rows)
+        if isinstance(self.target, Classes):
+            is_plain = self.classes_.dtype.kind in "biufU"
+            classes = self.classes_ if is_plain else np.array(self.classes, dtype=object)
+            answers: Any = classes[self.chosen(predictions)]
+        else:
+            answers = self.target.decided(predictions)
+        frame = self.target.frame(predictions)
+        frame.insert(0, self.target.heading, answers.tolist(), allow_duplicates=True)
+        return frame
 
     def chosen(self, predictions: Floats) -> NDArray[np.int64]:
         """The place in ``classes_`` of the most probable class, by the probabilities ``(n, C)`` of `predicted`."""
@@ -112,15 +110,6 @@ class Model(TrainedNetworks):
         """The same model, which knows the columns that `fit` was given, see `Description`."""
         description = replace(self.description, inputs=tuple(inputs), is_named=is_named)
         return Model(description, self.preprocessing, self.weights, self.options)
-
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[Any], list[int]]:
-        """The classes in their order, and their places in the output of the networks."""
-        target = self.description.predicts
-        if not isinstance(target, Classes):
-            return np.empty(0), []
-        classes, order = np.unique(target.answers, return_index=True)
-        return classes, order.tolist()
 
     def __getstate__(self) -> dict[str, Any]:
         """The arrays and plain values, without the networks that were built of them."""

@@ -2,14 +2,16 @@
 
 The file has an input ``(n, 1)`` for each column of the table. A numeric column is float64, NaN where missing. A
 categorical column is a string; a string that is not a category, such as the empty one, counts as missing. The outputs
-are ``label`` ``(n,)`` and ``probabilities`` ``(n, C)``, the ``number`` ``(n,)``, or ``embeddings`` ``(n, T * E)`` of
-encoders alone. Text and dates must be read before: `inputs` reads rows for the file.
+are ``label`` ``(n,)``, in the type of the labels that were learned, and ``probabilities`` ``(n, C)``; the ``number``
+``(n,)``; or ``embeddings`` ``(n, T * E)`` of encoders alone. Whole numbers are int64, times are text.
+
+Text and dates must be read before: `inputs` reads rows for the file. Where a model refuses rows, a file cannot: an
+infinite number gives NaN as probabilities, and the first class as label.
 """
 
 import json
 import logging
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from onnx import ModelProto
 
-VALUES = "values"
+INSIDE = "networks/"
+"""Begins the names of all that is no input or output, so that a column may have any other name."""
+VALUES = f"{INSIDE}values"
 """The input of the networks: rows as `Table` holds them, with -1 for a missing category."""
+OUTPUTS = ("label", "probabilities", "number", "embeddings")
 N_ROWS = 3
 """In the example that torch traces. A single row would be traced as a constant."""
 OF_CATEGORIES = "ai.onnx.ml"
@@ -43,9 +48,9 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
         ) from error
     exported = _exported(model)
     _take_columns(exported, model)
-    if model.description.classes:
-        _give_labels(exported, model.description.classes)
-    exported.metadata_props.add(key="classes", value=json.dumps(model.description.classes))
+    if model.classes:
+        _give_labels(exported, model)
+    exported.metadata_props.add(key="classes", value=json.dumps(model.classes))
     exported.metadata_props.add(key="trials", value=json.dumps(model.description.trials))
     onnx.checker.check_model(exported)
     try:
@@ -77,6 +82,7 @@ class Voters(nn.Module):
         self.one_hot = OneHot([column.n_indicators for column in columns])
         self.encoders, self.heads = map(nn.ModuleList, model.one_by_one())
         self.target, self.dtype = model.description.predicts, model.dtype
+        self.order = None if model.order == sorted(model.order) else model.order
         self.register_buffer("is_categorical", torch.tensor([column.is_categorical for column in columns]))
         for name in ("fill", "shift", "scale"):
             self.register_buffer(name, torch.from_numpy(np.array(getattr(model.preprocessing, name))))
@@ -92,7 +98,8 @@ class Voters(nn.Module):
         if self.target is None:
             return torch.cat(embedded, dim=1)
         outputs = torch.stack([head(each).double() for head, each in zip(self.heads, embedded, strict=True)])
-        return self.target.predictions(outputs, self.fitted).mean(dim=0)
+        predictions = self.target.predictions(outputs, self.fitted).mean(dim=0)
+        return predictions if self.order is None else predictions[:, self.order]
 
 
 def _exported(model: TrainedNetworks) -> "ModelProto":
@@ -108,12 +115,28 @@ def _exported(model: TrainedNetworks) -> "ModelProto":
             (example,),
             input_names=[VALUES],
             output_names=[output],
-            dynamic_shapes={VALUES: {0: torch.export.Dim("n")}},
+            dynamic_shapes=({0: torch.export.Dim("n")},),
             dynamo=True,
             verbose=False,
         )
     assert program is not None
-    return program.model_proto
+    exported = program.model_proto
+    _rename(exported, {VALUES, output})
+    return exported
+
+
+def _rename(exported: "ModelProto", kept: set[str]) -> None:
+    """Give all values inside the graph names that no column has."""
+
+    def renamed(name: str) -> str:
+        return name if name in kept or not name else f"{INSIDE}{name}"
+
+    graph = exported.graph
+    for node in graph.node:
+        node.input[:] = [renamed(name) for name in node.input]
+        node.output[:] = [renamed(name) for name in node.output]
+    for value in (*graph.initializer, *graph.value_info):
+        value.name = renamed(value.name)
 
 
 def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
@@ -127,15 +150,15 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
         if column.categories is None:
             parts.append(name)
             continue
-        parts.append(f"{name} as number")
+        parts.append(f"{INSIDE}{name} as number")
         codes: dict[str, Any] = {
             "keys_strings": list(column.categories),
             "values_floats": [float(code) for code in range(len(column.categories))],
             "default_float": -1.0,
         }
         nodes += [
-            helper.make_node("LabelEncoder", [name], [f"{name} as code"], domain=OF_CATEGORIES, **codes),
-            helper.make_node("Cast", [f"{name} as code"], [parts[-1]], to=TensorProto.DOUBLE),
+            helper.make_node("LabelEncoder", [name], [f"{INSIDE}{name} as code"], domain=OF_CATEGORIES, **codes),
+            helper.make_node("Cast", [f"{INSIDE}{name} as code"], [parts[-1]], to=TensorProto.DOUBLE),
         ]
     nodes.append(helper.make_node("Concat", parts, [VALUES], axis=1))
     kept = [*nodes, *graph.node]
@@ -145,26 +168,32 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
     exported.opset_import.append(helper.make_opsetid(OF_CATEGORIES, 2))
 
 
-def _give_labels(exported: "ModelProto", classes: Sequence[str]) -> None:
+def _give_labels(exported: "ModelProto", model: TrainedNetworks) -> None:
     """Add the most probable class as the first output."""
-    from onnx import TensorProto, helper
+    from onnx import helper, numpy_helper
 
+    labels = model.classes_
+    if labels.dtype.kind == "i":
+        labels = labels.astype(np.int64)
+    elif labels.dtype.kind not in "bfu":
+        labels = np.array(model.classes, dtype=object)
+    known = numpy_helper.from_array(labels, f"{INSIDE}labels")
+    code = f"{INSIDE}label as code"
     graph = exported.graph
-    graph.node.append(helper.make_node("ArgMax", ["probabilities"], ["label as code"], axis=1, keepdims=0))
-    names: dict[str, Any] = {"keys_int64s": list(range(len(classes))), "values_strings": list(classes)}
-    named = helper.make_node("LabelEncoder", ["label as code"], ["label"], domain=OF_CATEGORIES, **names)
-    graph.node.append(named)
-    given = [helper.make_tensor_value_info("label", TensorProto.STRING, ["n"]), *graph.output]
+    graph.initializer.append(known)
+    graph.node.append(helper.make_node("ArgMax", ["probabilities"], [code], axis=1, keepdims=0))
+    graph.node.append(helper.make_node("Gather", [known.name, code], ["label"]))
+    given = [helper.make_tensor_value_info("label", known.data_type, ["n"]), *graph.output]
     del graph.output[:]
     graph.output.extend(given)
 
 
 def _names(model: TrainedNetworks) -> list[str]:
-    """The names of the columns. If a name occurs twice, the later column gets a number."""
+    """The names of the columns. If a name occurs twice, or is that of an output, the later one gets a number."""
     names: list[str] = []
     for column in model.description.columns:
         name, number = column.name, 2
-        while name in names:
+        while name in names or name in OUTPUTS:
             name, number = f"{column.name} {number}", number + 1
         names.append(name)
     return names

@@ -16,7 +16,7 @@ from ..data.preprocessing import VECTORS, Preprocessing
 from ..data.reading import Reader
 from ..data.reading.frames import frame_of
 from ..data.table import Column, Table
-from ..data.targets import Number, Target, target_from_plain
+from ..data.targets import Classes, Number, Target, target_from_plain
 from ..engine.encoder import Classifier, Encoder, Networks
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import lift, load_state, part_of, state, unlift
@@ -141,6 +141,22 @@ class TrainedNetworks:
             if module not in sys.modules:
                 raise UsageError(f"The model's options are those of the module {module}; import it first.")
         return read(self.options)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes in the type of the labels that they were learned from, sorted: the order of the probabilities'
+        columns, ``(C,)``; empty if there are none."""
+        return self._sorted[0]
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as text, in the order of ``classes_``."""
+        return [self.description.classes[place] for place in self.order]
+
+    @property
+    def order(self) -> list[int]:
+        """For each class in the order of ``classes_`` its place in the output of the networks."""
+        return self._sorted[1]
 
     def check(self) -> None:
         """Make sure that the arrays belong to the described networks.
@@ -273,6 +289,15 @@ class TrainedNetworks:
         columns = self.description.columns
         table = Table("rows", None, "a DataFrame", columns, values, np.zeros(len(values)), Number())
         return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[Any], list[int]]:
+        """The classes in their order, and their places in the output of the networks."""
+        target = self.description.predicts
+        if not isinstance(target, Classes):
+            return np.empty(0), []
+        classes, order = np.unique(target.answers, return_index=True)
+        return classes, order.tolist()
 
     @cached_property
     def _networks(self) -> Networks:

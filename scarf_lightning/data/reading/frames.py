@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyarrow.interchange import from_dataframe
 
 from ...errors import UsageError
 from .numbers import EXACT
@@ -139,7 +140,7 @@ def _of_arrow(rows: Any) -> pd.DataFrame:
 def _exchanged(rows: Any) -> pd.DataFrame:
     """A table that knows the older protocol alone."""
     try:
-        return _of_arrow(pa.interchange.from_dataframe(rows))
+        return _of_arrow(from_dataframe(rows))
     except (TypeError, ValueError, NotImplementedError, RuntimeError, pa.ArrowException) as error:
         raise UsageError(f"The {type(rows).__name__} cannot be read: {error}; make it a frame of pandas.") from error
 

@@ -167,6 +167,8 @@ def _gaps(rule: Rule, column: "pd.Series[Any]") -> Made:
     """Categories, of which a gap is one: in a column with one value, it is the gaps that differ."""
     made = _categories(rule, column)[""]
     assert isinstance(made, Coded)
+    if (made.codes >= 0).all():
+        return {"": made}
     gap = len(made.distinct)
     codes = np.where(made.codes < 0, gap, made.codes)
     return {"": Coded(codes, [*made.distinct, NO_VALUE])}

@@ -1,0 +1,347 @@
+"""What `fit` takes everything takes: forty kinds of labels and fifteen kinds of columns, through every door."""
+
+import datetime as dt
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+from scarf_lightning import ScarfClassifier, load_model
+from scarf_lightning.cli.predict import main
+from scarf_lightning.data.sources import FileSource
+from scarf_lightning.errors import UsageError
+from scarf_lightning.estimators.onnx import inputs
+from tests.estimators.small import N, small, table
+
+polars = pytest.importorskip("polars", reason="frames of polars need it")
+
+X, PLACES = table()
+DAYS = np.array(["2024-03-01", "2023-12-31"], dtype="datetime64[D]")
+
+Labels = Callable[[Any], Any]
+"""Makes labels from the number of each row's class, 0 or 1."""
+
+
+def of(*labels: Any, dtype: Any = None) -> Labels:
+    """Labels in an array, of numpy's own type or of the given one."""
+    array = np.array(labels, dtype=dtype)
+    return lambda places: array[places]
+
+
+def series(*labels: Any, dtype: Any = None) -> Labels:
+    """Labels in a series of pandas."""
+    return lambda places: pd.Series([labels[place] for place in places], dtype=dtype)
+
+
+def with_gaps(labels: Labels, gap: Any = None) -> Labels:
+    """Every seventh label is missing."""
+
+    def made(places: Any) -> Any:
+        values = pd.Series(labels(places)).astype(object)
+        values[::7] = gap
+        return values
+
+    return made
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Labels, the two classes that they have, sorted, and the type of numpy's that predictions have."""
+
+    labels: Labels
+    classes: list[Any]
+    dtype: str
+
+
+NUMBERS = {
+    name: Kind(of(1, 0, dtype=name), [0, 1], name)
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+}
+KINDS = NUMBERS | {
+    "bool": Kind(of(True, False), [False, True], "bool"),
+    "-1 and 1": Kind(of(-1, 1), [-1, 1], "int64"),
+    "large": Kind(of(2**62 + 1, 2**62), [2**62, 2**62 + 1], "int64"),
+    "larger": Kind(of(2**64 - 1, 2**64 - 2, dtype="uint64"), [2**64 - 2, 2**64 - 1], "uint64"),
+    "whole floats": Kind(of(10.0, 9.0), [9.0, 10.0], "float64"),
+    "text": Kind(of("b", "a"), ["a", "b"], "<U1"),
+    "objects of text": Kind(of("b", "a", dtype=object), ["a", "b"], "object"),
+    "blanks": Kind(of(" >50K", " <=50K", dtype=object), [" <=50K", " >50K"], "object"),
+    "blanks alone differ": Kind(of("a", "a ", dtype=object), ["a", "a "], "object"),
+    "digits": Kind(of("10", "9", dtype=object), ["10", "9"], "object"),
+    "leading zeros": Kind(of("007", "07", dtype=object), ["007", "07"], "object"),
+    "umlauts": Kind(of("größer", "kleiner", dtype=object), ["größer", "kleiner"], "object"),
+    "commas and quotes": Kind(of('a,"b"', "c\nd", dtype=object), ['a,"b"', "c\nd"], "object"),
+    "words for truth": Kind(of("yes", "no", dtype=object), ["no", "yes"], "object"),
+    "python numbers": Kind(series(1, 0, dtype=object), [0, 1], "int64"),
+    "python truth": Kind(series(True, False, dtype=object), [False, True], "bool"),
+    "python floats": Kind(series(2.0, 1.0, dtype=object), [1.0, 2.0], "float64"),
+    "str": Kind(series("b", "a", dtype="str"), ["a", "b"], "object"),
+    "string": Kind(series("b", "a", dtype="string"), ["a", "b"], "object"),
+    "category": Kind(series("low", "high", dtype="category"), ["high", "low"], "object"),
+    "ordered": Kind(series("b", "a", dtype=pd.CategoricalDtype(["b", "a"], ordered=True)), ["a", "b"], "object"),
+    "category of numbers": Kind(series(3, 1, dtype="category"), [1, 3], "int64"),
+    "Int64": Kind(series(3, 1, dtype="Int64"), [1, 3], "int64"),
+    "boolean": Kind(series(True, False, dtype="boolean"), [False, True], "bool"),
+    "Float64": Kind(series(3.0, 1.0, dtype="Float64"), [1.0, 3.0], "float64"),
+    "arrow numbers": Kind(series(3, 1, dtype=pd.ArrowDtype(pa.int32())), [1, 3], "int64"),
+    "arrow text": Kind(series("b", "a", dtype=pd.ArrowDtype(pa.string())), ["a", "b"], "object"),
+    "arrow truth": Kind(series(True, False, dtype=pd.ArrowDtype(pa.bool_())), [False, True], "bool"),
+    "a table of Arrow": Kind(lambda places: pa.chunked_array([list(places)]), [0, 1], "int64"),
+    "polars": Kind(lambda places: polars.Series(["ab"[place] for place in places]), ["a", "b"], "object"),
+    "polars with gaps": Kind(
+        lambda places: polars.Series([None if row % 7 == 0 else place for row, place in enumerate(places)]),
+        [0, 1],
+        "int64",
+    ),
+    "times": Kind(of(*DAYS.astype("datetime64[us]")), sorted(DAYS.astype("datetime64[us]")), "datetime64[us]"),
+    "days": Kind(of(*DAYS), sorted(DAYS.astype("datetime64[s]")), "datetime64[s]"),
+    "lengths of time": Kind(of(*np.array([90, 60], dtype="m8[s]")), [*np.array([60, 90], dtype="m8[s]")], "m8[s]"),
+    "None among numbers": Kind(with_gaps(of(1, 0)), [0, 1], "int64"),
+    "NaN among text": Kind(with_gaps(of("b", "a"), np.nan), ["a", "b"], "object"),
+    "NA among truth": Kind(with_gaps(of(True, False), pd.NA), [False, True], "bool"),
+    "a list": Kind(lambda places: ["ab"[place] for place in places], ["a", "b"], "<U1"),
+}
+QUICK = ("int64", "bool", "blanks", "category", "digits", "times", "polars with gaps", "None among numbers")
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in KINDS if name not in QUICK]
+
+
+@pytest.fixture(scope="module")
+def rows_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("rows") / "rows.csv"
+    X.to_csv(file, index=False)
+    return file
+
+
+def test_there_are_forty_kinds() -> None:
+    assert len(KINDS) >= 40
+
+
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
+def test_predictions_are_what_fit_was_given(name: str, rows_file: Path, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    y = kind.labels(PLACES.to_numpy())
+    fitted = small(options={"finetune.max_epochs": 30, "finetune.learning_rate": 0.05}).fit(X, y)
+
+    predicted, probabilities = fitted.predict(X), fitted.predict_proba(X)
+    assert predicted.dtype == np.dtype(kind.dtype)
+    np.testing.assert_array_equal(fitted.classes_, np.array(kind.classes, dtype=kind.dtype))
+    np.testing.assert_array_equal(predicted, fitted.classes_[probabilities.argmax(axis=1)])
+    known = ~pd.isna(pd.Series(np.asarray(y, dtype=object)))
+    listed = y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y)
+    given = pd.Series(listed, dtype=object)[known]
+    is_right = np.array([a == b for a, b in zip(predicted[known], given, strict=True)], dtype=bool)
+    assert is_right.mean() > 0.75, "labels are equal to those that were given, and learned"
+    assert fitted.n_unlabelled_ == (~known).sum()
+
+    fitted.save(tmp_path / "m")
+    for other in (load_model(tmp_path / "m"), pickle.loads(pickle.dumps(fitted)), fitted.model_):
+        np.testing.assert_array_equal(other.classes_, fitted.classes_)
+        np.testing.assert_array_equal(other.predict_proba(X), probabilities)
+        np.testing.assert_array_equal(other.predict(X), predicted)
+        assert other.predict(X).dtype == predicted.dtype
+
+    assert main([str(tmp_path / "m"), str(rows_file), "--output", str(tmp_path / "out.csv")]) == 0
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)["class"]
+    spelled = dict(zip(range(2), fitted.model_.classes, strict=True))
+    if predicted.dtype.kind in "bf":
+        spelled = {place: str(label) for place, label in enumerate(fitted.classes_)}
+    assert written.tolist() == [spelled[place] for place in probabilities.argmax(axis=1)]
+
+
+ONNX_TYPES = {"int8": "int64", "uint8": "uint8", "bool": "bool", "float32": "float32", "blanks": "object"} | {
+    "digits": "object", "times": "object", "-1 and 1": "int64", "larger": "uint64", "a list": "object"
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ONNX_TYPES)
+def test_an_onnx_file_gives_the_same_labels(name: str, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
+    fitted = small().fit(X, KINDS[name].labels(PLACES.to_numpy()))
+    fitted.model_.to_onnx(tmp_path / "m.onnx")
+
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+    labels, probabilities = session.run(None, inputs(fitted.model_, X))
+
+    assert labels.dtype == np.dtype(ONNX_TYPES[name])
+    np.testing.assert_allclose(probabilities, fitted.predict_proba(X), atol=1e-6)
+    expected = fitted.predict(X)
+    if expected.dtype.kind == "M":
+        expected = np.array(fitted.model_.classes, dtype=object)[fitted.predict_proba(X).argmax(axis=1)]
+    assert labels.tolist() == expected.tolist()
+
+
+RANDOM = np.random.default_rng(3)
+MOMENTS = pd.Timestamp("2024-01-01") + pd.to_timedelta(RANDOM.integers(0, 10**7, N), unit="s")
+COLUMNS = pd.DataFrame(
+    {
+        "number": RANDOM.normal(size=N),
+        "whole": RANDOM.integers(-1000, 1000, N) * 7,
+        "gaps": pd.Series(RANDOM.normal(size=N)).where(RANDOM.random(N) > 0.2),
+        "whole with gaps": pd.Series(RANDOM.integers(0, 50, N)).where(RANDOM.random(N) > 0.2),
+        "single": RANDOM.normal(size=N).astype("float32").astype("float64"),
+        "truth": RANDOM.random(N) > 0.5,
+        "category": RANDOM.choice(["red", "green", "blue"], N),
+        "text with gaps": pd.Series(RANDOM.choice(["x", "y"], N)).where(RANDOM.random(N) > 0.2, None),
+        "money": [f"{value:,.2f} €" for value in RANDOM.lognormal(7, 1, N)],
+        "code": [f"{value:03d}" for value in RANDOM.integers(0, 12, N)],
+        "moment": MOMENTS,
+        "day": [moment.date() for moment in MOMENTS],
+        "length": pd.to_timedelta(RANDOM.integers(0, 10**6, N), unit="s"),
+        "time of day": [f"{hour:02d}:{minute:02d}" for hour, minute in RANDOM.integers(0, 24, (N, 2))],
+        "name": [f"{'abcdefgh'[row % 8]}{'klmno'[row % 5]} {row % 40}" for row in range(N)],
+        "one or none": pd.Series(["v"] * N).where(RANDOM.random(N) > 0.5, None),
+        "same": 1,
+    }
+)
+
+
+class OlderProtocol:
+    """A frame that exports itself through ``__dataframe__`` alone."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame.drop(columns=["day", "length"])
+        self._frame["truth"] = self._frame["truth"].astype("bool")
+
+    def __dataframe__(self, *_: Any, **__: Any) -> Any:
+        return pa.Table.from_pandas(self._frame, preserve_index=False).__dataframe__()
+
+
+FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "types with NA": lambda frame: frame.convert_dtypes(),
+    "types of Arrow": lambda frame: pa.Table.from_pandas(frame).to_pandas(types_mapper=pd.ArrowDtype),
+    "objects": lambda frame: frame.astype(object),
+    "polars": polars.from_pandas,
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "a batch of Arrow": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+    "narwhals": lambda frame: narwhals.from_native(polars.from_pandas(frame)),
+    "another index": lambda frame: frame.set_index(np.arange(N)[::-1] * 3),
+}
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ScarfClassifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found: ScarfClassifier = small(n_trials=2).fit(COLUMNS, PLACES)
+        return found
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+class TestColumns:
+    def test_there_are_fifteen_kinds_and_none_is_lost(self, fitted: ScarfClassifier) -> None:
+        done = fitted.reading_.set_index("column")["done"]
+
+        assert len(done) >= 15
+        assert done[done.str.startswith("left out")].index.tolist() == ["same"]
+
+    @pytest.mark.parametrize("form", FORMS)
+    def test_every_frame_gives_the_same_model_and_is_predicted_by_every_other(
+        self, form: str, fitted: ScarfClassifier, tmp_path: Path
+    ) -> None:
+        rows = FORMS[form](COLUMNS)
+        expected = fitted.predict_proba(COLUMNS)
+
+        again = clone(fitted).fit(rows, PLACES)
+
+        assert again.feature_names_in_.tolist() == list(COLUMNS)
+        assert again.reading_["column"].tolist() == list(COLUMNS)
+        again.save(tmp_path / "m")
+        for model in (again, fitted, load_model(tmp_path / "m")):
+            np.testing.assert_array_equal(model.predict_proba(rows), expected)
+            np.testing.assert_array_equal(model.predict_proba(COLUMNS), expected)
+
+    def test_a_frame_of_the_older_protocol(self) -> None:
+        rest = COLUMNS.drop(columns=["day", "length"])
+        expected = small().fit(rest, PLACES).predict_proba(rest)
+
+        np.testing.assert_array_equal(
+            small().fit(OlderProtocol(COLUMNS), PLACES).predict_proba(OlderProtocol(COLUMNS)), expected
+        )
+
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_a_file_is_the_same_table(self, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Lengths of time are no type of Parquet's that is read from files."""
+        frame = COLUMNS.drop(columns="length") if ending == "parquet" else COLUMNS
+        file = tmp_path / f"t.{ending}"
+        whole = frame.assign(y=PLACES)
+        whole.to_csv(file, index=False) if ending == "csv" else whole.to_parquet(file)
+        of_file = FileSource(file, "y").load()
+
+        of_frame = small()._read(frame, PLACES, None).table
+
+        assert of_file.columns == of_frame.columns
+        assert of_file.hash == of_frame.hash
+
+    def test_reordered_and_extra_columns_change_nothing(self, fitted: ScarfClassifier) -> None:
+        expected = fitted.predict_proba(COLUMNS)
+        rows = COLUMNS[COLUMNS.columns[::-1]].assign(extra=[[1]] * N, same=None)
+
+        np.testing.assert_array_equal(fitted.predict_proba(rows), expected)
+        np.testing.assert_array_equal(fitted.predict_proba(rows.drop(columns="same")), expected)
+
+    @pytest.mark.parametrize("column", [name for name in COLUMNS if name != "same"])
+    def test_a_column_that_is_missing_or_of_another_kind_is_refused_and_one_unseen_value_is_a_gap(
+        self, column: str, fitted: ScarfClassifier
+    ) -> None:
+        with pytest.raises(UsageError, match=f"The rows lack '{column}'"):
+            fitted.predict(COLUMNS.drop(columns=column))
+        if column not in ("name",):  # any text may be hashed
+            words = COLUMNS.assign(**{column: np.array(["oak", "ash"], dtype=object)[np.arange(N) % 2]})
+            with pytest.raises(UsageError, match=f"Column '{column}(?: .*)?' holds .*, but '.*' in the rows"):
+                fitted.predict(words)
+            first = COLUMNS[column].astype(object)
+            first[0] = "oak"
+            gap = first.copy()
+            gap[0] = None
+            with pytest.warns(UserWarning, match="'oak'"):
+                read = fitted.predict_proba(COLUMNS.assign(**{column: first}))
+            if column != "one or none":  # there a gap is a value
+                np.testing.assert_array_equal(read, fitted.predict_proba(COLUMNS.assign(**{column: gap})))
+
+
+def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
+    array = np.column_stack([RANDOM.normal(size=(N, 3)), np.ones(N), RANDOM.integers(0, 2, N)])
+    of_array = small(n_trials=2).fit(array, PLACES)
+    expected = of_array.predict_proba(array)
+    of_array.save(tmp_path / "m")
+    frame = pd.DataFrame(array)
+    forms = [
+        frame,
+        frame.set_axis(list("abcde"), axis=1),
+        frame.astype({3: "int64", 4: "Int8"}),
+        polars.DataFrame(array),
+        pa.table(dict(zip("abcde", array.T, strict=True))),
+        array.tolist(),
+        array.astype(object),
+    ]
+
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(array), expected)
+    for rows in forms:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # scikit-learn warns of names that fit did not have
+            np.testing.assert_array_equal(of_array.predict_proba(rows), expected)
+            np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(rows), expected)
+            np.testing.assert_array_equal(small(n_trials=2).fit(rows, PLACES).predict_proba(rows), expected)
+    file = tmp_path / "t.csv"
+    pd.DataFrame(array, columns=list("abcde")).assign(y=PLACES).to_csv(file, index=False)
+    of_file = FileSource(file, "y").load()
+    np.testing.assert_array_equal(of_file.values, small()._read(array, PLACES, None).table.values)
+
+
+def test_a_day_may_come_as_anything_that_is_one() -> None:
+    days = [dt.date(2024, 1, 1) + dt.timedelta(days=int(n)) for n in RANDOM.integers(0, 300, N)]
+    fitted = small().fit(pd.DataFrame({"day": days}), PLACES)
+    expected = fitted.predict_proba(pd.DataFrame({"day": days}))
+
+    for form in (pd.to_datetime(pd.Series(days)), pd.Series(days).astype("str"), pd.PeriodIndex(days, freq="D")):
+        np.testing.assert_array_equal(fitted.predict_proba(pd.DataFrame({"day": form})), expected)
