@@ -91,8 +91,8 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters, with ``deep`` also single options by the names that `set_params` takes."""
         parameters: dict[str, Any] = super().get_params(deep)
-        if deep:
-            for option, value in dict(self.options or {}).items():
+        if deep and isinstance(self.options, Mapping):
+            for option, value in self.options.items():
                 if "." in option:
                     parameters[option.replace(".", DOT)] = value
         return parameters
@@ -147,7 +147,9 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             values[parameter.name] = value
             if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
                 axes[parameter.name] = value
-        options = dict(values["options"] or {})
+        options = values["options"] or {}
+        if not isinstance(options, Mapping):
+            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
         if values.get("encoder") is not None:
             self._check_beside_encoder(values, options)
             axes["pretrain"] = "none"

@@ -89,9 +89,13 @@ def one_a_row(y: Any) -> NDArray[Any]:
 def _of_arrow(y: Any) -> pa.ChunkedArray:
     """Labels that export themselves as Arrow's, as a column or as a table with one."""
     try:
-        return pa.chunked_array(y)
+        column = pa.chunked_array(y)
     except (TypeError, ValueError, pa.ArrowException):
-        table = frame_of(y)
+        column = None
+    # A table exports itself as a column of structs.
+    if column is not None and not pa.types.is_struct(column.type):
+        return column
+    table = frame_of(y)
     if table is None or table.shape[1] != 1:
         raise UsageError(f"y is a {type(y).__name__}, and not one column; pass the column of the labels.")
     return pa.chunked_array([pa.array(table.iloc[:, 0])])

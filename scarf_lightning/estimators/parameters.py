@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import cache
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,5 +114,9 @@ def _axes(given: Mapping[str, Any]) -> dict[str, str]:
 
 @cache
 def _composed(overrides: tuple[str, ...], plugins: tuple[str, ...]) -> DictConfig:
+    try:
+        Path.cwd()  # Hydra asks for it
+    except FileNotFoundError as error:
+        raise UsageError("The working folder is deleted; change to another one with os.chdir.") from error
     with hydra_started(plugins):
         return compose("train", overrides=["dataset=csv", *overrides])

@@ -116,6 +116,8 @@ def weights_of(labels: GivenLabels, sample_weight: Any, class_weight: Mapping[An
             raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}!")
         if (weights < 0).any():
             raise UsageError(f"sample_weight holds the negative weight {weights.min():g}; a weight must be 0 or more.")
+        if not weights.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
     if class_weight is not None:
         if negative := [label for label, weight in class_weight.items() if not weight >= 0]:
             raise UsageError(

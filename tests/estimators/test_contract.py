@@ -311,7 +311,7 @@ class TestColumns:
 
 def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
     array = np.column_stack([RANDOM.normal(size=(N, 3)), np.ones(N), RANDOM.integers(0, 2, N)])
-    of_array = small(n_trials=2).fit(array, PLACES)
+    of_array = small().fit(array, PLACES)
     expected = of_array.predict_proba(array)
     of_array.save(tmp_path / "m")
     frame = pd.DataFrame(array)
@@ -331,7 +331,7 @@ def test_columns_of_numbers_are_the_same_as_an_array(tmp_path: Path) -> None:
             warnings.simplefilter("ignore", UserWarning)  # scikit-learn warns of names that fit did not have
             np.testing.assert_array_equal(of_array.predict_proba(rows), expected)
             np.testing.assert_array_equal(load_model(tmp_path / "m").predict_proba(rows), expected)
-            np.testing.assert_array_equal(small(n_trials=2).fit(rows, PLACES).predict_proba(rows), expected)
+            np.testing.assert_array_equal(small().fit(rows, PLACES).predict_proba(rows), expected)
     file = tmp_path / "t.csv"
     pd.DataFrame(array, columns=list("abcde")).assign(y=PLACES).to_csv(file, index=False)
     of_file = FileSource(file, "y").load()

@@ -93,7 +93,12 @@ def is_half_a_character(text: str) -> bool:
 
 def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
     """Objects of one kind as a column of that kind; all others as they are."""
-    column = column.infer_objects()
+    try:
+        column = column.infer_objects()
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"column {str(column.name)!r} holds half a character, in {error.object!r}; remove it, or drop the column."
+        ) from error
     if column.dtype != object:
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)
