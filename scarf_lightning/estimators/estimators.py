@@ -23,8 +23,8 @@ from ..data.targets import Classes, Number, Target
 from ..errors import UsageError
 from ..options import Config
 from .labels import GivenLabels, labels_of_classes, labels_of_numbers, one_a_row
-from .loading import load_model
 from .model import Model
+from .opening import load_model
 from .parameters import config_of, plain
 from .preparing import table_for, table_of, target_of, weights_of, without_labels
 
@@ -147,9 +147,10 @@ class ScarfEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             values[parameter.name] = value
             if parameter.name not in NO_AXES and value not in (parameter.default, AUTO):
                 axes[parameter.name] = value
-        options = values["options"] or {}
-        if not isinstance(options, Mapping):
-            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {options!r}.")
+        given = values["options"] or {}
+        if not isinstance(given, Mapping):
+            raise UsageError(f"options must be a dictionary such as {{'corruption.rate': 0.3}}, not {given!r}.")
+        options = dict(given)
         if values.get("encoder") is not None:
             self._check_beside_encoder(values, options)
             axes["pretrain"] = "none"

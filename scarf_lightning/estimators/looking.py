@@ -21,7 +21,7 @@ from ..losses.loss import squared_distance
 from ..losses.loss import uniformity as spread
 from ..options import build, build_parts
 from ..randomness import Purpose, Roster, StackedGenerator
-from .cells import open_cell
+from .cell_models import open_cell
 from .model import Model
 from .trained_networks import named
 

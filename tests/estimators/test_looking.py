@@ -88,7 +88,7 @@ class TestRows:
 
     def test_a_cell_of_earlier_random_streams_is_refused(self, scarf: OfACell, monkeypatch: pytest.MonkeyPatch) -> None:
         """They split the rows otherwise, and drew other weights."""
-        monkeypatch.setattr("scarf_lightning.estimators.cells.SCIENCE_VERSION", 10**6)
+        monkeypatch.setattr("scarf_lightning.estimators.cell_models.SCIENCE_VERSION", 10**6)
         refused = pytest.raises(
             UsageError, match=r"trained by an earlier version.*`python train\.py .* force=true` trains it"
         )

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import get_args
 
 from ..errors import UsageError
-from .cells import Phase, model_of_cell, one_cell
+from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
 from .saving import CONTENTS, place, read_model
 
