@@ -12,6 +12,7 @@ from .numbers import is_missing
 
 SECOND = 10**9
 """In nanoseconds. They are counted in whole numbers, so that each notation of a length gives the same number."""
+A_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 DAY, WEEK = 24 * HOUR, 168 * HOUR
 
@@ -78,5 +79,10 @@ def _seconds(match: "re.Match[str]", units: Sequence[str], is_some: bool, days: 
 
 def seconds_in(column: "pd.Series[Any]") -> Floats:
     """A column of the type of lengths of time as seconds ``(n,)``, NaN where one is missing."""
-    seconds: Floats = column.dt.total_seconds().to_numpy(dtype=np.float64)
+    lengths = column.to_numpy(dtype=column.dtype)
+    unit, _ = np.datetime_data(lengths.dtype)
+    # Python divides whole numbers without an error in the last bit, pandas does not.
+    counts = lengths.astype(np.int64).tolist()
+    seconds = np.array([count / A_SECOND[unit] for count in counts], dtype=np.float64)
+    seconds[np.isnat(lengths)] = np.nan
     return seconds

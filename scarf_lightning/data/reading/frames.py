@@ -34,6 +34,8 @@ def frame_of(rows: Any) -> pd.DataFrame | None:
         raise UsageError("The rows are a LazyFrame, which is not computed yet; collect() it first.")
     if hasattr(rows, "__narwhals_dataframe__"):
         rows = rows.to_native()
+    if isinstance(rows, pd.Series):
+        return None
     if isinstance(rows, pd.DataFrame):
         frame = rows
     elif hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):

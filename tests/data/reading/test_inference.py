@@ -322,3 +322,30 @@ def test_of_many_texts_that_are_no_numbers_the_first_are_shown() -> None:
     found = read([*cycle("1", "2", "3", n=200), "odd", "odder", "oddest", "strange", "odd"])
     said = "5 of its values are not numbers ('odd', 'odder', 'oddest' and the like) and are read as missing"
     assert found.notes == [said]
+
+
+@pytest.mark.parametrize("value", [3.5, "x", True, "2024-01-31", "12:30", "27:30"])
+def test_one_value_and_gaps_are_two_categories(value: Any) -> None:
+    found = read(cycle(value, None))
+    assert (found.kind, found.done) == ("constant", "2 categories: its one value, or none")
+    first, second = column(found)[:2]
+    assert second == "(no value)"
+    assert str(first).lower() == str(value).lower()
+
+
+@pytest.mark.parametrize(
+    ("values", "seconds"),
+    [
+        (cycle("23:00", "25:30", None), [82_800, 91_800, None]),
+        (cycle("PT1H", "n/a", "P1D"), [3_600, None, 86_400]),
+        (pd.to_timedelta(cycle(60, 90, None), unit="s"), [60, 90, None]),
+    ],
+)
+def test_lengths_of_time_are_seconds(values: Any, seconds: list[float | None]) -> None:
+    found = read(values)
+    assert (found.kind, found.done) == ("durations", "seconds")
+    assert column(found)[:3] == seconds
+
+
+def test_times_within_a_day_stay_times_of_day() -> None:
+    assert read(cycle("3:02:15", "23:59")).kind == "times of day"

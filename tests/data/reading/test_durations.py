@@ -1,0 +1,56 @@
+"""Lengths of time are numbers of seconds, the same in every notation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scarf_lightning.data.reading.durations import as_seconds, seconds_in, seconds_of
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("3:02:15", 10_935),
+        ("27:30", 99_000),
+        ("100:00:00", 360_000),
+        ("-3:02:15", -10_935),
+        ("2 days 03:00:00", 183_600),
+        ("1 day, 23:00:00", 169_200),
+        ("-1 days +23:00:00", -3_600),
+        ("5 days", 432_000),
+        ("0 days 00:00:00.000123", 0.000123),
+        ("PT3H", 10_800),
+        ("P2DT3H4M5.5S", 183_845.5),
+        ("-PT90M", -5_400),
+        ("p2w", 1_209_600),
+    ],
+)
+def test_notations(text: str, seconds: float) -> None:
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "P1M", "12", "3:60", "3:02:60", "oak", "1 dayses", "9" * 1000 + ":00"])
+def test_what_is_no_length_of_time(text: str) -> None:
+    assert np.isnan(seconds_of(text))
+
+
+@settings(max_examples=200)
+@given(st.integers(-(10**17), 10**17))
+def test_text_of_pandas_and_python_gives_the_seconds_of_the_type(nanoseconds: int) -> None:
+    length = pd.Timedelta(nanoseconds)
+    of_type = seconds_in(pd.Series([length]))[0]
+
+    assert seconds_of(str(length)) == of_type
+    assert seconds_of(length.isoformat()) == of_type
+    of_python = length.floor("us").to_pytimedelta()
+    assert seconds_of(str(of_python)) == seconds_in(pd.Series([of_python]))[0]
+    assert of_type == pytest.approx(length.total_seconds(), abs=1e-6)
+    assert of_type == nanoseconds / 10**9
+
+
+def test_all_texts_are_lengths_or_missing() -> None:
+    assert as_seconds(["24:00", "n/a"]) == pytest.approx([86_400, np.nan], nan_ok=True)
+    assert as_seconds(["24:00", "late"]) is None
+    assert as_seconds(["n/a"]) is None
