@@ -79,6 +79,14 @@ def rows(change: Callable[[pd.DataFrame], Any]) -> Tried:
     return tried
 
 
+def rows_of_times(folder: Path, date: str) -> Any:
+    """Reads a date in a text file as the times of a Parquet file were read."""
+    table = frame().assign(colour=pd.date_range("2024-01-01", periods=N))
+    table.to_parquet(folder / "t.parquet")
+    reader = FileSource(folder / "t.parquet", "y").load().rows_reader
+    return reader.values(frame().assign(colour=date))
+
+
 def plain_rows(change: Callable[[pd.DataFrame], Any]) -> Tried:
     """Reads later rows of a table that did not come from a file."""
     return lambda _: sources.WdbcSource().load().rows_reader.values(change(wdbc()))
@@ -314,6 +322,11 @@ CASES = {
     "twice": Case(rows(lambda later: pd.concat([later, later], axis=1)), "more than once.", rows(lambda later: later)),
     "another kind": Case(
         rows(lambda later: later.assign(size="x")), "but 'x' in the rows; correct it.", rows(lambda later: later)
+    ),
+    "another format of dates": Case(
+        lambda folder: rows_of_times(folder, "15.01.2024"),
+        "write them as 2024-12-31.",
+        lambda folder: rows_of_times(folder, "2024-01-15"),
     ),
     "infinite": Case(
         rows(lambda later: later.assign(size=np.inf)),
