@@ -154,13 +154,21 @@ class JsonFile(Document):
             if any(isinstance(value, list | dict) for value in values):
                 unusable[str(name)] = "lists or objects"
             else:
-                usable[str(name)] = pd.Series(values)
+                usable[str(name)] = _series(values)
         return cls(
             path=path,
             names=list(map(str, whole.columns)),
             rows=pd.DataFrame(usable),
             unusable=unusable,
         )
+
+
+def _series(values: list[Any]) -> "pd.Series[Any]":
+    try:
+        return pd.Series(values)
+    except UnicodeEncodeError:
+        # JSON may escape half of a character; the column is refused if it is used.
+        return pd.Series(values, dtype=object)
 
 
 def _lines(text: str) -> list[Any]:

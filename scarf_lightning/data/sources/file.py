@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...errors import UsageError, counted
+from ...errors import UsageError
 from ..columns import Advice, ColumnReading, Floats, Note, is_numeric, listed
 from .column_options import MOST_NAMES, ColumnOptions, spelled
 from .data_file import NAMELESS
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..table import Table
-    from ..targets import Target
     from .data_file import DataFile
 
 READING = 4
@@ -158,7 +157,7 @@ class FileSource(Source):
             split_by=split_by,
         )
         # From the file as a whole to its columns.
-        on_labels = self._on_labels(file, labels, target.target)
+        on_labels = self._on_missing_labels(file, labels)
         table = replace(
             table,
             reading=(*table.reading, *left_out),
@@ -259,26 +258,17 @@ class FileSource(Source):
             return whole, None, notes
         return whole, np.concatenate(parts), notes
 
-    def _on_labels(self, file: "DataFile", labels: "pd.Series[Any]", target: "Target") -> list[str]:
-        """Notes on labels that are read as missing, and on those that are not though they look so."""
-        from ..reading.numbers import is_missing
-        from ..targets import Classes
-
-        notes = []
-        if labels.isna().any() and (read_as_missing := file.spelled_missing(self.target)):
-            notes.append(
-                f"Target {self.target!r}: {listed(read_as_missing, MOST_NAMES)} stands for no label here; if it is a "
-                "class, give it another name."
-            )
-        # In a column of numbers such a text is a gap, among classes it is one of them.
-        if isinstance(target, Classes):
-            for name in filter(is_missing, target.names):
-                n_rows = int((labels.astype(str).str.strip() == name).sum())
-                notes.append(
-                    f"Target {self.target!r}: {name!r} is taken as a class ({counted(n_rows, 'row')}); if these rows "
-                    "have no label, leave it empty there."
-                )
-        return notes
+    def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
+        """A note on the texts among labels that are read as missing."""
+        if not labels.isna().any():
+            return []
+        texts = file.spelled_missing(self.target)
+        if not texts:
+            return []
+        return [
+            f"Target {self.target!r}: {listed(texts, MOST_NAMES)} stands for no label here; if it is a class, give it "
+            "another name."
+        ]
 
 
 def _without_names_of_rows(

@@ -1,6 +1,7 @@
 """Every refusal of a file, of its columns and of later rows, and what follows if its advice is followed."""
 
 import ast
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -130,6 +131,7 @@ def busy(folder: Path) -> Any:
 
 
 GOOD, LINES = load(frame()), frame().to_csv(index=False)
+HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
 WEIGHTED = frame().assign(w=1.0)
 
 CASES = {
@@ -309,17 +311,30 @@ CASES = {
     "no numbers": Case(
         load(frame(), numeric=("colour",)), "leave the column out of dataset.numeric.", load(frame(), numeric=("size",))
     ),
+    "half a character in a file": Case(
+        load(HALF, "t.json"), "remove it, or drop the column.", load(HALF, "t.json", drop=("c",))
+    ),
+    "half a character in a label": Case(
+        load(HALF, "t.json", target="c"),
+        "remove it, or drop the column.",
+        load(HALF.replace("\\ud800", "b"), "t.json", target="c"),
+    ),
     "NUL": Case(load(LINES.replace("red", "r\0d")), "remove it from the file.", GOOD),
     # Later rows.
     "no frame": Case(
         rows(lambda later: later.to_numpy()),
-        "must be a pandas DataFrame whose columns have names, not ndarray.",
+        "must be a table whose columns have names, not ndarray.",
         rows(lambda later: later),
     ),
     "lacking": Case(
         rows(lambda later: later.drop(columns="size")), "which the model was trained on.", rows(lambda later: later)
     ),
     "twice": Case(rows(lambda later: pd.concat([later, later], axis=1)), "more than once.", rows(lambda later: later)),
+    "unseen categories alone": Case(
+        rows(lambda later: later.assign(colour=["RED", "BLUE"] * (N // 2))),
+        "but 'RED', 'BLUE' in the rows; correct it.",
+        rows(lambda later: later),
+    ),
     "another kind": Case(
         rows(lambda later: later.assign(size="x")), "but 'x' in the rows; correct it.", rows(lambda later: later)
     ),
@@ -348,6 +363,7 @@ def two_sheets(folder: Path) -> Path:
     return folder / "t.xlsx"
 
 
+OTHERS = ("openml.py", "frames.py")
 REACHED: set[tuple[str, int]] = set()
 """Where the refusals of this module's cases were raised: file and line."""
 
@@ -370,14 +386,15 @@ def test_the_advice_of_a_refusal_works(name: str, tmp_path: Path) -> None:
 
 
 def test_no_refusal_is_without_a_case() -> None:
-    """Of the package's rooms of sources and of reading, OpenML's apart."""
+    """Of the package's rooms of sources and of reading, but for OpenML's and those of frames, which have their own
+    tests."""
     if len(REACHED) < len(CASES) / 2:
         pytest.skip("the cases did not run in this process")
     lacking = []
     for room in (sources, reading):
         for file in sorted(Path(str(room.__file__)).parent.glob("*.py")):
             for node in ast.walk(ast.parse(file.read_text())):
-                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and file.name != "openml.py":
+                if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and file.name not in OTHERS:
                     is_one = isinstance(node.exc.func, ast.Name) and node.exc.func.id == "UsageError"
                     lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
                     if is_one and not any((file.name, line) in REACHED for line in lines):

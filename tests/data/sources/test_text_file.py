@@ -1,9 +1,12 @@
 """Text files as R, numpy, Excel and people write them: what is read, and what is said of it."""
 
+from datetime import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from scarf_lightning.data.sources import FileSource, text_file
@@ -169,8 +172,24 @@ def test_a_question_mark_among_labels_is_noted(tmp_path: Path) -> None:
     table = FileSource(written(tmp_path, "size,y", *content), "y").load()
     assert table.target.names == ("?", "p", "q")
     assert [str(note) for note in table.notes] == [
-        "Target 'y': '?' is taken as a class (10 rows); if these rows have no label, leave it empty there."
+        "Target 'y': '?' is a class, of 10 rows; if it stands for no label, leave these fields empty."
     ]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_day_and_durations_of_parquet(tmp_path: Path, unit: str) -> None:
+    seconds = np.arange(N) ** 2 * 37
+    kind = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
+    table = pa.table({
+        "at": pa.array([time(s // 3600, s // 60 % 60, s % 60) for s in seconds.tolist()], kind),
+        "took": pa.array(seconds, pa.duration("s")).cast(pa.duration(unit)),
+        "y": LABELS,
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "t.parquet")
+    read = FileSource(tmp_path / "t.parquet", "y").load()
+    assert [column.kind for column in read.reading] == ["times of day", "durations"]
+    assert read.values[:, 0] * 3600 == pytest.approx(seconds)
+    assert read.values[:, 1].tolist() == seconds.tolist()
 
 
 def test_a_frame_and_what_pandas_makes_of_its_odd_names(tmp_path: Path) -> None:
