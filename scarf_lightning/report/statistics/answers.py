@@ -1,0 +1,89 @@
+"""The six answers, and how an interval, its corrected levels and a margin give one.
+
+Two questions are asked of a difference, and each has its own error rate:
+
+- **Direction**: is there a difference at all? It is claimed if the interval excludes zero.
+- **Size**: is the difference larger than the margin, or smaller? It is claimed if the interval lies beyond the margin,
+  or within it.
+
+Where several comparisons are answered together, the levels of each question are corrected over all of them (Holm 1979,
+www.jstor.org/stable/4615733). In at most 5 % of such families is any direction false, and in at most 5 % any size.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ...intervals import LEVEL, Interval
+from .pairs import holm
+
+Answer = Literal[
+    "helps", "helps, size open", "no practical difference", "hurts, size open", "hurts", "cannot tell"
+]  # fmt: skip
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+CANNOT_TELL: Answer = "cannot tell"
+HELPING: tuple[Answer, ...] = ("helps", "helps, size open")
+"""The answers that claim an improvement."""
+HURTING: tuple[Answer, ...] = ("hurts", "hurts, size open")
+"""The answers that claim a loss."""
+
+MARGIN = 0.01
+"""A difference no larger than this is of no practical consequence."""
+
+
+class Levels(NamedTuple):
+    """The levels at which something would just be claimed of a difference, two-sided; 1 without an interval.
+
+    Attributes:
+        direction: that it is not zero.
+        beyond: that it lies beyond the margin, on the side that the estimate is on.
+        within: that it lies within the margin, on both sides.
+    """
+
+    direction: float = 1.0
+    beyond: float = 1.0
+    within: float = 1.0
+
+
+def answer_of(interval: Interval, levels: Levels, margin: float = MARGIN, alpha: float = 1 - LEVEL) -> Answer:
+    """The answer that an interval of a difference gives, higher being better.
+
+    Args:
+        interval: the difference and the ends of its interval; NaN where there is none.
+        levels: corrected over all comparisons that are answered together.
+        margin: a difference no larger than this is of no practical consequence.
+        alpha: a level above this claims nothing.
+
+    >>> sure = Levels(0.001, 0.001, 0.001)
+    >>> answer_of(Interval(0.03, 0.02, 0.04), sure)
+    'helps'
+    >>> answer_of(Interval(0.02, 0.005, 0.035), sure)
+    'helps, size open'
+    >>> answer_of(Interval(0.004, 0.001, 0.007), sure)
+    'no practical difference'
+    >>> answer_of(Interval(0.02, -0.005, 0.045), sure)
+    'cannot tell'
+    >>> answer_of(Interval(0.03, 0.02, 0.04), Levels(0.06, 0.08, 1.0))  # nothing is left after the correction
+    'cannot tell'
+    """
+    _, low, high = interval
+    if levels.within <= alpha and -margin <= low and high <= margin:
+        return "no practical difference"
+    if levels.direction <= alpha and low > 0:
+        return "helps" if levels.beyond <= alpha and low > margin else "helps, size open"
+    if levels.direction <= alpha and high < 0:
+        return "hurts" if levels.beyond <= alpha and high < -margin else "hurts, size open"
+    return CANNOT_TELL
+
+
+def corrected(levels: Sequence[Levels]) -> list[Levels]:
+    """The levels of comparisons that are answered together, by Holm's procedure over all of them for each question.
+
+    >>> corrected([Levels(0.01, 0.5, 1.0), Levels(0.04, 0.02, 1.0)])
+    [Levels(direction=0.02, beyond=0.5, within=1.0), Levels(direction=0.04, beyond=0.04, within=1.0)]
+    """
+    if not levels:
+        return []
+    each_question = holm(np.array(levels, dtype=np.float64), axis=0)
+    return [Levels(*map(float, row)) for row in each_question]

@@ -1,0 +1,277 @@
+"""The error of a mean over trials of one table, from the values of their test rows.
+
+A mean over trials is off for two reasons. The table has these rows and no others: the part of the *rows*. Each trial
+has training rows and a seed of its own: the part of the *fits*, which more trials average away.
+
+- **Rows.** Each row's values, summed over the trials that tested it, show this part.
+- **Fits.** The spread of the trials, beyond what their test rows explain, shows this part. Trials that draw their test
+  rows from one table share some of them, and test rows explain less of the spread by the share that two trials have in
+  common.
+- **Pairs.** A row is tested by networks that its neighbours trained, and trains networks that test its neighbours. So
+  the errors of two rows depend on each other (Bates, Hastie and Tibshirani 2023, DOI 10.1080/01621459.2023.2197686).
+  How much a row's value changes from trial to trial bounds this part, because training rows are among what changes it;
+  `OF_BOUND` of the bound is taken.
+
+The interval is then about *this table*: training sets drawn from its rows, tested on new rows like these.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .scores import Floats, mean_of
+
+Integers = NDArray[np.int64]
+
+OF_BOUND = 0.07
+"""The part of its bound that the dependence of pairs is taken to have. Without it, intervals from thirty trials of real
+tables held the truth in 90 to 95 %, with it in 92 to 97 % (docs/calibration.md)."""
+FEWEST_FREEDOM = 2 / 3
+"""The least part of a trial's spread that counts towards the degrees of freedom. A spread that test rows explain by
+chance leaves no part of the fits, but does not make its absence sure."""
+FEWEST_DIFFERENT = 0.5
+"""The share of different predictions that tells rows from their copies."""
+NOTHING = np.empty((0, 2))
+DIGITS = 9
+"""Digits of a share that are not rounding."""
+MOST_IN_TRAINING = 0.95
+"""The share of a table's rows that trains at most, where it cannot be known."""
+
+
+@dataclass(frozen=True)
+class ErrorParts:
+    """A mean over trials, and its variance by where it comes from.
+
+    Attributes:
+        mean: over trials.
+        of_rows: variance from the rows that the table happens to have, that of pairs among it.
+        of_fits: variance from the trials' training rows and seeds.
+        freedom: degrees of freedom of the sum of both.
+        trials: number of trials.
+        n_tested: different rows, or units of rows, that some trial tested.
+        n_test: rows, or units, that the mean trial tested.
+        common: the share of their test rows that two trials have in common.
+        varies: whether any value differs from any other.
+    """
+
+    mean: float
+    of_rows: float
+    of_fits: float
+    freedom: float
+    trials: int
+    n_tested: int
+    n_test: float
+    common: float
+    varies: bool
+
+    @property
+    def n_rows(self) -> float:
+        """The rows, or units, that trials draw their test rows from, as far as trials show it."""
+        return self.n_test / self.common if self.common else float(self.n_tested)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return math.sqrt(self.of_rows + self.of_fits)
+
+
+def error_parts(
+    values: Sequence[Floats], units: Sequence[Integers], n_trained: float = math.inf, unseen: Floats = NOTHING
+) -> ErrorParts:
+    """The error of a mean over trials, from the values of their test rows.
+
+    Args:
+        values: of the test rows of each of T trials, ``(n_t,)``. A trial's mean is its metric, or its difference.
+        units: which row of the table each value belongs to, ``(n_t,)``. Rows that depend on each other, such as those
+            of a group, share a number.
+        n_trained: rows that a trial trains on with their labels; all that it does not test if not given.
+        unseen: values that rows may have which no trial tested, ``(K, 2)``, see `unseen_values`.
+
+    Two trials test the same three rows. The spread of the rows' means 0, 0.5 and 1 is the part of the rows, 0.25 / 3;
+    that of the trials' means 0 and 1 is the part of the fits, 0.5 / 2:
+
+    >>> import numpy as np
+    >>> rows = np.arange(3)
+    >>> parts = error_parts([np.array([-0.5, 0.0, 0.5]), np.array([0.5, 1.0, 1.5])], [rows, rows])
+    >>> parts.mean, round(parts.of_rows, 4), parts.of_fits
+    (0.5, 0.0833, 0.25)
+    """
+    trials = len(values)
+    means = np.array([float(each.mean()) for each in values])
+    mean = float(means.mean())
+    deviations, shares = _by_unit(values, units, means)
+    n_units = shares.shape[1]
+
+    # Each unit's contributions to the mean's deviation, summed over the trials that tested it.
+    totals = (deviations + shares * (means - mean)[:, None]).sum(axis=0) / trials
+    # One more row of each kind, as likely to have the one value as the other.
+    totals = np.append(totals, np.sqrt(((unseen - mean) ** 2).mean(axis=1)) / n_units)
+    of_units = float((totals**2).sum() * _unbiased(n_units))
+
+    # The variance of a trial's mean that its own test rows explain, beside what all trials have in common.
+    n_each = np.count_nonzero(shares, axis=1)
+    common = common_share(shares)
+    explained = float(((deviations**2).sum(axis=1) * _unbiased(n_each)).mean()) * (1 - common)
+    spread = float(means.var(ddof=1)) if trials > 1 else 0.0
+    of_fits = max(0.0, spread - explained) / trials
+
+    # A row that is in most training sets moves a value by more than its comings and goings show.
+    in_training = _share_in_training(common, n_trained, values)
+    bound = _variance_within_units(deviations, shares) * in_training / (1 - in_training)
+    of_rows = of_units + OF_BOUND * bound / n_units
+
+    uncertain_fits = max(of_fits, FEWEST_FREEDOM * max(spread, explained) / trials)
+    variances = [(of_rows, _freedom_of_units(totals)), (uncertain_fits, trials - 1)]
+    freedom = _satterthwaite(of_rows + of_fits, variances)
+    varies = any(np.ptp(each) > 0 for each in values) or bool(np.ptp(means) > 0)
+    return ErrorParts(mean, of_rows, of_fits, freedom, trials, n_units, float(n_each.mean()), common, varies)
+
+
+def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Floats:
+    """The values that rows may have which no trial tested: for each kind of row, right and wrong, ``(K, 2)``.
+
+    What no tested row shows may still be there. One more row of each kind, as likely right as wrong, makes the interval
+    of a share that is zero among n rows as wide as the rule of three (Hanley and Lippman-Hand 1983, DOI
+    10.1001/jama.1983.03330370053031), in the manner of Agresti and Coull (1998, DOI 10.1080/00031305.1998.10480550). A
+    kind is a class; classes on which a row has the same effect, as in accuracy, are one.
+
+    Args:
+        first: of each trial, the `influence.added_values` ``(C, 2)``.
+        second: those of the reference, for a difference: a row is then right by one of both alone.
+
+    >>> accuracy = np.array([[1.0, 0.0], [1.0, 0.0]])
+    >>> unseen_values([accuracy]), unseen_values([accuracy], [accuracy])
+    (array([[1., 0.]]), array([[ 1., -1.]]))
+    """
+    pairs = _mean_over_trials(first)
+    if len(second):
+        pairs = pairs - _mean_over_trials(second)[:, ::-1]
+    known = pairs[np.isfinite(pairs).all(axis=1)]
+    return np.asarray(np.unique(known.round(DIGITS), axis=0))
+
+
+def _mean_over_trials(values: Sequence[Floats]) -> Floats:
+    """The means over the trials that have a class, ``(C, 2)``; NaN if none has it."""
+    return np.asarray(mean_of(np.stack(values, axis=-1)))
+
+
+def groups_of_rows(rows: Sequence[Integers]) -> list[Integers]:
+    """Units of the rows that the same trials test, by trial.
+
+    Rows of one group are always tested together, so a unit is a group. It may be several groups that the same trials
+    happen to test, which leaves fewer degrees of freedom.
+
+    Args:
+        rows: tested by each of T trials, ``(n_t,)``.
+
+    >>> groups_of_rows([np.array([3, 4, 7]), np.array([7, 8])])
+    [array([1, 1, 2]), array([2, 0])]
+    """
+    is_tested = [np.isin(np.unique(np.concatenate(list(rows))), each) for each in rows]
+    return _by_pattern(rows, np.array(is_tested, dtype=np.int64))
+
+
+def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[Integers]:
+    """Units of a row and its copies, by trial: rows that the same trials test and predict alike.
+
+    Equal rows have equal predictions. Rows that differ have equal ones, too, where a trial has few different ones, as a
+    tree has; if half of them or more are not different, rows are their own units.
+
+    Args:
+        rows: tested by each of T trials, ``(n_t,)``.
+        codes: numbers that rows of a trial share whose predictions are equal, ``(n_t,)``.
+
+    >>> rows = [np.array([3, 4, 7]), np.array([4, 3, 9])]
+    >>> copies_of_rows(rows, [np.array([0, 0, 1]), np.array([5, 5, 6])])
+    [array([1, 1, 2]), array([1, 1, 0])]
+    """
+    different = [len(np.unique(its)) / len(its) for its in codes]
+    if min(different) <= FEWEST_DIFFERENT:
+        return list(rows)
+    known = np.unique(np.concatenate(list(rows)))
+    patterns = np.full((len(rows), len(known)), -1)
+    for pattern, each, its in zip(patterns, rows, codes, strict=True):
+        pattern[np.searchsorted(known, each)] = its
+    return _by_pattern(rows, patterns)
+
+
+def _by_pattern(rows: Sequence[Integers], patterns: Integers) -> list[Integers]:
+    """Units of the rows that have the same column among the patterns ``(T, rows)``, by trial."""
+    known = np.unique(np.concatenate(list(rows)))
+    units = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
+    return [units[np.searchsorted(known, each)] for each in rows]
+
+
+def common_share(shares: Floats) -> float:
+    """The share of their test rows that two trials have in common, over all pairs of trials.
+
+    Args:
+        shares: of each unit in the test rows of each trial, ``(T, U)``.
+
+    >>> common_share(np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]))
+    0.5
+    """
+    trials = len(shares)
+    if trials < 2:
+        return 0.0
+    own = float((shares**2).sum())
+    crossed = float((shares.sum(axis=0) ** 2).sum()) - own
+    return round(crossed / (trials - 1) / own, DIGITS)
+
+
+def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats) -> tuple[Floats, Floats]:
+    """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
+    ``(T, U)``, zero where the trial did not test the unit."""
+    known = np.unique(np.concatenate(list(units)))
+    deviations = np.zeros((len(values), len(known)))
+    shares = np.zeros_like(deviations)
+    for trial, (its, rows) in enumerate(zip(values, units, strict=True)):
+        places = np.searchsorted(known, rows)
+        deviations[trial] = np.bincount(places, its - means[trial], minlength=len(known)) / len(its)
+        shares[trial] = np.bincount(places, minlength=len(known)) / len(its)
+    return deviations, shares
+
+
+def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
+    """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
+    n_test = float(np.mean([len(each) for each in values]))
+    n_rows = n_test / common if common else n_test * len(values)
+    return min(n_trained / n_rows, 1 - n_test / n_rows, MOST_IN_TRAINING)
+
+
+def _variance_within_units(deviations: Floats, shares: Floats) -> float:
+    """The variance of a unit's value from trial to trial, pooled over the units that several trials tested."""
+    tested = shares > 0
+    values = np.divide(deviations, shares, out=np.zeros_like(deviations), where=tested)
+    counts = tested.sum(axis=0)
+    centred = np.where(tested, values - values.sum(axis=0) / np.maximum(counts, 1), 0.0)
+    repeats = int((counts - 1).clip(min=0).sum())
+    return float((centred**2).sum()) / repeats if repeats else 0.0
+
+
+def _unbiased(n: int | Integers) -> Floats:
+    """The factor n / (n - 1), by which a mean square is less than the variance; 1 for one unit."""
+    return np.asarray(n / np.maximum(np.asarray(n) - 1, 1), dtype=np.float64)
+
+
+def _freedom_of_units(totals: Floats) -> float:
+    """Degrees of freedom of a sum of squares, from its own variance: 2 (sum of squares)^2 / variance of the sum.
+
+    A few units that alone make up the sum, such as the rows of a rare class, are worth as few degrees of freedom.
+    """
+    n, squares = len(totals), float((totals**2).sum())
+    variance = float((totals**4).sum()) - squares**2 / n
+    least = max(n - 1.0, 1.0)
+    if variance <= 2 * squares**2 / least:
+        return least
+    return max(2 * squares**2 / variance, 1.0)
+
+
+def _satterthwaite(total: float, variances: Sequence[tuple[float, float]]) -> float:
+    """Degrees of freedom of a sum of variances with their own degrees of freedom (Satterthwaite 1946, DOI
+    10.2307/3002019); at least 1, and infinite if nothing varies."""
+    spread = sum(variance**2 / freedom for variance, freedom in variances if freedom > 0)
+    return max(total**2 / spread, 1.0) if spread else math.inf

@@ -1,0 +1,20 @@
+"""The examples in the docstrings of the statistics."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+from scarf_lightning.report import statistics
+
+MODULES = [module.name for module in pkgutil.iter_modules(statistics.__path__)]
+WITHOUT = {"intervals", "pairs", "ranks", "scores", "verdict"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_are_right(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"{statistics.__name__}.{name}"))
+
+    assert found.failed == 0
+    assert found.attempted > 0 or name in WITHOUT

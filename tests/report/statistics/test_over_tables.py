@@ -1,0 +1,153 @@
+"""Gains over tables: against SciPy's exact counting and its Student's t, and by simulation."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from scarf_lightning.report.statistics.over_tables import (
+    FEWEST_TABLES,
+    MOST_COUNTED,
+    next_table,
+    one_sided_levels,
+    typical_gain,
+)
+
+
+def gains_of(seed: int, n: int, mean: float = 0.01, spread: float = 0.03) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, spread, size=n)
+
+
+def level_by_counting(distances: np.ndarray) -> float:
+    """The two-sided level of signed normal scores over all signs, one by one."""
+    n = len(distances)
+    scores = stats.halfnorm.ppf(stats.rankdata(np.abs(distances)) / (n + 1))
+    observed = abs((np.sign(distances) * scores).sum())
+    sums = [abs(np.dot(signs, scores)) for signs in product([-1, 1], repeat=n)]
+    return float(np.mean(np.array(sums) >= observed - 1e-9))
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(3, 9))
+@settings(max_examples=20)
+def test_the_level_of_few_tables_is_counted_over_all_signs(seed: int, n: int) -> None:
+    gains = gains_of(seed, n)
+
+    assert min(1.0, 2 * min(one_sided_levels(gains, 0.0))) == pytest.approx(level_by_counting(gains))
+
+
+def test_the_level_of_many_tables_is_nearly_the_one_that_is_counted() -> None:
+    """At thirteen tables, the first number that a normal distribution stands for."""
+    gains = gains_of(3, MOST_COUNTED + 1)
+
+    assert 2 * min(one_sided_levels(gains, 0.0)) == pytest.approx(level_by_counting(gains), abs=0.02)
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(FEWEST_TABLES, 40))
+@settings(max_examples=30)
+def test_a_value_lies_in_the_interval_where_the_test_does_not_reject_it(seed: int, n: int) -> None:
+    gains = gains_of(seed, n)
+
+    typical, low, high = typical_gain(gains)
+
+    assert low < typical < high
+    for value in np.linspace(low - 0.01, high + 0.01, 9):
+        assert (low <= value <= high) == (2 * min(one_sided_levels(gains, float(value))) > 0.05)
+
+
+def test_gains_for_the_better_are_gains_for_the_better() -> None:
+    """Direction: the mirror image of gains has the mirror image of their interval, and above is not below."""
+    gains = np.array([0.01, 0.02, 0.02, 0.03, 0.05, 0.06, 0.09, -0.01])
+
+    typical, low, high = typical_gain(gains)
+
+    assert typical_gain(-gains) == pytest.approx((-typical, -high, -low))
+    assert low > 0
+    assert one_sided_levels(gains, 0.0)[0] < 0.05 < one_sided_levels(gains, 0.0)[1]
+    assert one_sided_levels(-gains, 0.0) == one_sided_levels(gains, 0.0)[::-1]
+
+
+def test_few_tables_have_no_interval_and_equal_ones_no_width() -> None:
+    typical, low, high = typical_gain(np.array([0.01, 0.02, 0.04, 0.05, 0.03]))
+    assert typical == pytest.approx(0.03)
+    assert math.isnan(low)
+    assert math.isnan(high)
+    assert typical_gain(np.full(8, 0.25)) == (0.25, 0.25, 0.25)
+    assert one_sided_levels(np.zeros(20), 0.0) == (1.0, 1.0)
+
+
+def test_the_typical_gain_keeps_its_level_and_finds_more_than_student_where_a_few_tables_lie_far_out() -> None:
+    """Gains with Student's t distribution of two degrees of freedom, 31 tables."""
+    random = np.random.default_rng(0)
+    false = found = by_student = 0
+    for _ in range(300):
+        noise = random.standard_t(2, size=31) * 0.02
+        false += 2 * min(one_sided_levels(noise, 0.0)) <= 0.05
+        found += 2 * min(one_sided_levels(noise + 0.02, 0.0)) <= 0.05
+        by_student += stats.ttest_1samp(noise + 0.02, 0.0).pvalue <= 0.05
+
+    assert false / 300 < 0.09
+    assert found > by_student + 15
+
+
+def test_the_next_table_of_sure_and_normal_gains_is_predicted_by_student() -> None:
+    """The classical prediction: the next one of n normal values has a t distribution of n - 1 degrees of freedom."""
+    gains = stats.norm.ppf((np.arange(40) + 0.5) / 40) * 0.02 + 0.01
+    spread = gains.std(ddof=1) * math.sqrt(1 + 1 / 40)
+
+    found = next_table(gains, np.full(40, 1e-6), margin=0.01)
+
+    assert found.gains == pytest.approx(stats.t.sf((0.01 - gains.mean()) / spread, 39), abs=0.02)
+    assert found.loses == pytest.approx(stats.t.cdf((-0.01 - gains.mean()) / spread, 39), abs=0.02)
+    assert found.gains + found.same + found.loses == pytest.approx(1)
+
+
+def test_a_noisy_gain_moves_towards_the_others_and_a_sure_one_stays() -> None:
+    gains = np.array([0.0, 0.01, 0.02, 0.03, 0.01, 0.02, 0.10, 0.10])
+    errors = np.array([0.001] * 6 + [0.001, 0.08])
+
+    sure, noisy = next_table(gains, errors, 0.01).shrunk[-2:]
+
+    assert sure == pytest.approx(0.10, abs=0.005)
+    assert noisy < 0.06
+
+
+def test_normal_gains_are_shrunk_as_the_normal_model_says() -> None:
+    """Known variances: the gain moves to the mean by noise / (noise + spread)."""
+    random = np.random.default_rng(2)
+    true = random.normal(0.0, 0.03, size=60)
+    gains = true + random.normal(0.0, 0.03, size=60)
+
+    shrunk = np.array(next_table(gains, np.full(60, 0.03), 0.01).shrunk)
+
+    slope = np.polyfit(gains, shrunk, 1)[0]
+    assert slope == pytest.approx(1 - 0.03**2 / gains.var(), abs=0.1)
+    assert ((shrunk - true) ** 2).mean() < 0.7 * ((gains - true) ** 2).mean()
+
+
+def test_tables_are_counted_by_what_they_gain_beyond_their_noise() -> None:
+    found = next_table(np.array([-0.05, 0.0, 0.005, 0.0, 0.02, 0.03, 0.04]), np.full(7, 1e-5), margin=0.01)
+
+    assert (found.n_gain, found.n_same, found.n_lose) == (3, 3, 1)
+
+
+def test_what_is_predicted_of_the_next_table_comes_true_as_often_as_it_says() -> None:
+    """Kinds of tables are drawn, six to thirty tables of each with noise, and the true gain of one more."""
+    random = np.random.default_rng(1)
+    said, came = [], []
+    for _ in range(120):
+        centre, spread, noise = random.normal(0, 0.02), random.uniform(0.005, 0.05), random.uniform(0.005, 0.03)
+        true = centre + spread * random.standard_t(4, size=random.integers(6, 31) + 1)
+        errors = np.full(len(true) - 1, noise)
+        found = next_table(true[1:] + random.normal(size=len(errors)) * errors, errors, 0.01)
+        said += [found.gains, found.loses]
+        came += [true[0] > 0.01, true[0] < -0.01]
+
+    said, came = np.array(said), np.array(came)
+    assert came.mean() == pytest.approx(said.mean(), abs=0.05)
+    for low, high in ((0.0, 0.3), (0.3, 0.6), (0.6, 1.0)):
+        inside = (said >= low) & (said < high)
+        assert came[inside].mean() == pytest.approx(said[inside].mean(), abs=0.12)

@@ -1,0 +1,224 @@
+"""The parts of an error: by hand, and each against worlds in which only that part is there."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scarf_lightning.report.statistics.rows_and_fits import (
+    OF_BOUND,
+    ErrorParts,
+    common_share,
+    copies_of_rows,
+    error_parts,
+    groups_of_rows,
+    unseen_values,
+)
+
+
+def drawn(
+    trials: int = 10, n: int = 400, n_test: int = 80, *, rows: float = 0.0, fits: float = 0.0, noise: float = 0.0,
+    seed: int = 0,
+) -> ErrorParts:  # fmt: skip
+    """Random splits of one table whose rows, fits, and rows anew in each trial have these standard deviations."""
+    random = np.random.default_rng(seed)
+    of_rows = random.normal(scale=rows, size=n) if rows else np.zeros(n)
+    units = [random.permutation(n)[:n_test] for _ in range(trials)]
+    values = [of_rows[its] + random.normal() * fits + random.normal(size=n_test) * noise for its in units]
+    return error_parts(values, units, n_trained=0)
+
+
+def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """The standard error of the difference of two means, and its degrees of freedom."""
+    found = stats.ttest_ind(first, second, equal_var=False)
+    return abs(first.mean() - second.mean()) / abs(found.statistic), found.df
+
+
+def test_trials_on_the_same_rows_add_the_spread_of_rows_and_that_of_trials() -> None:
+    """The closed form of fixed splits, by Welch's test of SciPy, which adds two independent variances."""
+    random = np.random.default_rng(4)
+    table = random.normal(size=60) + random.normal(scale=0.5, size=(4, 1)) + random.normal(size=(4, 60))
+    apart = table.mean(axis=0) + 1  # Welch's statistic needs means that differ
+
+    found = error_parts(list(table), [np.arange(60)] * 4, n_trained=0)
+
+    assert found.error == pytest.approx(welch(apart, table.mean(axis=1))[0])
+    assert found.of_rows == pytest.approx(table.mean(axis=0).var(ddof=1) / 60)
+    assert found.of_fits == pytest.approx(table.mean(axis=1).var(ddof=1) / 4)
+    assert (found.common, found.n_rows, found.n_tested) == (1.0, 60, 60)
+
+
+def test_blocks_of_rows_count_as_one_value_each() -> None:
+    random = np.random.default_rng(5)
+    table = random.normal(size=(3, 40)) + np.repeat(random.normal(size=10), 4)
+
+    found = error_parts(list(table), [np.repeat(np.arange(10), 4)] * 3, n_trained=0)
+
+    assert found.of_rows == pytest.approx(table.reshape(3, 10, 4).mean(axis=(0, 2)).var(ddof=1) / 10)
+
+
+def test_the_order_of_rows_within_a_trial_is_of_no_consequence() -> None:
+    random = np.random.default_rng(6)
+    units = [random.permutation(30)[:10] for _ in range(4)]
+    values = [random.normal(size=10) for _ in units]
+    orders = [random.permutation(10) for _ in units]
+
+    shuffled = error_parts(
+        [v[o] for v, o in zip(values, orders, strict=True)], [u[o] for u, o in zip(units, orders, strict=True)]
+    )
+
+    assert shuffled.error == pytest.approx(error_parts(values, units).error)
+
+
+def test_splits_that_share_no_row_have_the_error_of_a_mean_of_independent_rows() -> None:
+    """K-fold cross-validation, where each row is tested once: the variance of all values over their number."""
+    values = np.random.default_rng(7).normal(size=(5, 20))
+
+    found = error_parts(list(values), list(np.arange(100).reshape(5, 20)), n_trained=0)
+
+    assert found.common == 0
+    assert found.of_rows == pytest.approx(values.var(ddof=1) / 100)
+
+
+@pytest.mark.parametrize(
+    ("world", "of_rows", "of_fits"),
+    [
+        # Rows alone: n values, weighted by how often a row is tested.
+        ({"rows": 1.0}, lambda n, m, t: 1 / (t * m) + (1 - 1 / t) / n, lambda n, m, t: 0.0),
+        # Fits alone: an independent value a trial.
+        ({"fits": 0.1}, lambda n, m, t: 0.0, lambda n, m, t: 0.01 / t),
+    ],
+    ids=["rows", "fits"],
+)
+def test_each_part_is_what_the_world_has(
+    world: dict[str, float], of_rows: Callable[..., float], of_fits: Callable[..., float]
+) -> None:
+    found = [drawn(**world, seed=seed) for seed in range(200)]
+
+    assert np.mean([each.of_rows for each in found]) == pytest.approx(of_rows(400, 80, 10), rel=0.06, abs=2e-5)
+    # A part cannot be negative, so that chance leaves a little where there is none.
+    assert np.mean([each.of_fits for each in found]) == pytest.approx(of_fits(400, 80, 10), rel=0.15, abs=4e-4)
+
+
+@pytest.mark.parametrize(
+    "world", [{"rows": 1.0}, {"fits": 0.2}, {"noise": 1.0}, {"rows": 0.7, "fits": 0.1, "noise": 0.7}]
+)
+def test_the_error_is_that_of_the_mean_in_every_world(world: dict[str, float]) -> None:
+    """Each part matters: with one of them left out, an error of at least one world would be too small by half."""
+    found = [drawn(**world, seed=seed) for seed in range(300)]
+
+    expected = np.std([each.mean for each in found])
+    assert math.sqrt(np.mean([each.error**2 for each in found])) == pytest.approx(expected, rel=0.15)
+
+
+def test_rows_that_train_and_test_take_a_part_of_what_bounds_it() -> None:
+    """By hand: two trials share three of their four rows, whose values change with variance 2, and draw from 4 / 0.75
+    rows, of which they train on one or on all that they do not test."""
+    values = [np.array([0.0, 4.0, 1.0, 3.0]), np.array([2.0, 6.0, 3.0, 5.0])]
+    values[1][[0, 1, 2]] -= np.array([0.0, 4.0, 2.0])
+    rows = [np.array([0, 1, 2, 3]), np.array([0, 1, 2, 4])]
+    deviations = np.array([its - its.mean() for its in values])[:, :3]
+    within = deviations.var(axis=0, ddof=1).mean()
+
+    without, one, rest = (error_parts(values, rows, n_trained=number) for number in (0, 1, math.inf))
+
+    assert one.n_rows == pytest.approx(4 / 0.75)
+    for found, share in ((one, 0.75 / 4), (rest, 0.25)):
+        added = OF_BOUND * within * share / (1 - share) / 5
+        assert found.of_rows - without.of_rows == pytest.approx(added)
+        assert found.of_fits == without.of_fits
+
+
+def test_test_rows_that_all_trials_share_never_train() -> None:
+    values = list(np.random.default_rng(0).normal(size=(3, 10)))
+    rows = [np.arange(10)] * 3
+
+    assert error_parts(values, rows, n_trained=40) == error_parts(values, rows, n_trained=0)
+
+
+def test_a_share_of_zero_has_the_interval_of_the_rule_of_three() -> None:
+    """None of a hundred rows is wrong: up to 3 in a hundred may be (0.05 ** (1 / 100) are 97 %)."""
+    right = [np.ones(100)] * 4
+
+    found = error_parts(right, [np.arange(100)] * 4, unseen=np.array([[1.0, 0.0]]))
+
+    assert stats.t.ppf(0.975, found.freedom) * found.error == pytest.approx(1 - 0.05 ** (1 / 100), rel=0.05)
+
+
+def test_rows_that_no_trial_shows_are_of_each_class_once() -> None:
+    """By hand: recall of class 0 counts by 1 / (2 * 0.75), of class 1 by 1 / (2 * 0.25), around 0.5 and 0.8."""
+    added = np.array([[0.8 + 0.5 / 1.5, 0.8 - 0.5 / 1.5], [0.8 + 0.2 / 0.5, 0.8 - 0.8 / 0.5], [np.nan, np.nan]])
+
+    levels = unseen_values([added, added])
+    differences = unseen_values([added], [added])
+
+    assert sorted(levels.ravel()) == pytest.approx(sorted(added[:2].ravel()))
+    assert sorted(differences.ravel()) == pytest.approx([-2.0, -1 / 1.5, 1 / 1.5, 2.0])
+
+
+def test_groups_are_the_rows_that_the_same_trials_test() -> None:
+    groups = np.repeat(np.arange(12), 5)
+    random = np.random.default_rng(0)
+    rows = [np.flatnonzero(np.isin(groups, random.permutation(12)[:3])) for _ in range(20)]
+
+    units = groups_of_rows(rows)
+
+    for each, its in zip(rows, units, strict=True):
+        assert len(set(zip(groups[each].tolist(), its.tolist(), strict=True))) == 3
+    by_group = error_parts([groups[each] * 1.0 for each in rows], [groups[each] for each in rows])
+    assert error_parts([groups[each] * 1.0 for each in rows], units).error == pytest.approx(by_group.error)
+
+
+def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
+    rows = [np.array([0, 1, 2, 3]), np.array([3, 2, 1, 0])]
+
+    copies = copies_of_rows(rows, [np.array([7, 7, 8, 9]), np.array([1, 2, 3, 3])])
+    leaves = copies_of_rows(rows, [np.array([0, 0, 0, 1])] * 2)
+
+    assert copies[0][0] == copies[0][1] == copies[1][2] == copies[1][3]
+    assert len(set(copies[0].tolist())) == 3
+    assert [each.tolist() for each in leaves] == [each.tolist() for each in rows]
+
+
+def test_copies_of_every_row_are_worth_as_much_as_the_rows_alone() -> None:
+    random = np.random.default_rng(3)
+    values, rows = random.normal(size=(4, 50)), [random.permutation(200)[:50] for _ in range(4)]
+
+    alone = error_parts(list(values), rows)
+    doubled = error_parts([np.repeat(its, 2) for its in values], [np.repeat(its, 2) for its in rows])
+
+    assert doubled.error == pytest.approx(alone.error)
+
+
+def test_the_share_that_trials_have_in_common_is_that_of_random_test_rows() -> None:
+    random = np.random.default_rng(0)
+    shares = np.zeros((30, 500))
+    for trial in shares:
+        trial[random.permutation(500)[:100]] = 1 / 100
+
+    assert common_share(shares) == pytest.approx(0.2, abs=0.01)
+    assert drawn(30, 500, 100, rows=1.0).n_rows == pytest.approx(500, rel=0.05)
+    assert common_share(shares[:1]) == 0
+
+
+def test_few_rows_that_carry_the_error_leave_few_degrees_of_freedom() -> None:
+    """Three rows of six hundred differ: a normal interval would hold the truth too rarely."""
+    few = np.zeros(600)
+    few[:3] = 1.0
+    random = np.random.default_rng(1)
+    units = [random.permutation(600)[:120] for _ in range(30)]
+
+    rare = error_parts([few[its] for its in units], units)
+    common = error_parts([random.normal(size=600)[its] for its in units], units)
+
+    assert rare.freedom < 10
+    assert common.freedom > 100
+
+
+def test_values_that_never_vary_have_no_error() -> None:
+    found = error_parts([np.full(20, 0.5)] * 3, [np.arange(20)] * 3)
+
+    assert (found.error, found.freedom, found.varies) == (0.0, math.inf, False)
+    assert error_parts([np.zeros(5), np.ones(5)], [np.arange(5)] * 2).varies
