@@ -62,7 +62,7 @@ class Terminal:
     def watching(self, plan: Plan) -> AbstractContextManager[None]:
         """Say what the run cannot answer, and show the progress of several cells while the block runs; a cell that
         trains alone shows its own."""
-        for sentence in out_of_reach(plan):
+        for sentence in (*out_of_reach(plan), *too_small(plan)):
             self.say(sentence)
         if plan.surveyed[0].cell.is_alone:
             return nullcontext()
@@ -79,7 +79,7 @@ class Terminal:
         if request.sweep is not None:
             paper = f" ({request.sweep.paper})" if request.sweep.paper else ""
             console.print(f"{request.sweep.title}{paper}")
-        for sentence in (*sentences(plan), *out_of_reach(plan)):
+        for sentence in (*sentences(plan), *out_of_reach(plan), *too_small(plan, tables)):
             console.say(sentence)
         datasets = largest(plan, n=10)
         if len(datasets) > 1:
@@ -138,13 +138,37 @@ def out_of_reach(plan: Plan) -> list[str]:
     datasets = {each.axes["dataset"] for each in plan.surveyed}
     if len(datasets) in (1, len(plan.surveyed)):
         return []
-    from ..report.statistics.verdict import FEWEST_DATASETS  # imports pandas
+    from ..report.statistics.over_tables import FEWEST_TABLES  # imports pandas
 
-    if len(datasets) >= FEWEST_DATASETS:
+    if len(datasets) >= FEWEST_TABLES:
         return []
     return [
-        f"An answer over datasets needs {FEWEST_DATASETS} or more, and these are {len(datasets)}: each will have a "
+        f"An answer over datasets needs {FEWEST_TABLES} or more, and these are {len(datasets)}: each will have a "
         "difference with its interval, and nothing is claimed of all."
+    ]
+
+
+def too_small(plan: Plan, tables: "Mapping[str, DataTable] | None" = None) -> list[str]:
+    """A sentence on the differences that one table of classes with these trials is too small for; none if its size or
+    its target is not known before it is loaded, or if nothing is compared."""
+    first = plan.surveyed[0]
+    key = first.cell.source.key
+    size = plan.sizes.get(key)
+    targets = [each.target for each in plan.surveyed if each.target is not None]
+    targets += [table.target for name, table in (tables or {}).items() if name == key]
+    is_one_table = len({each.axes["dataset"] for each in plan.surveyed}) == 1 < len(plan.surveyed)
+    if not is_one_table or size is None or not targets:
+        return []
+    if all(metric.name != "accuracy" for metric in targets[0].metrics()):
+        return []
+    from ..report.statistics.power import TEST_SHARE, smallest_difference  # imports scipy
+
+    trials = first.cell.config.trials
+    n_test = max(round(TEST_SHARE * size.n_rows), 1)
+    least = smallest_difference(size.n_rows, n_test, trials)
+    return [
+        f"{counted(n_test, 'test row')} in each of {counted(trials, 'trial')}: of differences of accuracy below about "
+        f"{100 * least:.0f} points we will often not be able to tell."
     ]
 
 

@@ -1,10 +1,13 @@
 """The end of a run: its answer, and what would settle open comparisons, as commands with their cost."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import counted
+from ..intervals import FEWEST
 from ..options import labels
 from ..results import Row
 from ..screen import command_line
@@ -17,7 +20,10 @@ from .loading import SECONDS, CellResults, ReportedCell, read_results
 from .pairing import pairs_of
 from .report_options import ReportOptions
 from .sentences import answer_in_words
-from .statistics.verdict import FEWEST_DATASETS, FEWEST_FOR_SAME, FEWEST_TO_PREDICT, SIZES
+from .statistics.answers import CANNOT_TELL, MARGIN
+from .statistics.over_tables import FEWEST_TABLES
+from .statistics.power import settling
+from .statistics.verdict import FEWEST_FOR_SAME, Verdict
 
 Commands = Callable[[Comparison, str], str]
 """The command that trains a comparison's cells with a change such as ``trials=30`` to what was asked."""
@@ -29,8 +35,8 @@ SMALL_DATASETS = (
     "cc18-analcatdata_dmft", "cc18-pc1", "cc18-car",
 )  # fmt: skip
 """Datasets of at most 1,728 rows, which train within minutes. Advice names them first."""
-EVEN = 0.5
-"""Predicted chance of an answer below which more of the same is not advised."""
+MOST_TABLES = 10
+"""A run is not told to add more than this many times the datasets that it has."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,11 @@ class ComparedRun:
 
     @property
     def undecided(self) -> set[str]:
-        """The keys of the cells whose comparison is as likely as not to be settled by more trials."""
+        """The keys of the cells of which we cannot tell, and whose comparison more trials may settle."""
+        margin = ReportOptions().rope
         found = set[str]()
         for each in self.comparisons:
-            verdict = each.verdict
-            is_told = verdict.answer != "cannot tell yet"  # alone, but not yet together with the others
-            may_settle = verdict.more is not None or verdict.chance >= EVEN or verdict.trials < FEWEST_FOR_SAME
-            if each.claimed == "cannot tell yet" and not verdict.reason and (is_told or may_settle):
+            if each.claimed == CANNOT_TELL and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
                 found |= {self.tried[label].cell.key for pair in each.pairs for label in pair}
         return found
 
@@ -92,8 +96,8 @@ def answer_of_run(request: ExpandedSweep, surveyed: Sequence[SurveyedCell]) -> l
     run = compared(request, surveyed)
     if not run.comparisons:
         return []
-    settling = what_would_settle(run.comparisons, by_sweep(request.arguments), run.results)
-    return [*run.in_words, *(in_one_line(*each) for each in settling)]
+    advice = what_would_settle(run.comparisons, by_sweep(request.arguments), run.results)
+    return [*run.in_words, *(in_one_line(*each) for each in advice)]
 
 
 def in_one_line(sentence: str, command: str) -> str:
@@ -102,48 +106,75 @@ def in_one_line(sentence: str, command: str) -> str:
 
 
 def what_would_settle(
-    comparisons: Sequence[Comparison], commands: Commands, results: CellResults
+    comparisons: Sequence[Comparison], commands: Commands, results: CellResults, margin: float = MARGIN
 ) -> list[tuple[str, str]]:
-    """What would settle open comparisons: sentences, each with a command, which may be empty."""
+    """Advice on comparisons of which we cannot tell: sentences, each with a command, which may be empty."""
     known = {str(name) for name in results.cells["dataset"]}
     groups: dict[tuple[str, str], list[Comparison]] = {}
     for each in comparisons:
-        if each.verdict.answer == "cannot tell yet" and not each.verdict.reason:
-            groups.setdefault(_advice(each, known), []).append(each)
-    return [
-        (
-            f"{named([each.label for each in group], 3)}: {advice}{_cost(group[0], change, results)}",
-            commands(group[0], change) if change else "",
-        )
-        for (change, advice), group in sorted(groups.items(), key=lambda item: -len(item[1]))
-    ]
+        if each.claimed == CANNOT_TELL and not each.verdict.reason:
+            groups.setdefault(_advice(each.verdict, known, margin), []).append(each)
+    found = []
+    for (change, advice), group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        sentence = f"{named([each.label for each in group], 3)}: {advice}{_cost(group[0], change, results)}"
+        found.append((sentence, commands(group[0], change) if change else ""))
+    return found
 
 
-def _advice(comparison: Comparison, known: set[str]) -> tuple[str, str]:
+def _trials_may_settle(verdict: Verdict, margin: float) -> bool:
+    """True if more trials are worth their time: there are few, the comparison alone is answered, or it could be."""
+    if verdict.trials < FEWEST_FOR_SAME or verdict.answer != CANNOT_TELL:
+        return True
+    return verdict.parts is not None and settling(verdict.difference, verdict.parts, margin).trials is not None
+
+
+def _advice(verdict: Verdict, known: set[str], margin: float) -> tuple[str, str]:
     """A change to what was asked, empty for none, and the sentence before the command."""
-    verdict = comparison.verdict
-    over_datasets = verdict.datasets > 1
-    what, n = ("datasets", verdict.datasets) if over_datasets else ("trials", verdict.trials)
-    fewest = FEWEST_FOR_SAME if over_datasets else FEWEST_TO_PREDICT
-    if verdict.more is not None:
-        more, said = verdict.more, f"{verdict.more} {what} would very likely settle it"
-    elif n < fewest:
-        more = FEWEST_DATASETS if n < FEWEST_DATASETS and over_datasets else FEWEST_FOR_SAME
-        said = f"an answer needs {more} datasets or more"
-        if not over_datasets:
-            said = f"too few to say; go on to {more} trials"
-    elif verdict.chance >= EVEN:
-        more = SIZES[-1]
-        said = f"more {what} may settle it, up to {more} with a chance of about {10 * round(10 * verdict.chance)} %"
-    elif over_datasets:
-        return "", f"{n} datasets do not tell, and more will hardly"
-    else:
-        return "", "more trials will not settle this, because splits of one dataset overlap; try more datasets"
-    if not over_datasets:
-        return f"trials={more}", said
+    if verdict.datasets > 1:
+        return _advice_over_tables(verdict, known, margin)
+    parts = verdict.parts
+    if verdict.trials < FEWEST:
+        return f"trials={FEWEST_FOR_SAME}", f"too few trials to tell; go on to {FEWEST_FOR_SAME}"
+    if parts is None:
+        if verdict.trials < FEWEST_FOR_SAME:
+            return f"trials={FEWEST_FOR_SAME}", f"few trials; go on to {FEWEST_FOR_SAME}"
+        return "", "without predictions it is not known what would settle it"
+    found = settling(verdict.difference, parts, margin)
+    if found.trials is not None:
+        more = counted(found.trials - verdict.trials, "more trial")
+        return f"trials={found.trials}", f"{more} will settle it, if the difference stays as it is"
+    rows = f"{100 * found.of_rows:.0f} % of the error's variance comes from which rows the table has"
+    if found.rows is not None:
+        return (
+            "",
+            f"no number of trials will settle it, because {rows}; about {_rounded(found.rows)} labelled rows would",
+        )
+    return "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {rows}"
+
+
+def _advice_over_tables(verdict: Verdict, known: set[str], margin: float) -> tuple[str, str]:
+    n = verdict.datasets
+    if n < FEWEST_TABLES:
+        return _more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more"
+    # The interval must shrink until it excludes zero or lies within the margin, whichever takes less.
+    reach = max(abs(verdict.difference), margin - abs(verdict.difference))
+    needed = n * ((verdict.high - verdict.low) / 2 / reach) ** 2 if reach else math.inf
+    if needed > MOST_TABLES * n:
+        return "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+    total = max(math.ceil(needed), n + 1)
+    return _more_tables(total - n, known), f"about {_rounded(total)} datasets would tell, if the gain stays as it is"
+
+
+def _more_tables(more: int, known: set[str]) -> str:
+    """The change that adds this many datasets: small ones if they are enough, else the paper's."""
     others = [name for name in SMALL_DATASETS if name.removeprefix("cc18-") not in known]
-    is_few = more - n <= len(others)
-    return (f"dataset={','.join(others[: more - n])}" if is_few else PAPERS_DATASETS), said
+    return f"dataset={','.join(others[:more])}" if more <= len(others) else PAPERS_DATASETS
+
+
+def _rounded(number: int) -> str:
+    """A number with two digits that count: 2,300."""
+    digits = max(len(str(number)) - 2, 0)
+    return f"{round(number, -digits):,}"
 
 
 def _cost(comparison: Comparison, change: str, results: CellResults) -> str:

@@ -1,7 +1,6 @@
 """Differences in words and numbers: how much better or worse, with the unit and the direction of the metric."""
 
 import math
-from collections.abc import Sequence
 
 from ..errors import counted
 from ..metrics import Metric
@@ -76,29 +75,6 @@ def _range(low: float, high: float, metric: Metric) -> str:
 def _direction(improvement: float) -> str:
     """The direction of a metric whose lower values are better."""
     return "higher" if improvement < 0 else "lower"
-
-
-def size_of_all(same: Sequence[Comparison], metric: Metric) -> str:
-    """The size of the effect without its sign, with its interval; for several comparisons the range of sizes."""
-    sizes = sorted(abs(each.verdict.difference) for each in same)
-    if len(same) > 1:
-        return f"{_size(sizes[0], metric)} to {_size(sizes[-1], metric)} {_unit_of(metric)}"
-    low, high = sorted((abs(same[0].verdict.low), abs(same[0].verdict.high)))
-    return f"{_size(sizes[0], metric)} {_unit_of(metric)} ({_size(low, metric)} to {_size(high, metric)})"
-
-
-def interval_of_all(same: Sequence[Comparison], metric: Metric) -> str:
-    """The interval of the effect; for several comparisons the lowest and the highest end."""
-    lows = [each.verdict.low for each in same]
-    highs = [each.verdict.high for each in same]
-    # A single interval that is unknown leaves the whole range unknown.
-    if any(map(math.isnan, lows)):
-        return "too few trials to say"
-    low, high = min(lows), max(highs)
-    if metric.higher_is_better:
-        return f"{signed(low, metric)} to {signed(high, metric)} {_unit_of(metric)}"
-    interval = f"{metric.label} {_range(low, high, metric)}"
-    return f"{interval}, in {metric.unit}" if metric.unit else interval
 
 
 def _unit_of(metric: Metric) -> str:

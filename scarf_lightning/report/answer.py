@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import counted
-from ..metrics import Metric, metrics
+from ..metrics import Metric, metric_named, metrics
 from .advice import Commands, what_would_settle
-from .amounts import signed
+from .amounts import effect, signed
 from .blocks import NOTHING, Block, Command, Entry, Paragraph, Section, Table, entry, table
 from .comparisons import Comparison, compare_all
 from .competitors import named_by, named_cells
@@ -23,9 +23,13 @@ from .pairing import label_budgets
 from .report_options import ReportOptions
 from .schema import in_order
 from .sentences import OVER_LABELS, TOGETHER, answer_in_words, mean_and_typical, references
+from .statistics import Verdict
+from .statistics.answers import CANNOT_TELL
 from .verdicts import level_of
 
 BLANK = Entry(NOTHING, None)
+OF_CLASSES, OF_NUMBERS = ("accuracy", "log_loss", "auroc"), ("rmse", "mae", "spearman")
+"""Metrics that are answered side by side, by the kind of target. Log-loss often tells where accuracy cannot."""
 
 
 def answer_section(results: CellResults, options: ReportOptions, commands: Commands) -> Section:
@@ -39,9 +43,8 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(label_curve(results, options, comparisons))
     if are_several and all(each.verdict.datasets > 1 for each in comparisons):
         blocks.append(Paragraph(mean_and_typical(comparisons, options.measure)))
-    answers = {each.claimed for each in comparisons} | {each.verdict.answer for each in comparisons}
     # Where nothing is claimed, nobody needs to know how much is claimed at once.
-    if are_several and answers != {"cannot tell yet"}:
+    if are_several and any(each.claimed != CANNOT_TELL for each in comparisons):
         blocks.append(Paragraph(OVER_LABELS if is_curve else TOGETHER.format(n=len(comparisons))))
     if outside := outlying_in_words(comparisons, options.measure):
         blocks.append(Paragraph(outside))
@@ -49,15 +52,54 @@ def answer_section(results: CellResults, options: ReportOptions, commands: Comma
         blocks.append(forest)
     blocks.append(effects_picture(comparisons, options))
     blocks.append(_summary(comparisons, results, options))
+    if others := metrics_table(comparisons, results, options):
+        blocks.append(others)
     # Only columns were left out, so the competitors are a ranking of columns.
     if results.compared == [DROPPED] and len(comparisons) > 1:
         blocks.append(_ranked_columns(comparisons, results, options.measure))
-    for sentence, command in what_would_settle(comparisons, commands, results):
+    for sentence, command in what_would_settle(comparisons, commands, results, options.rope):
         if command:
             blocks.append(Command(command, sentence))
         else:
             blocks.append(Paragraph(f"{sentence}."))
     return Section("summary", "The answer", blocks)
+
+
+def metrics_table(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> Table | None:
+    """The answers by the leading metric and by others, side by side; None if no other metric is known."""
+    leading = options.measure
+    by_metric = {leading.name: {each.label: each for each in comparisons}}
+    for name in beside(results, leading):
+        found = compare_all(results, replace(options, metric=name))
+        by_metric[name] = {each.label: each for each in found}
+    if len(by_metric) < 2:
+        return None
+    rows, data = [], []
+    for each in comparisons:
+        row = {"competitor": each.label}
+        for name, others in by_metric.items():
+            other = others.get(each.label)
+            if other is not None:
+                metric = metric_named(name)
+                row[name] = f"{other.claimed}; {effect(other, metric)}"
+                its: dict[str, Any] = {"competitor": each.label, "metric": name, "answer": other.claimed}
+                its |= {"difference": other.verdict.difference}
+                its |= {"difference_low": other.verdict.low, "difference_high": other.verdict.high}
+                data.append(its)
+        rows.append(row)
+    frame = pd.DataFrame(rows, columns=["competitor", *by_metric]).fillna(NOTHING)
+    headings = {name: metric_named(name).label for name in by_metric}
+    caption = (
+        f"The answers by several metrics. {leading.label[:1].upper()}{leading.label[1:]} leads, because it was chosen "
+        "first. Answers by one metric hold together; a direction that only one of the others claims may be chance."
+    )
+    return table("metrics", caption, frame, headings=headings, data=pd.DataFrame(data))
+
+
+def beside(results: CellResults, leading: Metric) -> list[str]:
+    """Metrics that are answered beside the leading one, of those that trials have."""
+    wanted = OF_NUMBERS if "number" in leading.targets else OF_CLASSES
+    return [name for name in wanted if name != leading.name and results.trials[name].notna().any()]
 
 
 @dataclass(frozen=True)
@@ -86,8 +128,7 @@ def _summary(comparisons: Sequence[Comparison], results: CellResults, options: R
     typical = ", the mean and that of the typical dataset" if many else ""
     caption = (
         f"{metric.heading[:1].upper()}{metric.heading[1:]}, best first{means}; improvement over "
-        f"{references(comparisons)}{typical}, its probability, and the paper's own procedure: Welch's t-test at "
-        f"{options.alpha:g}"
+        f"{references(comparisons)}{typical}, and its probability"
     )
     rows = []
     for line in lines:
@@ -113,7 +154,6 @@ def _headings(metric: Metric, *, many: bool) -> dict[str, str]:
         "effect ends": "its 95 % interval",
         "won": "datasets won" if many else "trials won",
         "better": "P(better)",
-        "welch": "Welch, won–lost" if many else "Welch",
     }
     return first | middle | last
 
@@ -123,7 +163,7 @@ def _reference_line(
 ) -> Line:
     """The line of a reference, which is compared with nothing."""
     level = _level(comparison.reference_label, cells, results, metric, many=many)
-    entries = level.entries | {"verdict": Entry("reference", "reference"), "welch": Entry(NOTHING, "")}
+    entries = level.entries | {"verdict": Entry("reference", "reference")}
     return Line(level.mean, entries, level.data | {"context": comparison.context, "answer": "reference"})
 
 
@@ -131,25 +171,24 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
     """The line of a competitor with its comparison."""
     level = _level(comparison.label, [cell for cell, _ in comparison.pairs], results, metric, many=many)
     verdict, average = comparison.verdict, comparison.verdict.average
-    wins, losses, undecided = comparison.welch
     units = verdict.datasets if many else verdict.trials
     of_metric = partial(signed, metric=metric)
-    welch = f"{wins}–{losses}" if many else _welch_in_words(comparison)
     entries = {
-        "verdict": Entry(verdict.answer, verdict.answer),
+        "verdict": Entry(comparison.claimed, comparison.claimed),
         "mean": entry(average.mean, of_metric),
         "mean ends": _ends(average.low, average.high, of_metric),
         "effect": Entry(of_metric(verdict.difference), verdict.difference),
         "effect ends": _ends(verdict.low, verdict.high, of_metric),
         "won": Entry(f"{verdict.won} of {units}", verdict.won / units),
         "better": entry(verdict.better, ".2f"),
-        "welch": Entry(welch, welch),
     }
     data = {
         "context": comparison.context,
         "reference": comparison.reference,
-        "answer": verdict.answer,
-        "answer_together": comparison.claimed,
+        "answer": comparison.claimed,
+        "answer_alone": verdict.answer,
+        "claim": verdict.claim,
+        "basis": verdict.basis,
         "difference": verdict.difference,
         "difference_low": verdict.low,
         "difference_high": verdict.high,
@@ -164,24 +203,23 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "lost": verdict.lost,
         "trials": verdict.trials,
         "datasets": verdict.datasets,
-        "p": verdict.p,
-        "p_of_zero": verdict.p_of_zero,
-        "settling": verdict.more,
-        "settling_chance": verdict.chance,
-        "welch_wins": wins,
-        "welch_losses": losses,
-        "welch_neither": undecided,
+        "p_direction": verdict.levels.direction,
+        "p_beyond": verdict.levels.beyond,
+        "p_within": verdict.levels.within,
+        "share_of_rows": _share_of_rows(verdict),
+        "next_gains": math.nan if verdict.next_table is None else verdict.next_table.gains,
+        "next_loses": math.nan if verdict.next_table is None else verdict.next_table.loses,
         "reason": verdict.reason,
     }
     return Line(level.mean, level.entries | entries, level.data | data)
 
 
-def _welch_in_words(comparison: Comparison) -> str:
-    """Welch's test on one dataset."""
-    wins, losses, _ = comparison.welch
-    if wins:
-        return "win"
-    return "loss" if losses else "neither"
+def _share_of_rows(verdict: Verdict) -> float:
+    """The share of the error's variance that comes from the table's rows; NaN if it is unknown."""
+    parts = verdict.parts
+    if parts is None or not parts.error:
+        return math.nan
+    return parts.of_rows / parts.error**2
 
 
 def _level(label: str, cells: Sequence[int], results: CellResults, metric: Metric, *, many: bool) -> Line:
@@ -214,9 +252,9 @@ def _ranked_columns(comparisons: Sequence[Comparison], results: CellResults, met
         columns = each.name.removeprefix("without ")
         loss = {"loss": -verdict.difference, "loss_low": -verdict.high, "loss_high": -verdict.low}
         ends = _ends(loss["loss_low"], loss["loss_high"], of_metric)
-        rows.append((rank, columns, loss["loss"], ends.text, verdict.answer))
+        rows.append((rank, columns, loss["loss"], ends.text, each.claimed))
         data.append({"rank": rank, "columns_left_out": columns, "context": each.context, **loss})
-        data[-1]["answer"] = verdict.answer
+        data[-1]["answer"] = each.claimed
     loss_heading = f"loss without, {metric.unit}" if metric.unit else "loss without"
     shown = pd.DataFrame(rows, columns=["rank", "columns left out", loss_heading, "95 % interval", "verdict"])
     caption = (

@@ -9,9 +9,9 @@ import pandas as pd
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
-from .statistics import Verdict, answers_together, welch_test
-from .statistics.scores import Floats, mean_of, variance_of
-from .statistics.verdict import Answer
+from .statistics import Answer, Verdict, answers_together
+from .statistics.answers import CANNOT_TELL
+from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
 MOST_IN_A_FOREST = 12
@@ -27,9 +27,8 @@ class Comparison:
         name, reference: the names of the two among the competitors.
         pairs: labels of their cells, ``(cell, reference)`` for each of the ``datasets``.
         verdict: on their differences.
-        welch: datasets won, lost and not decided by Welch's test, the paper's procedure.
-        claimed: the answer that may be claimed together with those of all other comparisons of the page; over the
-            number of labels, together with those of the same competitor, which share a sentence.
+        claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
+            labels, together with those of the same competitor, which share a sentence.
         by_dataset: over a few datasets, the verdict on each.
         means: the mean difference on each dataset.
         labels: how many labels training sees, infinity for all; None if cells do not differ in it.
@@ -42,8 +41,7 @@ class Comparison:
     pairs: Sequence[tuple[int, int]]
     datasets: Sequence[str]
     verdict: Verdict
-    welch: tuple[int, int, int]
-    claimed: Answer = "cannot tell yet"
+    claimed: Answer = CANNOT_TELL
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
     labels: float | None = None
@@ -82,19 +80,19 @@ def compare_all(results: CellResults, options: ReportOptions) -> list[Comparison
     several = len({pair.context for pair in pairs}) > 1
     for group in groups.values():
         found.append(_compare(group, values, results, options, several=several))
-    claimed = _claimed_together(found)
+    claimed = _claimed_together(found, options.rope)
     # A difference that is not known comes last.
     return sorted(claimed, key=lambda each: -np.nan_to_num(each.verdict.difference, nan=-np.inf))
 
 
-def _claimed_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
+def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[Comparison]:
     """The comparisons with the answers that hold together: of the page, or of a competitor over numbers of labels."""
     families: dict[str, list[Comparison]] = {}
     for each in comparisons:
         families.setdefault("" if each.labels is None else each.name, []).append(each)
     found = []
     for family in families.values():
-        answers = answers_together([each.verdict for each in family])
+        answers = answers_together([each.verdict for each in family], margin)
         for each, answer in zip(family, answers, strict=True):
             found.append(replace(each, claimed=answer))
     return found
@@ -133,18 +131,8 @@ def _compare(
         pairs=cells,
         datasets=[str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
         verdict=verdict_of(results, cells, differences, sizes, options),
-        welch=_welch_outcomes(first, second, options.alpha),
         by_dataset=tuple(by_dataset),
         means=tuple(mean_of(differences).tolist()),
         labels=told.labels,
         against=told.against,
     )
-
-
-def _welch_outcomes(first: Floats, second: Floats, alpha: float) -> tuple[int, int, int]:
-    """Datasets won, lost and not decided by Welch's test, the paper's procedure."""
-    sides = [(mean_of(each), variance_of(each), np.isfinite(each).sum(axis=1)) for each in (first, second)]
-    significant = welch_test(*sides[0], *sides[1]).p < alpha
-    better = sides[0][0] > sides[1][0]
-    wins, losses = int((significant & better).sum()), int((significant & ~better).sum())
-    return wins, losses, len(first) - wins - losses

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,81 +20,115 @@ from .pairing import competition
 from .report_options import ReportOptions
 from .sentences import references
 from .statistics import datasets_interval, outlying
-from .statistics.verdict import ANSWERS
+from .statistics.answers import MARGIN, Answer
+from .statistics.verdict import Basis, Verdict
 from .style import COLOURS, COLUMN, GREY, PAGE, colour, marker, new_figure, styled, tip
 from .verdicts import level_of
 
-COLOUR_OF = dict(zip(ANSWERS, (COLOURS[0], COLOURS[1], COLOURS[2], GREY), strict=True))
+COLOUR_OF: dict[Answer, str] = {
+    "helps": COLOURS[0],
+    "helps, size open": COLOURS[0],
+    "no practical difference": COLOURS[2],
+    "hurts, size open": COLOURS[1],
+    "hurts": COLOURS[1],
+    "cannot tell": GREY,
+}
+HOLLOW: tuple[Answer, ...] = ("helps, size open", "hurts, size open")
+"""Answers whose point is hollow: they have the colour of the direction, and no size."""
+KINDS: dict[Basis, str] = {
+    "rows and fits": "from the test rows and from the spread of trials beyond them",
+    "resampled t-test": "of the corrected resampled t-test, which is wider than one from predictions would be",
+    "normal scores": "of signed normal scores over datasets, for the typical dataset",
+    "none": "",
+}
 MOST_ROWS = 20
 MOST_FORESTS = 4
 """Comparisons that are shown dataset by dataset: the best ones."""
 
 
+@dataclass(frozen=True)
+class Effect:
+    """A line of the figure of differences.
+
+    Attributes:
+        label: of the competitor.
+        verdict: on it.
+        answer: claimed together with those of the other lines.
+        words: shown where the pointer is.
+    """
+
+    label: str
+    verdict: Verdict
+    answer: Answer
+    words: str = ""
+
+
 def effects_picture(comparisons: Sequence[Comparison], options: ReportOptions) -> Picture:
     """The best comparisons with their intervals, best first."""
     metric, comparisons = options.measure, comparisons[:MOST_ROWS]
-    words = "; ".join(f"{each.label}: {effect(each, metric)}, {each.verdict.answer}" for each in comparisons)
-    verdict = comparisons[0].verdict
-    if verdict.datasets > 1:
-        kind = "of the signed-rank test over datasets, for the typical dataset"
-    elif verdict.shares_rows:
-        kind = "from the test rows that all trials share and from the trials' seeds"
-    else:
-        kind = "of the corrected resampled t-test"
-    drawn = any(not math.isnan(each.verdict.low) for each in comparisons)
+    words, lines = [], []
+    for each in comparisons:
+        words.append(f"{each.label}: {effect(each, metric)}, {each.claimed}")
+        tooltip = f"{each.label}: {effect_over(each, metric)}, {won(each)}; {each.claimed}"
+        lines.append(Effect(each.label, each.verdict, each.claimed, tooltip))
+    kinds = [KINDS[basis] for basis in dict.fromkeys(each.verdict.basis for each in comparisons) if KINDS[basis]]
+    interval = f", with its 95 % interval {' or '.join(kinds)}" if kinds else ""
+    size = unsigned(options.rope, metric)
     return Picture(
         "effects",
-        effects_figure(comparisons, options),
-        narrow=effects_figure(comparisons, options, is_narrow=True),
-        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {words}.",
-        caption=f"Improvement in {metric.label} over {references(comparisons)}"
-        + (f", with its 95 % interval {kind}" if drawn else "")
-        + f". The grey band holds differences without practical consequence, up to {unsigned(options.rope, metric)}. A "
-        "comparison helps or hurts if its interval is free of zero and it lies beyond the band with a probability of "
-        "95 %. It makes no practical difference if its interval lies within the band.",
+        effects_figure(lines, metric, options.rope),
+        narrow=effects_figure(lines, metric, options.rope, is_narrow=True),
+        alt=f"Improvement in {metric.label} with 95 % intervals, best first. {'; '.join(words)}.",
+        caption=f"Improvement in {metric.label} over {references(comparisons)}{interval}. The grey band holds "
+        f"differences without practical consequence, up to {size}. A competitor helps or hurts if its interval is free "
+        "of zero, with a hollow point if its size is open because the interval reaches into the band. It makes no "
+        "practical difference if its interval lies within the band. Answers hold together; we cannot tell of the grey.",
     )
 
 
 @styled()
-def effects_figure(comparisons: Sequence[Comparison], options: ReportOptions, *, is_narrow: bool = False) -> Figure:
+def effects_figure(
+    lines: Sequence[Effect], metric: Metric, margin: float = MARGIN, *, is_narrow: bool = False
+) -> Figure:
     """A line a comparison: improvement and interval, coloured by the answer, over the band without consequence.
 
     Names and answers stand beside the lines; in a narrow figure they stand above them.
     """
     width, height = (COLUMN * 1.1, 0.34) if is_narrow else (PAGE * 1.3, 0.21)
-    figure, (axes,) = new_figure(width, 0.6 + height * len(comparisons))
-    metric, scale = options.measure, options.measure.difference_scale
-    _band(axes, options)
-    for y, each in enumerate(comparisons):
-        verdict = each.verdict
-        colour_of = COLOUR_OF[verdict.answer]
-        (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=colour_of, lw=1.8)
-        (point,) = axes.plot([scale * verdict.difference], [y], "o", color=colour_of, ms=5)
+    figure, (axes,) = new_figure(width, 0.6 + height * len(lines))
+    scale = metric.difference_scale
+    _band(axes, metric, margin)
+    for y, each in enumerate(lines):
+        shade = COLOUR_OF[each.answer]
+        ends = [scale * each.verdict.low, scale * each.verdict.high]
+        (line,) = axes.plot(ends, [y, y], color=shade, lw=1.8)
+        face = "white" if each.answer in HOLLOW else shade
+        (point,) = axes.plot([scale * each.verdict.difference], [y], "o", color=shade, ms=5, mfc=face)
         for part in (line, point):
-            tip(part, f"{each.label}: {effect_over(each, metric)}, {won(each)}; {verdict.answer}")
-    axes.set_ylim(len(comparisons) - 0.5, -0.7 if is_narrow else -0.5)
+            tip(part, each.words or f"{each.label}: {each.answer}")
+    axes.set_ylim(len(lines) - 0.5, -0.7 if is_narrow else -0.5)
     axes.set_xlabel(_improvement(metric))
     if is_narrow:
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
-        names = shortened([each.label for each in comparisons], 44)
-        for y, each in enumerate(comparisons):
-            said = f"{names[each.label]}: {each.verdict.answer}"
+        names = shortened([each.label for each in lines], 44)
+        for y, each in enumerate(lines):
+            said = f"{names[each.label]}: {each.answer}"
             axes.text(0, y - 0.25, said, transform=axes.get_yaxis_transform(), fontsize=7, va="bottom")
     else:
-        names = shortened([each.label for each in comparisons], 60)
-        axes.set_yticks(range(len(comparisons)), [names[each.label] for each in comparisons])
+        names = shortened([each.label for each in lines], 60)
+        axes.set_yticks(range(len(lines)), [names[each.label] for each in lines])
         right = axes.twinx()
         right.set_ylim(axes.get_ylim())
-        right.set_yticks(range(len(comparisons)), [each.verdict.answer for each in comparisons])
+        right.set_yticks(range(len(lines)), [each.answer for each in lines])
         right.tick_params(axis="y", length=0)
         right.spines[:].set_visible(False)
     return figure
 
 
-def _band(axes: Axes, options: ReportOptions) -> None:
+def _band(axes: Axes, metric: Metric, margin: float) -> None:
     """The differences without practical consequence, around zero."""
-    end = options.rope * options.measure.difference_scale
+    end = margin * metric.difference_scale
     axes.axvspan(-end, end, color=GREY, alpha=0.15, lw=0)
     axes.axvline(0, color="black", lw=0.6)
     axes.tick_params(axis="y", length=0)
@@ -134,7 +169,7 @@ def forest_figure(comparisons: Sequence[Comparison], options: ReportOptions) -> 
     figure, panels = new_figure(width, 0.75 + 0.21 * (most + 1), 1, len(comparisons), sharex=True)
     titles = shortened([each.label for each in comparisons], 30)
     for axes, each in zip(panels, comparisons, strict=True):
-        _band(axes, options)
+        _band(axes, metric, options.rope)
         names = shortened(each.datasets, 24)
         for y, (name, verdict) in enumerate(zip(each.datasets, each.by_dataset, strict=True)):
             (line,) = axes.plot([scale * verdict.low, scale * verdict.high], [y, y], color=COLOURS[0], lw=1.4)

@@ -17,8 +17,10 @@ OF_A_METRIC = {
 OF_A_COMPARISON = {
     "context": "number of labels or seed that the competitor and its reference share",
     "reference": "competitor that it is compared with; empty for a reference",
-    "answer": "verdict on this comparison alone; reference for a reference",
-    "answer_together": "answer that may be claimed together with those of the page's other comparisons",
+    "answer": "one of six answers, claimed together with those of the page's others; reference for a reference",
+    "answer_alone": "the answer if this were the only comparison",
+    "claim": "what the answer is about: this table, or tables like these",
+    "basis": "where the interval is from: rows and fits; the resampled t-test without predictions; normal scores",
     "difference": "improvement over the reference, higher is better; over datasets that of the typical one",
     "difference_low": "lower end of the 95 % interval of the difference",
     "difference_high": "upper end of the 95 % interval of the difference",
@@ -33,13 +35,12 @@ OF_A_COMPARISON = {
     "lost": "trials, or datasets, on which it is worse",
     "trials": "finished trials, of a comparison those that both sides have; of several datasets the fewest",
     "datasets": "datasets with a finished trial",
-    "p": "level at which the answer would just be given",
-    "p_of_zero": "two-sided level at which the difference is told from zero",
-    "settling": "number of trials, or of datasets, that will likely bring an answer",
-    "settling_chance": "predicted chance that they bring one",
-    "welch_wins": "datasets won by Welch's test",
-    "welch_losses": "datasets lost by Welch's test",
-    "welch_neither": "datasets that Welch's test does not decide",
+    "p_direction": "two-sided level at which the direction of this comparison alone is claimed",
+    "p_beyond": "two-sided level at which a difference beyond the margin is claimed",
+    "p_within": "two-sided level at which a difference within the margin is claimed",
+    "share_of_rows": "share of the error's variance that comes from the table's rows, which more trials hardly lower",
+    "next_gains": "over datasets, probability that the next one gains more than the margin",
+    "next_loses": "over datasets, probability that the next one loses more than the margin",
     "reason": "why there is no answer, if it is another than too few trials",
 }
 
@@ -56,6 +57,11 @@ TABLES: dict[str, Mapping[str, str]] = {
         "loss_low": "lower end of the 95 % interval of the loss",
         "loss_high": "upper end of the 95 % interval of the loss", "answer": "verdict on leaving them out",
         "context": OF_A_COMPARISON["context"],
+    },
+    "metrics": {
+        "competitor": "name of the competitor", "metric": "name of the metric",
+        "answer": OF_A_COMPARISON["answer"], "difference": OF_A_COMPARISON["difference"],
+        "difference_low": OF_A_COMPARISON["difference_low"], "difference_high": OF_A_COMPARISON["difference_high"],
     },
     "metric_table": {
         "dataset": "name of the dataset", "competitor": "name of the competitor",
@@ -109,7 +115,7 @@ TABLES: dict[str, Mapping[str, str]] = {
 """By kind of table its columns and what each holds. Beside them a table may have columns of options."""
 ALIASES = {"epochs_table": "metric_table", "box_plot-gains": "gain_table"}
 """Kinds that have the columns of another."""
-COUNTS = ("trials", "datasets", "won", "lost", "settling", "welch_wins", "welch_losses", "welch_neither")
+COUNTS = ("trials", "datasets", "won", "lost")
 """Columns of whole numbers, which a line of a reference lacks."""
 OPTION = "value of the option; empty where the cell does not use it"
 

@@ -3,43 +3,40 @@
 import itertools
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from ..metrics import Metric
-from .amounts import brief_effect, effect, effect_over, interval_of_all, signed, size_of_all, unsigned, won
+from .amounts import brief_effect, effect, effect_over, signed, unsigned, won
 from .blocks import named
 from .comparisons import Comparison
 from .loading import CellResults
 from .names import DROPPED, NO_PRETRAINING, columns_in_words, value_in_words
 from .pairing import label_budgets
 from .report_options import ReportOptions
-from .statistics import holm
+from .statistics.answers import HURTING, Answer
+from .statistics.verdict import Claim
 
-VERBS = {
+VERBS: dict[Answer, tuple[str, str]] = {
     "helps": ("helps", "help"),
-    "hurts": ("hurts", "hurt"),
+    "helps, size open": ("helps, size open", "help, size open"),
     "no practical difference": ("makes no practical difference", "make no practical difference"),
+    "hurts, size open": ("hurts, size open", "hurt, size open"),
+    "hurts": ("hurts", "hurt"),
 }
-"""By answer, of one comparison and of several."""
+"""By answer, of one comparison and of several; of the sixth answer it is said that we cannot tell."""
 TOGETHER = (
-    "These answers hold together: in at most 5 % of such pages one of them is false (Holm's correction over {n} "
-    "comparisons). In the figure and the table below each comparison has its own 95 % interval and verdict; these may "
-    "claim more."
+    "These answers hold together: in at most 5 % of such pages is any direction false, and in at most 5 % any size "
+    "(Holm's correction over {n} comparisons). Intervals are of 95 % each."
 )
 OVER_LABELS = (
-    "Each competitor's sentence holds as a whole: in at most 5 % of such pages one of its answers is false (Holm's "
-    "correction over its numbers of labels). In the table below each comparison has its own 95 % interval and verdict; "
-    "these may claim more."
+    "The answers on each competitor hold together: in at most 5 % of such pages is any direction among them false, and "
+    "in at most 5 % any size (Holm's correction over its numbers of labels). Intervals are of 95 % each."
 )
-OF_PRETRAINING = {
-    "helps": "gains {size} {where}",
-    "hurts": "loses {size} {where}",
-    "no practical difference": "makes no practical difference {where}",
-    "cannot tell yet": "is not told apart from it {where} ({interval})",
+CLAIMS: dict[Claim, str] = {
+    "this table": "The claim is about this table: training sets drawn from its rows, tested on new rows like these.",
+    "tables like these": "The claim is about the typical one of tables like these.",
 }
-LOWER = {"helps": "is better by {size} {where}", "hurts": "is worse by {size} {where}"}
-"""For pre-trainings and metrics whose lower values are better: an error is not gained."""
-OF_RIVAL = OF_PRETRAINING | {"helps": "is ahead by {size} {where}", "hurts": "is behind by {size} {where}"}
+WITHOUT_PREDICTIONS = (
+    "Predictions were not kept, so intervals are those of the corrected resampled t-test, and wider than they need be."
+)
 
 
 def title_of(results: CellResults, reference: str | None = None) -> str:
@@ -63,80 +60,92 @@ def title_of(results: CellResults, reference: str | None = None) -> str:
 
 
 def answer_in_words(comparisons: Sequence[Comparison], results: CellResults, options: ReportOptions) -> list[str]:
-    """The answer in a sentence; or in one for each competitor, if cells differ in the number of labels."""
-    if comparisons[0].labels is not None:
-        return _over_labels(comparisons, results, options.measure)
+    """The answer in a sentence, or in one for each competitor if cells differ in the number of labels; then what the
+    claim is about, and what to expect of the next table."""
     datasets = dict.fromkeys(dataset for each in comparisons for dataset in each.datasets)
     where = f"on {next(iter(datasets))}" if len(datasets) == 1 else f"over {len(datasets)} datasets"
-    return [_of_one(comparisons[0], where, options) if len(comparisons) == 1 else _of_all(comparisons, where, options)]
+    if comparisons[0].labels is not None:
+        sentences = _over_labels(comparisons, where, options.measure)
+    elif len(comparisons) == 1:
+        sentences = [_of_one(comparisons[0], where, options)]
+    else:
+        sentences = [_of_all(comparisons, where, options)]
+    for each in comparisons:
+        sentences += next_table_in_words(each, options)
+    known = [each for each in comparisons if each.verdict.basis != "none"]
+    if any(each.verdict.basis == "resampled t-test" for each in known):
+        sentences.append(WITHOUT_PREDICTIONS)
+    sentences += dict.fromkeys(CLAIMS[each.verdict.claim] for each in known)
+    return sentences
+
+
+def told(name: str, answer: Answer) -> str:
+    """An answer in a sentence: ``SCARF helps, size open``, ``We cannot tell whether SCARF helps``."""
+    if answer not in VERBS:
+        return f"We cannot tell whether {name} helps"
+    return f"{name[:1].upper()}{name[1:]} {VERBS[answer][0]}"
 
 
 def _of_one(only: Comparison, where: str, options: ReportOptions) -> str:
-    answer = f"It is open whether {only.name} helps {where}"
-    if only.verdict.answer in VERBS:
-        answer = f"{only.name} {VERBS[only.verdict.answer][0]} {where}"
     because = f" No verdict: {only.verdict.reason}." if only.verdict.reason else ""
-    return f"{answer}: {effect_over(only, options.measure)}, {won(only)}.{because}"
+    answer = told(only.name, only.claimed)
+    comma = "," if "," in only.claimed else ""
+    return f"{answer}{comma} {where}: {effect_over(only, options.measure)}, {won(only)}.{because}"
 
 
 def _of_all(comparisons: Sequence[Comparison], where: str, options: ReportOptions) -> str:
-    """How many comparisons have which answer; all answers are claimed together at the level of one."""
+    """The number of comparisons with each answer."""
     every = f"{len(comparisons)} comparisons with {references(comparisons)} {where}"
-    best, n_open = comparisons[0], sum(each.claimed == "cannot tell yet" for each in comparisons)
-    if n_open == len(comparisons):
-        return (
-            f"None of {every} has an answer yet; the best so far is {best.label}, "
-            f"{effect(best, options.measure)}{_above_zero(comparisons, options)}."
-        )
+    unknown = [each for each in comparisons if each.claimed not in VERBS]
+    best = comparisons[0]
+    if len(unknown) == len(comparisons):
+        return f"We cannot tell of any of {every}; the best so far is {best.label}, {effect(best, options.measure)}."
     parts = []
     for answer, (of_one, of_several) in VERBS.items():
         found = [each for each in comparisons if each.claimed == answer]
         if found:
-            clearest_first = found[::-1] if answer == "hurts" else found
+            clearest_first = found[::-1] if answer in HURTING else found
             examples = named([f"{each.label} {brief_effect(each, options.measure)}" for each in clearest_first], 3)
             parts.append(f"{len(found)} {of_one if len(found) == 1 else of_several} ({examples})")
-    rest = f"; {n_open} {'is' if n_open == 1 else 'are'} open" if n_open else ""
-    return f"Of {every}, {', '.join(parts)}{rest}."
+    rest = f"; of {len(unknown)} we cannot tell" if unknown else ""
+    return f"Of {every}, {'; '.join(parts)}{rest}."
 
 
-def _above_zero(comparisons: Sequence[Comparison], options: ReportOptions) -> str:
-    """How many open comparisons are better than zero after Holm's correction, though maybe by too little."""
-    levels = holm(np.array([each.verdict.p_of_zero for each in comparisons]))
-    above = sum(each.verdict.low > 0 and p <= 0.05 for each, p in zip(comparisons, levels, strict=True))
-    if not above:
-        return ""
-    where = " on the typical dataset" if any(each.verdict.datasets > 1 for each in comparisons) else ""
-    size = unsigned(options.rope, options.measure)
-    return f"; {above} of them {'is' if above == 1 else 'are'} better{where}, but not surely by more than {size}"
-
-
-def _over_labels(comparisons: Sequence[Comparison], results: CellResults, metric: Metric) -> list[str]:
-    """A sentence on each competitor: with how many labels it gains or loses how much."""
-    datasets = list(dict.fromkeys(results.cells["dataset"]))
-    where = datasets[0] if len(datasets) == 1 else f"{len(datasets)} datasets"
-    sentences = [f"On {where}, beside {_in_full(references(comparisons))}:"]
+def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) -> list[str]:
+    """A sentence on each competitor, with its own estimate and interval at each number of labels."""
+    sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
     for name, group in _by_competitor(comparisons).items():
-        is_pretrained = results.rows[group[0].pairs[0][0]]["pretrain"] != "none"
-        templates = _templates(metric, is_pretrained=is_pretrained)
-        parts = []
+        parts: list[str] = []
         for answer, run in itertools.groupby(group, key=lambda each: each.claimed):
-            same = list(run)
-            size, interval = size_of_all(same, metric), interval_of_all(same, metric)
-            parts.append(templates[answer].format(interval=interval, size=size, where=_with(same, group[0], group[-1])))
-        sentences.append(f"{name[:1].upper()}{name[1:]} {'; '.join(parts)}.")
+            effects = [f"{effect(each, metric)} with {each.context}" for each in run]
+            answered = told(name, answer) if not parts else _told_again(answer)
+            parts.append(f"{answered}: {', '.join(effects)}")
+        sentences.append(f"{'; '.join(parts)}.")
     return sentences
+
+
+def _told_again(answer: Answer) -> str:
+    """A further answer on the same competitor."""
+    return f"it {VERBS[answer][0]}" if answer in VERBS else "we cannot tell"
+
+
+def next_table_in_words(comparison: Comparison, options: ReportOptions) -> list[str]:
+    """What to expect of the next table, in a sentence; none without enough tables."""
+    expected = comparison.verdict.next_table
+    if expected is None:
+        return []
+    size = unsigned(options.rope, options.measure)
+    total = expected.n_gain + expected.n_same + expected.n_lose
+    return [
+        f"{comparison.label}: a table like these gains more than {size} with {100 * expected.gains:.0f} %, and loses "
+        f"more with {100 * expected.loses:.0f} %. Of these {total}, {expected.n_gain} gain more, {expected.n_same} "
+        f"differ by less, and {expected.n_lose} lose more, as far as noise lets one see."
+    ]
 
 
 def _in_full(reference: str) -> str:
     """No pre-training is that of the network."""
     return f"the network with {reference}" if reference == NO_PRETRAINING else reference
-
-
-def _templates(metric: Metric, *, is_pretrained: bool) -> dict[str, str]:
-    """A part of a sentence by answer."""
-    if not is_pretrained:
-        return OF_RIVAL
-    return OF_PRETRAINING if metric.higher_is_better else OF_PRETRAINING | LOWER
 
 
 def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
@@ -145,15 +154,6 @@ def _by_competitor(comparisons: Iterable[Comparison]) -> dict[str, list[Comparis
     for each in sorted(comparisons, key=lambda each: (each.pairs[0][0], each.labels or 0)):
         found.setdefault(each.name, []).append(each)
     return {name: sorted(group, key=lambda each: each.labels or 0) for name, group in found.items()}
-
-
-def _with(same: Sequence[Comparison], first: Comparison, last: Comparison) -> str:
-    """With how many labels: ``with 20 labels``, ``from 100 labels on``, ``throughout``."""
-    if len(same) > 1 and same[-1] is last:
-        return "throughout" if same[0] is first else f"from {same[0].context} on"
-    if len(same) > 1 and same[0] is first:
-        return f"up to {same[-1].context}"
-    return f"with {named([each.context for each in same])}"
 
 
 def mean_and_typical(comparisons: Sequence[Comparison], metric: Metric) -> str:

@@ -1,39 +1,64 @@
-"""How often verdicts are false, how often intervals hold the truth, and how often a true difference is found.
+"""How often answers are false, how often intervals hold the truth, and how often a true difference is found.
 
-    python -m tests.benchmarks.calibration            the table of docs/calibration.md (`make calibration`)
+    python -m tests.benchmarks.calibration                   simulated tables, whose truth is known (`make calibration`)
+    python -m tests.benchmarks.calibration --openml FOLDER   real tables, too, drawn from large ones in OpenML's cache
 
-Tables whose truth is known are drawn, and trials are drawn from them as training draws them. A row of a table has an
-ease and a luck of its own. Training rows and the seed move a classifier up or down. A trial measures two competitors on
-its test rows. With random splits the trials of a table overlap as real ones do; the truth is that of any table of the
-kind, or where a line says so that of *this table*, which training sets are drawn from. *Fixed* trials share their
-training and test rows; the truth is that of these training rows. In *time*, rows share their luck with the ones before.
-With *few* labels 40 training rows have one. A target is *classes* (a row is right or wrong) or *numbers* (a row has an
-error). Over datasets, true differences vary, evenly or so that few gain much (*skewed*).
+A simulated row has an ease and a luck of its own, which last from trial to trial for four rows in five. Two competitors
+share the luck of seven rows in ten. Training rows and the seed move a competitor up or down. The truth is that of *this
+table*: training sets are drawn from its rows, and new rows are like these.
+
+- *classes* and *numbers*: a row is right or wrong, or has an error.
+- *few*: 40 training rows have a label. *fixed*: all trials share their training and test rows. *time*: so do they, and
+  half of the rows have the luck of the row before. *groups*: thirty groups of twenty rows share their luck and are
+  tested together. *copies*: every second row is a copy of another, and they are tested together.
+- *rare*: five rows in a hundred are positive, and two competitors give scores to all, so that every metric is known.
+- *page*: many comparisons of which none differs; *until answered*: trials are added until there is an answer, as
+  ``sweeps=answer`` does.
+- *tables*: gains over tables, of a normal distribution, with three in four tables that gain nothing, or drawn from
+  those of the study. *next table*: what is predicted of one more.
+
+*false* are answers that contradict the truth: a direction that is not there, or a size that is not. *direction* are
+true differences whose direction is found, whatever their size, and *beyond* those that are found to exceed the margin.
 """
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from scarf_lightning.intervals import Interval
+from scarf_lightning.metrics import Metric, metric_named
 from scarf_lightning.report.statistics import (
     Verdict,
     answers_together,
-    fixed_error,
     judge,
-    judge_fixed,
-    mean_interval,
-    overlap_ratio,
+    judge_rows,
+    judge_tables,
+    next_table,
+    welch_test,
 )
-from scarf_lightning.report.statistics.intervals import share_of_test
+from scarf_lightning.report.statistics.answers import HELPING, HURTING, MARGIN
+from scarf_lightning.report.statistics.over_tables import steadied
+from scarf_lightning.report.statistics.scores import variance_of
+from scarf_lightning.report.statistics.trials import (
+    RowsOfTrial,
+    Split,
+    judge_trials,
+    level_of_trials,
+    rows_of_trial,
+)
 from scarf_lightning.sweeping.folders import SWEEPS, read_sweep
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Random = np.random.Generator
+
 ROWS, LABELLED = 600, 40
 SHARED, LASTING = 0.7, 0.8
 """Chances that two competitors share a row's luck, and that a row keeps its luck from trial to trial."""
@@ -41,105 +66,16 @@ BY_ROWS, BY_SEED = 0.005, 0.009
 """Standard deviations of a trial that come from which training rows it has, with all labels, and from its seed."""
 AS_BEFORE = 0.5
 """Chance in *time* that a row has the luck of the row before."""
-ROUNDS, BUDGETS = read_sweep("answer", SWEEPS).rounds, 4
-"""Trials of the rounds of `sweeps=answer`, and label budgets."""
-UNDECIDED = "cannot tell yet"
-HARSHER = (0.01, 0.02)
-"""As `BY_ROWS`, in worlds where they matter more. Overlap then hides more of the variance."""
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Trials of two competitors on one table.
-
-    Attributes:
-        values: of both, ``(2, T)``.
-        by_row: differences on the test rows, ``(T, n)``; of fixed splits only these share rows.
-        first_by_row: values of the first on the test rows, ``(T, n)``.
-        n_train, n_labelled: training rows of a trial, and those with a label.
-        of_table: what the rows of this table add to the true difference.
-    """
-
-    values: Floats
-    by_row: Floats
-    first_by_row: Floats
-    n_train: int
-    n_labelled: int
-    of_table: float
-
-    def ratio(self, by_row: Floats) -> float:
-        """That of the corrected interval, of a difference or of a level on the test rows."""
-        return overlap_ratio(by_row.shape[1], self.n_train, self.n_labelled, share_of_test(by_row))
-
-    def first(self, trials: int) -> "Drawn":
-        """The first trials alone."""
-        parts = (self.values[:, :trials], self.by_row[:trials], self.first_by_row[:trials])
-        return Drawn(*parts, self.n_train, self.n_labelled, self.of_table)
-
-
-def draw(
-    random: np.random.Generator,
-    truth: float,
-    trials: int,
-    *,
-    fixed: bool = False,
-    time: bool = False,
-    few: bool = False,
-    target: str = "classes",
-    by_rows: float = BY_ROWS,
-) -> Drawn:
-    """Trials on one table; the first competitor is better by ``truth``."""
-    fixed = fixed or time
-    n_train, n_test = round(0.7 * ROWS), round(0.2 * ROWS)
-    n_labelled = LABELLED if few else n_train
-    ease = random.uniform(0.6, 1.0, ROWS)
-    influence = 0 if fixed else by_rows * math.sqrt(n_train)
-    moves = random.normal(size=(2, ROWS)) * influence
-    lasting = lucks(random)
-    order = np.arange(ROWS) if time else random.permutation(ROWS)
-    if time:
-        lasting = lasting[:, np.maximum.accumulate(np.where(random.random(ROWS) < AS_BEFORE, 0, order))]
-    both = np.empty((2, trials, n_test))
-    for trial in range(trials):
-        order = order if fixed else random.permutation(ROWS)
-        labelled = order[:n_train] if not few else random.permutation(order[:n_train])[:n_labelled]
-        seed = random.normal(size=2) * BY_SEED
-        level = moves[:, labelled].mean(axis=1) + seed + np.array([0.0, -truth])
-        test = order[-n_test:]
-        rows = ease[test] + level[:, None]
-        luck = np.where(random.random(n_test) < LASTING, lasting[:, test], lucks(random)[:, test])
-        both[:, trial] = luck < rows if target == "classes" else rows + (luck - 0.5)
-    values = both.mean(axis=2)
-    of_table = moves.mean(axis=1)
-    return Drawn(values, both[0] - both[1], both[0], n_train, n_labelled, float(of_table[0] - of_table[1]))
-
-
-def lucks(random: np.random.Generator) -> Floats:
-    """The luck of two competitors on each row, ``(2, ROWS)``."""
-    luck = random.random((2, ROWS))
-    luck[1] = np.where(random.random(ROWS) < SHARED, luck[0], luck[1])
-    return luck
-
-
-def verdict_of(drawn: Drawn, *, fixed: bool = False, time: bool = False) -> Verdict:
-    differences = drawn.values[0] - drawn.values[1]
-    if fixed or time:
-        error, freedom = fixed_error(drawn.by_row, in_time=time)
-        return judge_fixed(differences, error, freedom, n_test=drawn.by_row.shape[1], width=1.0)
-    ratio, n_test = drawn.ratio(drawn.by_row), drawn.by_row.shape[1]
-    return judge(differences[None], test_to_train=ratio, n_test=n_test, width=1.0, predicts=False)
-
-
-def first_verdict_of(drawn: Drawn) -> Verdict:
-    """That of release 0.1, which counts all training rows as labelled."""
-    return judge((drawn.values[0] - drawn.values[1])[None], predicts=False)
-
-
-def gains_of(random: np.random.Generator, datasets: int, mean: float, *, skewed: bool) -> Floats:
-    """True differences of datasets with this mean; skewed: three in four gain nothing."""
-    if skewed:
-        return np.where(random.random(datasets) < 0.75, 0.0, random.exponential(4 * mean, datasets))
-    return mean + random.normal(size=datasets) * 0.02
+GROUPS = 30
+RARE = 0.05
+ACCURACY, ERRORS = metric_named("accuracy"), metric_named("mae")
+OF_CLASSES = ("accuracy", "balanced_accuracy", "f1", "auroc", "average_precision", "log_loss", "brier_score")
+ROUNDS = read_sweep("answer", SWEEPS).rounds
+"""Trials of the rounds of ``sweeps=answer``."""
+BUDGETS = 4
+STUDY = Path(__file__).parents[2] / "study" / "results.parquet"
+SHIFTS = (0.0, 1.2, 1.7)
+"""By how much positives have higher scores in *rare*: not at all, and by the first and the second competitor."""
 
 
 @dataclass
@@ -147,180 +83,484 @@ class Line:
     """One line of the table: counts of what happened."""
 
     what: str
-    truth: float
+    truth: float | None = None
     draws: int = 0
     false: int = 0
-    found: int = 0
+    direction: int = 0
+    helps: int = 0
     covered: int = 0
     intervals: int = 0
-    found_first: int | None = None
+    widths: list[float] = field(default_factory=list)
+
+    def count(self, verdict: Verdict, answer: str, truth: float) -> None:
+        """Count a verdict whose answer may have been corrected."""
+        self.draws += 1
+        self.false += is_false(answer, truth)
+        self.direction += answer in (HELPING if truth > 0 else HURTING)
+        self.helps += answer == ("helps" if truth > 0 else "hurts")
+        self.count_interval(verdict.interval, truth)
+
+    def count_interval(self, interval: Interval, truth: float) -> None:
+        """Count an interval, if there is one."""
+        if not math.isnan(interval.low):
+            self.intervals += 1
+            self.covered += interval.low <= truth <= interval.high
+            self.widths.append(interval.high - interval.low)
 
     def row(self) -> str:
-        def share(k: int, n: int) -> str:
-            return f"{100 * k / n:.1f} ± {100 * math.sqrt(max(k, 1) * max(n - k, 1) / n) / n:.1f}" if n else "–"
-
-        found = share(self.found, self.draws) if self.truth else "–"
-        first = share(self.found_first, self.draws) if self.truth and self.found_first is not None else "–"
-        covers, false = share(self.covered, self.intervals), share(self.false, self.draws)
-        return f"| {self.what} | {100 * self.truth:g} | {false} | {covers} | {found} | {first} |"
-
-
-def one_dataset(
-    random: np.random.Generator,
-    draws: int,
-    truth: float,
-    trials: int,
-    *,
-    this_table: bool = False,
-    **world: bool | str | float,
-) -> Line:
-    """Verdicts on a difference, and whether their intervals hold it; that of any table, or of this one."""
-    named = _named(world)
-    named += [f"training rows {100 * float(world['by_rows']):.1f} points"] if "by_rows" in world else []
-    line = Line(f"difference{' on this table' if this_table else ''}, {trials} trials, {', '.join(named)}", truth)
-    shares_rows = {name: bool(world.get(name)) for name in ("fixed", "time")}
-    for _ in range(draws):
-        drawn = draw(random, truth, trials, **world)  # type: ignore[arg-type]
-        count(line, verdict_of(drawn, **shares_rows), truth + drawn.of_table * this_table)
-        if not any(shares_rows.values()):
-            line.found_first = (line.found_first or 0) + (first_verdict_of(drawn).answer == "helps")
-    return line
+        """The line in Markdown."""
+        truth = "–" if self.truth is None else f"{100 * self.truth:g}"
+        differs = bool(self.truth)
+        width = f"{100 * float(np.mean(self.widths)):.1f}" if self.widths else "–"
+        shares = [
+            _percent(self.false, self.draws),
+            _percent(self.covered, self.intervals),
+            width,
+            _percent(self.direction, self.draws if differs else 0),
+            _percent(self.helps, self.draws if differs else 0),
+        ]
+        return f"| {self.what} | {truth} | {' | '.join(shares)} |"
 
 
-def alike(random: np.random.Generator, draws: int, rows: int, truth: float) -> Line:
-    """Competitors that agree on every row of a table but a share ``truth``, which the first alone has right."""
-    line = Line(f"difference of two that mostly agree, table of {rows} rows, 10 trials", truth)
-    n_test = rows // 5
-    for _ in range(draws):
-        differs = random.random(rows) < truth
-        values = np.array([differs[random.permutation(rows)[:n_test]].mean() for _ in range(10)])
-        count(line, judge(values[None], n_test=n_test, width=1.0, predicts=False), truth)
-    return line
+HEADING = (
+    "| what | true difference, points | false | covered | width, points | direction | beyond |\n"
+    "|---|--:|--:|--:|--:|--:|--:|"
+)
 
 
-def level(random: np.random.Generator, draws: int, trials: int, **world: bool | str) -> Line:
-    """Whether the interval of a cell's own metric holds it."""
-    line, truth = Line(f"level, {trials} trials, {', '.join(_named(world))}", 0.0), 0.8
-    for _ in range(draws):
-        drawn = draw(random, 0.0, trials, **world)  # type: ignore[arg-type]
-        values = drawn.values[0]
-        if world.get("fixed") or world.get("time"):
-            error, freedom = fixed_error(drawn.first_by_row, in_time=bool(world.get("time")))
-            half = float(stdtrit(freedom, 0.975)) * error
-            low, high = values.mean() - half, values.mean() + half
-        else:
-            _, low, high = mean_interval(values, drawn.ratio(drawn.first_by_row))
-        line.intervals += 1
-        line.covered += low <= truth <= high
-    return line
+def _percent(count: int, of: int) -> str:
+    """A share in percent with its standard error; a dash of nothing."""
+    if not of:
+        return "–"
+    error = math.sqrt(max(count, 1) * max(of - count, 1) / of) / of
+    return f"{100 * count / of:.1f} ± {100 * error:.1f}"
 
 
-def _named(world: Mapping[str, Any]) -> list[str]:
-    return [str(world.get("target", "classes")), *(name for name in ("fixed", "time", "few") if world.get(name))]
+def is_false(answer: str, truth: float, margin: float = MARGIN) -> bool:
+    """True if an answer contradicts the truth.
+
+    >>> is_false("helps", 0.005), is_false("helps, size open", 0.005), is_false("no practical difference", 0.005)
+    (True, False, False)
+    """
+    if answer in HELPING:
+        return truth <= (margin if answer == "helps" else 0.0)
+    if answer in HURTING:
+        return truth >= (-margin if answer == "hurts" else 0.0)
+    return answer == "no practical difference" and abs(truth) > margin
 
 
-def over_datasets(random: np.random.Generator, draws: int, datasets: int, mean: float, *, skewed: bool) -> Line:
-    """Verdicts over datasets with five trials each, and whether the interval of the mean gain holds it."""
-    line = Line(f"mean over {datasets} datasets{', skewed' if skewed else ''}", mean)
-    for _ in range(draws):
-        gains = gains_of(random, datasets, mean, skewed=skewed)
-        values = gains[:, None] + random.normal(size=(datasets, 5)) * 0.01
-        found = judge(values, predicts=False)
-        line.draws += 1
-        line.found += found.answer == "helps"
-        line.false += is_false(found.answer, mean)
-        line.intervals += not math.isnan(found.average.low)
-        line.covered += found.average.low <= mean <= found.average.high
-    return line
+# Simulated tables ---------------------------------------------------------------------------------------------------
 
 
-def pages(random: np.random.Generator, draws: int, comparisons: int, trials: int) -> Line:
-    """Pages that compare many things none of which differs: how many claim one in their headline."""
-    line = Line(f"headline of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", 0.0)
-    for _ in range(draws):
-        found = [verdict_of(draw(random, 0.0, trials)) for _ in range(comparisons)]
-        line.draws += 1
-        line.false += any(answer in ("helps", "hurts") for answer in answers_together(found))
-    return line
+@dataclass(frozen=True)
+class World:
+    """A kind of table, see the module."""
+
+    target: str = "classes"
+    split: str = "random"
+    few: bool = False
+    by_rows: float = BY_ROWS
+    by_seed: float = BY_SEED
+    rows: int = ROWS
+
+    def __str__(self) -> str:
+        said = [self.target, *([self.split] if self.split != "random" else []), *(["few"] if self.few else [])]
+        said += [f"{self.rows} rows"] if self.rows != ROWS else []
+        said += [f"seeds {100 * self.by_seed:g} points"] if self.by_seed != BY_SEED else []
+        said += [f"training rows {100 * self.by_rows:g} points"] if self.by_rows != BY_ROWS else []
+        return ", ".join(said)
 
 
-def answers(random: np.random.Generator, draws: int, truth: float) -> Line:
-    """What `sweeps=answer` claims of one competitor with three numbers of labels and with all: a comparison gets more
-    trials until it is decided, and the claims of the competitor hold together. False if any of the four is."""
-    line = Line(f"answer over {BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials", truth)
-    for _ in range(draws):
-        drawn = [draw(random, truth, ROUNDS[-1], few=budget > 0) for budget in range(BUDGETS)]
-        trials, claims = [0] * BUDGETS, [UNDECIDED] * BUDGETS
-        for n in ROUNDS:
-            trials = [n if claim == UNDECIDED else of_it for claim, of_it in zip(claims, trials, strict=True)]
-            found = [verdict_of(each.first(of_it)) for each, of_it in zip(drawn, trials, strict=True)]
-            claims = [str(claim) for claim in answers_together(found)]
-        line.draws += 1
-        line.false += any(is_false(claim, truth) for claim in claims)
-        line.found += "helps" in claims
-        for verdict in found:
-            line.intervals += 1
-            line.covered += verdict.low <= truth <= verdict.high
-    return line
+@dataclass(frozen=True)
+class Drawn:
+    """Trials of two competitors on one table.
+
+    Attributes:
+        first, second: values of the test rows, by trial.
+        units: of these rows, by trial.
+        n_trained: rows that train with a label.
+        of_table: by how much the rows of this table change the difference.
+        of_first: by how much they change the first competitor.
+        are_rows: whether units are rows or copies of one, not groups or blocks.
+    """
+
+    first: list[Floats]
+    second: list[Floats]
+    units: list[Integers]
+    n_trained: float
+    of_table: float
+    of_first: float
+    are_rows: bool
+
+    def verdict(self, trials: int | None = None) -> Verdict:
+        """The verdict on the first trials, or on all."""
+        differences = [a - b for a, b in zip(self.first, self.second, strict=True)]
+        unseen = np.array([[1.0, -1.0]]) if self.are_rows else np.empty((0, 2))
+        found = slice(trials)
+        return judge_rows(differences[found], self.units[found], n_trained=self.n_trained, unseen=unseen, width=1.0)
 
 
-def is_false(answer: str, truth: float, rope: float = 0.01) -> bool:
-    """Whether an answer contradicts the truth."""
-    return (
-        (answer == "helps" and truth <= 0)
-        or (answer == "hurts" and truth >= 0)
-        or (answer == "no practical difference" and abs(truth) > rope)
+def draw(random: Random, truth: float, trials: int, world: World = World()) -> Drawn:
+    """Trials on one table of a world; the first competitor is better by ``truth``."""
+    n = world.rows
+    n_train, n_test = round(0.7 * n), round(0.2 * n)
+    is_fixed = world.split in ("fixed", "time")
+    n_labelled = LABELLED if world.few else n_train
+    ease = random.uniform(0.6, 1.0, n)
+    moves = np.zeros((2, n)) if is_fixed else random.normal(size=(2, n)) * world.by_rows * math.sqrt(n_train)
+    lasting = _lucks(random, n)
+    groups = np.arange(n)
+    order = random.permutation(n)
+    if world.split == "time":
+        order = np.arange(n)
+        lasting = lasting[:, np.maximum.accumulate(np.where(random.random(n) < AS_BEFORE, 0, order))]
+    elif world.split in ("groups", "copies"):
+        groups = np.arange(n) % GROUPS if world.split == "groups" else np.arange(n) // 2
+        ease, lasting = ease[groups], lasting[:, groups]
+    first, second, units = [], [], []
+    for _ in range(trials):
+        if not is_fixed:
+            # Rows of a group, or copies, stay together.
+            order = np.argsort(random.permutation(groups.max() + 1)[groups], kind="stable")
+        labelled = random.permutation(order[:n_train])[:n_labelled]
+        level = moves[:, labelled].mean(axis=1) + random.normal(size=2) * world.by_seed - np.array([0.0, truth])
+        test = order[-n_test:]
+        chances = ease[test] + level[:, None]
+        luck = np.where(random.random(n) < LASTING, lasting, _lucks(random, n)[:, groups])[:, test]
+        values = (luck < chances).astype(np.float64) if world.target == "classes" else chances + luck - 0.5
+        first.append(values[0])
+        second.append(values[1])
+        units.append(test * 10 // n if world.split == "time" else groups[test])
+    if world.split == "time":
+        units = [np.repeat(np.arange(10), np.diff(np.linspace(0, n_test, 11).astype(int)))] * trials
+    of_table = moves.mean(axis=1)
+    return Drawn(
+        first,
+        second,
+        units,
+        n_trained=0 if is_fixed else n_labelled,
+        of_table=float(of_table[0] - of_table[1]),
+        of_first=float(of_table[0]),
+        are_rows=world.split not in ("time", "groups"),
     )
 
 
-def count(line: Line, verdict: Verdict, truth: float) -> None:
-    line.draws += 1
-    line.false += is_false(verdict.answer, truth)
-    line.found += verdict.answer == "helps"
-    line.intervals += not math.isnan(verdict.low)
-    line.covered += verdict.low <= truth <= verdict.high
+def _lucks(random: Random, n: int) -> Floats:
+    """The luck of two competitors on each row, ``(2, n)``."""
+    luck = random.random((2, n))
+    luck[1] = np.where(random.random(n) < SHARED, luck[0], luck[1])
+    return luck
+
+
+def difference(random: Random, draws: int, truth: float, trials: int, world: World = World()) -> Line:
+    """Answers on one difference on this table."""
+    line = Line(f"difference, {trials} trials, {world}", truth)
+    for _ in range(draws):
+        drawn = draw(random, truth, trials, world)
+        verdict = drawn.verdict()
+        line.count(verdict, verdict.answer, truth + drawn.of_table)
+    return line
+
+
+def without_predictions(random: Random, draws: int, truth: float, trials: int) -> Line:
+    """As `difference`, by the corrected resampled t-test."""
+    line = Line(f"difference, {trials} trials, no predictions", truth)
+    for _ in range(draws):
+        drawn = draw(random, truth, trials)
+        means = [a.mean() - b.mean() for a, b in zip(drawn.first, drawn.second, strict=True)]
+        verdict = judge(np.array([means]), n_test=len(drawn.first[0]), width=1.0)
+        line.count(verdict, verdict.answer, truth + drawn.of_table)
+    return line
+
+
+def welch(random: Random, draws: int, trials: int) -> Line:
+    """The paper's test where nothing differs."""
+    line = Line(f"Welch's test, {trials} trials", 0.0)
+    for _ in range(draws):
+        drawn = draw(random, 0.0, trials, World(by_rows=0.0))
+        values = np.array([[its.mean() for its in side] for side in (drawn.first, drawn.second)])
+        means, variances = values.mean(axis=1), variance_of(values)
+        line.draws += 1
+        line.false += bool(welch_test(means[0], variances[0], trials, means[1], variances[1], trials).p < 0.05)
+    return line
+
+
+def level(random: Random, draws: int, trials: int, world: World = World()) -> Line:
+    """Intervals of one competitor's own metric."""
+    line = Line(f"level, {trials} trials, {world}")
+    metric = ACCURACY if world.target == "classes" else ERRORS
+    split = Split({"groups": "group", "time": "time"}.get(world.split, "random"))
+    for _ in range(draws):
+        drawn = draw(random, 0.0, trials, world)
+        rows = []
+        for values, units in zip(drawn.first, drawn.units, strict=True):
+            added = np.array([[1.0, 0.0]]) if world.target == "classes" else np.full((1, 2), np.nan)
+            # In time each row has a number of its own; blocks are made from them.
+            its = np.arange(len(units)) if world.split == "time" else units
+            rows.append(RowsOfTrial(its, values, added, units))
+        line.count_interval(level_of_trials(rows, metric, split), 0.8 + drawn.of_first)
+    return line
+
+
+def scores(random: Random, draws: int, trials: int, names: Sequence[str], rows: int = ROWS) -> list[Line]:
+    """Levels and differences of every metric of classes where five rows in a hundred are positive."""
+    metrics = [metric_named(name) for name in names]
+    truths = {metric.name: _truth_of_scores(random, metric, rows) for metric in metrics}
+    found = []
+    for metric in metrics:
+        of_level = Line(f"level, {metric.label}, {trials} trials, rare, {rows} rows")
+        first, second = truths[metric.name]
+        size = second if metric.is_relative else 1.0
+        true = metric.sign * (first - second) / size
+        of_difference = Line(f"difference, {metric.label}, {trials} trials, rare, {rows} rows", true)
+        for _ in range(draws):
+            ones, others = _scored_trials(random, metric, trials, rows)
+            of_level.count_interval(level_of_trials(ones, metric), first)
+            measured = float(np.mean([its.values.mean() for its in others])) if metric.is_relative else 1.0
+            verdict = judge_trials(ones, others, metric, size=measured)
+            of_difference.count(verdict, verdict.answer, true)
+        found += [of_level, of_difference]
+    return found
+
+
+def _scored_trials(
+    random: Random, metric: Metric, trials: int, rows: int
+) -> tuple[list[RowsOfTrial], list[RowsOfTrial]]:
+    labels = np.zeros(rows, dtype=np.int64)
+    labels[: round(RARE * rows)] = 1
+    lasting = _lasting_scores(random, rows)
+    found: tuple[list[RowsOfTrial], list[RowsOfTrial]] = ([], [])
+    for _ in range(trials):
+        test = random.permutation(rows)[: rows // 5]
+        for side, its in enumerate(_probabilities(random, lasting[:, test], labels[test])):
+            tested = rows_of_trial(metric, its, labels[test], test)
+            if tested is not None:
+                found[side].append(tested)
+    return found
+
+
+def _truth_of_scores(random: Random, metric: Metric, rows: int, draws: int = 2000) -> tuple[float, float]:
+    """The mean metric of both competitors on new test sets of that size."""
+    values = []
+    for _ in range(draws):
+        labels = (random.permutation(rows)[: rows // 5] < round(RARE * rows)).astype(np.int64)
+        both = _probabilities(random, _lasting_scores(random, len(labels)), labels)
+        values.append([metric.function(its, labels) for its in both])
+    first, second = np.nanmean(values, axis=0)
+    return float(first), float(second)
+
+
+def _lasting_scores(random: Random, n: int) -> Floats:
+    """The part of both competitors' scores that a row has in all trials, most of it shared, ``(2, n)``."""
+    return random.normal(size=n) * 0.7 + random.normal(size=(2, n)) * 0.4
+
+
+def _probabilities(random: Random, lasting: Floats, labels: Integers) -> list[Floats]:
+    """Probabilities of two classes by two competitors in one trial, each ``(n, 2)``."""
+    found = []
+    for shift, its in zip(SHIFTS[1:], lasting, strict=True):
+        score = shift * labels + its + random.normal(size=len(labels)) * 0.4 + random.normal() * 0.1
+        positive = 1 / (1 + np.exp(-2.5 * (score - 1.6)))
+        found.append(np.column_stack([1 - positive, positive]))
+    return found
+
+
+def alike(random: Random, draws: int, rows: int, truth: float) -> Line:
+    """Competitors that agree on every row of a table but a share ``truth``, which the first alone has right."""
+    line = Line(f"difference of two that mostly agree, table of {rows} rows, 10 trials", truth)
+    for _ in range(draws):
+        differs = (random.random(rows) < truth).astype(np.float64)
+        units = [random.permutation(rows)[: rows // 5] for _ in range(10)]
+        verdict = judge_rows([differs[its] for its in units], units, unseen=np.array([[1.0, -1.0]]), width=1.0)
+        line.count(verdict, verdict.answer, truth)
+    return line
+
+
+def page(random: Random, draws: int, comparisons: int, trials: int) -> Line:
+    """Pages of comparisons of which none differs: how many claim a direction."""
+    line = Line(f"page of {comparisons} comparison{'s' * (comparisons > 1)}, {trials} trials", 0.0)
+    for _ in range(draws):
+        found = [draw(random, 0.0, trials, World(by_rows=0.0)).verdict() for _ in range(comparisons)]
+        line.draws += 1
+        line.false += any(answer in (*HELPING, *HURTING) for answer in answers_together(found))
+    return line
+
+
+def rounds(random: Random, draws: int, truth: float) -> Line:
+    """A competitor over three numbers of labels and all: comparisons get more trials until they have an answer.
+
+    False if any of the four is, found if any of them helps.
+    """
+    line = Line(f"{BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials until answered", truth)
+    for _ in range(draws):
+        drawn = [draw(random, truth, ROUNDS[-1], World(few=budget > 0, by_rows=0.0)) for budget in range(BUDGETS)]
+        trials, claims = [0] * BUDGETS, ["cannot tell"] * BUDGETS
+        for n in ROUNDS:
+            trials = [n if claim == "cannot tell" else of_it for claim, of_it in zip(claims, trials, strict=True)]
+            found = [each.verdict(of_it) for each, of_it in zip(drawn, trials, strict=True)]
+            claims = [str(answer) for answer in answers_together(found)]
+        line.draws += 1
+        line.false += any(is_false(claim, truth) for claim in claims)
+        line.direction += any(claim in HELPING for claim in claims)
+        line.helps += "helps" in claims
+        for verdict in found:
+            line.count_interval(verdict.interval, truth)
+    return line
+
+
+# Over tables --------------------------------------------------------------------------------------------------------
+
+Gains = Callable[[Random, int], Floats]
+"""Draws the true gains of some tables, around zero."""
+
+
+def normal_gains(random: Random, tables: int) -> Floats:
+    """Gains of a normal distribution."""
+    return random.normal(size=tables) * 0.03
+
+
+def skewed_gains(random: Random, tables: int) -> Floats:
+    """Three in four tables gain nothing; the others make up a mean of 1.5 points, which is taken off."""
+    return np.where(random.random(tables) < 0.75, 0.0, random.exponential(0.06, tables)) - 0.015
+
+
+def study_gains(competitor: str, labels: str) -> Gains:
+    """Gains drawn from those of a competitor of the study, around their mean."""
+    gains, _ = gains_of_study(competitor, labels)
+    return lambda random, tables: random.choice(gains, tables) - gains.mean()
+
+
+def gains_of_study(competitor: str, labels: str) -> tuple[Floats, Floats]:
+    """The gains of a competitor of the study over no pre-training, and their standard errors, both ``(D,)``."""
+    trials = pd.read_parquet(STUDY)
+    trials = trials[trials["labels"] == labels].set_index(["dataset", "trial"])
+    first, second = (trials[trials["competitor"] == name]["accuracy"] for name in (competitor, "no pre-training"))
+    by_table = (first - second).dropna().groupby("dataset")
+    return by_table.mean().to_numpy(), by_table.sem().to_numpy()
+
+
+def tables(random: Random, draws: int, n: int, mean: float, name: str, gains_of: Gains) -> list[Line]:
+    """Answers over tables, whose claim is about the typical one, and intervals of the mean gain."""
+    line, of_mean = Line(f"{n} tables, {name}", mean), Line(f"mean over {n} tables, {name}", mean)
+    for _ in range(draws):
+        gains = mean + gains_of(random, n)
+        measured = gains[:, None] + random.normal(size=(n, 5)) * 0.01
+        verdict = judge_tables(measured, np.full(n, 0.01 / math.sqrt(5)))
+        line.draws += 1
+        line.direction += verdict.answer in HELPING
+        line.helps += verdict.answer == "helps"
+        line.false += verdict.answer in HURTING if mean > 0 else verdict.answer in (*HELPING, *HURTING)
+        of_mean.count_interval(verdict.average, mean)
+    return [line, of_mean] if of_mean.intervals else [line]
+
+
+@dataclass
+class Forecast:
+    """One line on predictions of the next table: said and happened, by how likely it was said to be."""
+
+    what: str
+    said: list[float] = field(default_factory=list)
+    came: list[bool] = field(default_factory=list)
+
+    def row(self) -> str:
+        """The line in Markdown: the mean of what was said, and how often it came, in three classes of likelihood."""
+        said, came = np.array(self.said), np.array(self.came)
+        parts = []
+        for low, high in ((0.0, 1 / 3), (1 / 3, 2 / 3), (2 / 3, 1.01)):
+            inside = (said >= low) & (said < high)
+            parts.append(f"{100 * said[inside].mean():.0f} / {100 * came[inside].mean():.0f}" if inside.any() else "–")
+        return f"| {self.what} | {' | '.join(parts)} | {len(said)} |"
+
+
+FORECAST_HEADING = (
+    "| what | said and happened: up to a third | to two thirds | more | predictions |\n|---|--:|--:|--:|--:|"
+)
+
+
+def forecasts(random: Random, draws: int) -> Iterator[Forecast]:
+    """Predictions of one more table: of drawn kinds of tables, and of each table of the study from the others."""
+    for name, tail in (("normal gains", 50.0), ("gains far out", 2.0)):
+        drawn = Forecast(f"6 to 40 tables, {name}")
+        for _ in range(draws):
+            centre, spread, noise = random.normal() * 0.02, random.uniform(0.005, 0.05), random.uniform(0.005, 0.03)
+            gains = centre + spread * random.standard_t(tail, size=int(random.integers(7, 42)))
+            measured = gains[1:] + random.normal(size=len(gains) - 1) * noise
+            found = next_table(measured, np.full(len(measured), noise), MARGIN)
+            drawn.said += [found.gains, found.loses]
+            drawn.came += [gains[0] > MARGIN, gains[0] < -MARGIN]
+        yield drawn
+    left_out = Forecast("a table of the study from the others, measured gain")
+    for competitor in ("SCARF", "VIME", "SCARF AE", "SubTab"):
+        for labels in ("20", "50", "100", "500"):
+            gains, errors = gains_of_study(competitor, labels)
+            for place, gain in enumerate(gains):
+                others = np.delete(np.arange(len(gains)), place)
+                found = next_table(gains[others], steadied(errors[others]), MARGIN)
+                left_out.said += [found.gains, found.loses]
+                left_out.came += [bool(gain > MARGIN), bool(gain < -MARGIN)]
+    yield left_out
 
 
 def lines(draws: int) -> Iterator[Line]:
-    """All lines of the table."""
+    """All lines of simulated tables."""
     random = np.random.default_rng(0)
-    for target in ("classes", "numbers"):
-        for trials in (5, 10, 30):
-            for truth in (0.0, 0.05):
-                yield one_dataset(random, draws, truth, trials, target=target)
-            yield level(random, draws, trials, target=target)
-        for name in ("fixed", "time", "few"):
-            for truth in (0.0, 0.05):
-                yield one_dataset(random, draws, truth, 10, target=target, **{name: True})
-            yield level(random, draws, 10, target=target, **{name: True})
-    for datasets in (6, 10, 33, 69):
-        for mean in (0.0, 0.02):
-            yield over_datasets(random, draws, datasets, mean, skewed=False)
-    for datasets in (10, 33, 69):
-        yield over_datasets(random, draws, datasets, 0.015, skewed=True)
-    for this_table in (True, False):
-        for by_rows in HARSHER:
-            for trials in (5, 10, 30):
-                for truth in (0.0, 0.05):
-                    yield one_dataset(random, draws, truth, trials, this_table=this_table, by_rows=by_rows)
+    for trials in (3, 5, 10, 30):
+        for truth in (0.0, 0.02, 0.05):
+            yield difference(random, draws, truth, trials)
+        yield level(random, draws, trials)
+    worlds = [World("numbers"), World(few=True), World(split="fixed"), World(split="time"), World(split="groups"),
+              World(split="copies"), World(by_seed=0.03), World(by_rows=0.02), World(rows=150)]  # fmt: skip
+    for world in worlds:
+        for truth in (0.0, 0.05):
+            yield difference(random, draws, truth, 10, world)
+        yield level(random, draws, 10, world)
+    for trials in (10, 30):
+        for truth in (0.0, 0.05):
+            yield without_predictions(random, draws, truth, trials)
+    for trials in (5, 10, 30):
+        yield welch(random, draws, trials)
+    for trials, rows in ((5, 300), (10, 600)):
+        yield from scores(random, draws // 2, trials, OF_CLASSES, rows)
     for rows in (50, 150, 600):
         for truth in (0.0, 0.02):
-            yield alike(np.random.default_rng(2), draws, rows, truth)
+            yield alike(random, draws, rows, truth)
     for comparisons in (1, 5, 20):
-        yield pages(random, draws // 2, comparisons, 10)
+        yield page(random, draws // 2, comparisons, 10)
     for truth in (0.0, 0.02, 0.05):
-        yield answers(np.random.default_rng(1), draws // 2, truth)
+        yield rounds(random, draws // 2, truth)
+    for n in (6, 10, 31, 69):
+        for mean in (0.0, 0.02):
+            yield from tables(random, draws, n, mean, "normal", normal_gains)
+    yield from tables(random, draws, 31, 0.015, "skewed", skewed_gains)
+    for competitor, labels in (("SCARF", "20"), ("VIME", "20"), ("VIME", "50"), ("SCARF AE", "50")):
+        name = f"spread of {competitor} with {labels} labels"
+        yield from tables(random, draws, 31, 0.02, name, study_gains(competitor, labels))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=int, default=1000, help="of each line; of pages and answers half as many")
-    draws = parser.parse_args().draws
-    print(f"{draws} draws a line; percent ± standard error.\n")
-    print("| what | true difference, points | false claims | intervals that hold the truth | found | release 0.1 |")
-    print("|---|--:|--:|--:|--:|--:|")
-    for line in lines(draws):
-        print(line.row(), flush=True)
+    parser.add_argument(
+        "--draws",
+        type=int,
+        default=1000,
+        help="of each line; half as many of pages, rounds, metrics; 0: real tables alone",
+    )
+    parser.add_argument("--openml", default=os.environ.get("OPENML_CACHE_DIR"), help="folder of OpenML's cache")
+    parser.add_argument("--tables", type=int, default=60, help="tables that are drawn from each real population")
+    given = parser.parse_args()
+    if given.draws:
+        print(f"{given.draws} draws a line; percent ± standard error.\n\n{HEADING}")
+        for line in lines(given.draws):
+            print(line.row(), flush=True)
+        print(f"\n{FORECAST_HEADING}")
+        for forecast in forecasts(np.random.default_rng(2), given.draws // 2):
+            print(forecast.row(), flush=True)
+    if given.openml:
+        from .real_tables import real_lines
+
+        print(f"\n{given.tables} real tables a line.\n\n{HEADING}")
+        for line in real_lines(Path(given.openml), given.tables):
+            print(line.row(), flush=True)
 
 
 if __name__ == "__main__":

@@ -2,18 +2,21 @@ import io
 import re
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from scarf_lightning.cli import show as module
-from scarf_lightning.cli.show import SweepProgress, out_of_reach
+from scarf_lightning.cli.show import SweepProgress, out_of_reach, too_small
+from scarf_lightning.data.targets import Classes
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options.settings import DatasetSettings
+from scarf_lightning.report.statistics import smallest_difference
 from scarf_lightning.results import keep_failure, note_data
 from scarf_lightning.sweeping.cell import Cell, named, survey
-from scarf_lightning.sweeping.plan import make_plan
+from scarf_lightning.sweeping.plan import Size, make_plan
 from tests.cells import WDBC, finish, results_in, some_cell
 
 
@@ -269,3 +272,22 @@ def test_too_few_datasets_for_an_answer_over_them_are_told_before_training(
     assert [sentence.split(":")[0] for sentence in said] == [
         "An answer over datasets needs 6 or more, and these are 5"
     ] * is_said
+
+
+def test_what_one_table_is_too_small_for_is_told_before_training(tmp_path: Path) -> None:
+    """A table of 150 rows: 30 test rows a trial, and the smallest difference that is found in four of five tables."""
+    cells = named([some_cell(pretrain=name, paths=results_in(tmp_path), trials=5) for name in ("none", "scarf")])
+    key = cells[0].source.key
+    plan = make_plan(survey(cells), {key: Size(150, 4)})
+    known = replace(plan, surveyed=[replace(each, target=Classes(("a", "b"))) for each in plan.surveyed])
+    least = smallest_difference(150, 30, 5)
+
+    (sentence,) = too_small(known)
+
+    assert sentence == (
+        "30 test rows in each of 5 trials: of differences of accuracy below about "
+        f"{100 * least:.0f} points we will often not be able to tell."
+    )
+    assert too_small(plan) == [], "the target is not known"
+    assert too_small(replace(known, sizes={})) == [], "the size is not known"
+    assert too_small(replace(known, surveyed=known.surveyed[:1])) == [], "nothing is compared"

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from scarf_lightning.metrics import Metric, metric_named
-from scarf_lightning.report.amounts import brief_effect, effect, effect_over, interval_of_all, size_of_all
+from scarf_lightning.report.amounts import brief_effect, effect, effect_over
 from scarf_lightning.report.comparisons import Comparison, compare_all
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.statistics import Interval
@@ -54,12 +54,3 @@ def test_a_brief_effect_has_no_interval() -> None:
 def test_the_reference_follows() -> None:
     assert effect_over(of(0.01), ACCURACY) == "+1.00 points of accuracy over no pre-training"
     assert effect_over(of(0.01), ERROR) == "error rate 1.00 points lower than no pre-training"
-
-
-def test_several_effects_have_a_range() -> None:
-    several = [of(0.01, 0.005, 0.02), of(0.03, -0.01, 0.05)]
-
-    assert size_of_all(several, ACCURACY) == "1.00 to 3.00 points of accuracy"
-    assert interval_of_all(several, ACCURACY) == "−1.00 to +5.00 points of accuracy"
-    assert interval_of_all(several, ERROR) == "error rate 5.00 lower to 1.00 higher, in points"
-    assert interval_of_all([of(0.01)], ERROR) == "too few trials to say"

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from scarf_lightning.metrics import METRICS, Metric
-from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line
+from scarf_lightning.report.advice import by_cells, by_sweep, in_one_line, what_would_settle
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
 from scarf_lightning.report.comparisons import compare_all
-from scarf_lightning.report.effects import effects_figure, effects_picture
+from scarf_lightning.report.effects import Effect, effects_figure, effects_picture
 from scarf_lightning.report.loading import CellResults, ReportedCell, read_results
 from scarf_lightning.report.pairing import pairs_of
 from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.sentences import CLAIMS, WITHOUT_PREDICTIONS
+from scarf_lightning.report.statistics import ErrorParts
+from scarf_lightning.report.statistics.verdict import Basis
 from scarf_lightning.report.style import as_inline, save
 from tests.report.cell_results import HOSTILE, compared, results_of
 
@@ -33,8 +36,7 @@ def said(results: CellResults, options: ReportOptions | None = None) -> list[str
 
 def table_of(results: CellResults, options: ReportOptions | None = None) -> Table:
     blocks = answer_section(results, options or ReportOptions(), by_sweep([])).blocks
-    (found,) = [block for block in blocks if isinstance(block, Table)]
-    return found
+    return next(block for block in blocks if isinstance(block, Table))
 
 
 def entries(table: Table) -> list[list[str]]:
@@ -48,10 +50,19 @@ def one_axis(values: Mapping[str, Sequence[float]], **columns: Any) -> CellResul
 
 
 def test_one_comparison_is_answered_in_one_sentence() -> None:
-    (sentence,) = said(compared({"iris": {"none": LOW, "scarf": HIGH}}))
+    sentence, *others = said(compared({"iris": {"none": LOW, "scarf": HIGH}}))
 
     assert sentence.startswith("SCARF helps on iris: +29.75 points of accuracy (+")
     assert sentence.endswith(") over no pre-training, better in 4 of 4 trials.")
+    assert others == [WITHOUT_PREDICTIONS, CLAIMS["this table"]]
+
+
+def test_a_difference_that_may_be_small_helps_and_its_size_is_open() -> None:
+    gained = [value + gain for value, gain in zip(LOW, (0.012, 0.010, 0.014, 0.011), strict=True)]
+
+    sentence, *_ = said(compared({"iris": {"none": LOW, "scarf": gained}}))
+
+    assert sentence.startswith("SCARF helps, size open, on iris: +1.18 points of accuracy (+")
 
 
 def test_over_datasets_the_second_line_says_the_mean_and_the_typical_gains() -> None:
@@ -62,32 +73,63 @@ def test_over_datasets_the_second_line_says_the_mean_and_the_typical_gains() -> 
         for n in range(6)
     }
 
-    _, second, *_ = said(compared(values))
+    texts = said(compared(values))
 
-    assert second == (
+    assert (
         "On average over datasets the gains go from +1.00 (SCARF AE) to +5.00 points (SCARF); on the typical dataset "
         "they go from +0.00 to +1.00 points."
+    ) in texts
+    (expected,) = [text for text in texts if text.startswith("SCARF: a table like these")]
+    assert expected.endswith(
+        "Of these 6, 1 gain more, 5 differ by less, and 0 lose more, as far as noise lets one see."
     )
+    assert CLAIMS["tables like these"] in texts
 
 
-def test_what_cannot_be_told_says_what_would_settle_it() -> None:
-    headline, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
+def test_of_what_cannot_be_told_it_says_so() -> None:
+    headline, *_, settle = said(compared({"iris": {"none": [*SPREAD, 0.5], "scarf": [*OTHER, 0.5]}}))
 
-    assert headline.startswith("It is open whether SCARF helps on iris: −1.40 points of accuracy (−")
+    assert headline.startswith("We cannot tell whether SCARF helps on iris: −1.40 points of accuracy (−")
     assert "better in 2 of 5 trials" in headline
-    assert (
-        settle == "SCARF: more trials will not settle this, because splits of one dataset overlap; try more datasets."
+    assert settle == "SCARF: few trials; go on to 10: python train.py sweeps=mine trials=10"
+
+
+def test_with_predictions_advice_says_whether_trials_or_rows_would_settle_it() -> None:
+    """Half of the variance is of fits, or all of it is of rows."""
+    comparison = compare_all(compared({"iris": {"none": LOW, "scarf": OTHER}}), ReportOptions())[0]
+    results = compared({"iris": {"none": LOW, "scarf": OTHER}})
+
+    def advice(difference: float, of_rows: float, of_fits: float) -> str:
+        parts = ErrorParts(difference, of_rows, of_fits, 20.0, 10, 500, 120, 0.2, True)
+        verdict = replace(comparison.verdict, parts=parts, difference=difference, trials=10)
+        other = replace(comparison, verdict=verdict, claimed="cannot tell")
+        ((sentence, command),) = what_would_settle([other], by_sweep(["trials=10"]), results)
+        return in_one_line(sentence, command)
+
+    assert advice(0.018, 5e-5, 5e-5) == (
+        "SCARF: 4 more trials will settle it, if the difference stays as it is: python train.py trials=14"
     )
+    assert advice(0.012, 9e-5, 1e-5) == (
+        "SCARF: no number of trials will settle it, because 90 % of the error's variance comes from which rows the "
+        "table has; about 1,100 labelled rows would."
+    )
+    assert advice(0.01, 1e-2, 0.0).startswith("SCARF: neither trials nor labelled rows in reach will settle it")
+
+
+def test_no_advice_to_somebody_with_one_table_names_other_tables() -> None:
+    for trials in (2, 4, 10):
+        values = {"none": (SPREAD * 3)[:trials], "scarf": (OTHER * 3)[:trials]}
+        assert "dataset" not in " ".join(said(compared({"iris": values})))
 
 
 def test_too_few_trials_ask_for_more_with_the_command() -> None:
     headline, settle = said(compared({"iris": {"none": LOW[:2], "scarf": HIGH[:2]}}))
 
     assert headline == (
-        "It is open whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
+        "We cannot tell whether SCARF helps on iris: +30.00 points of accuracy over no pre-training, "
         "better in 2 of 2 trials."
     )
-    assert settle == "SCARF: too few to say; go on to 10 trials: python train.py sweeps=mine trials=10"
+    assert settle == "SCARF: too few trials to tell; go on to 10: python train.py sweeps=mine trials=10"
 
 
 def test_advice_says_what_it_costs() -> None:
@@ -97,8 +139,8 @@ def test_advice_says_what_it_costs() -> None:
     of_two = compared({name: {"none": LOW[:2], "scarf": OTHER[:2]} for name in ("iris", "car")})
     of_two.trials["finetune_seconds"] = 150.0
 
-    assert "go on to 10 trials (about 4 min on one core): python" in said(of_one)[-1]
-    assert "datasets or more (about 40 min on one core, if they take as long as these): python" in said(of_two)[-1]
+    assert "go on to 10 (about 4 min on one core): python" in said(of_one)[-1]
+    assert "needs 6 or more (about 40 min on one core, if they take as long as these): python" in said(of_two)[-1]
 
 
 def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
@@ -106,7 +148,9 @@ def test_many_comparisons_are_counted_and_the_best_come_first() -> None:
 
     headline, *_ = said(results)
 
-    assert headline == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); 1 is open."
+    assert (
+        headline == "Of 2 comparisons with no pre-training on iris, 1 helps (SCARF +30.00 points); of 1 we cannot tell."
+    )
     assert [row[0] for row in entries(table_of(results))] == ["SCARF", "no pre-training", "SCARF AE"]
 
 
@@ -114,15 +158,13 @@ def test_over_datasets_it_says_on_how_many() -> None:
     spread = np.random.default_rng(0).normal(0.1, 0.01, size=8)
     results = compared({f"d{i}": {"none": LOW, "scarf": [v + d for v in LOW]} for i, d in enumerate(spread)})
 
-    (headline,) = said(results)
+    headline, *_ = said(results)
 
     assert headline.startswith("SCARF helps over 8 datasets: +")
     assert headline.endswith("over no pre-training, better on 8 of 8 datasets.")
-    row = entries(table_of(results))[0]
-    assert row[-1] == "8–0"
 
 
-def test_what_is_better_but_not_surely_by_much_is_said() -> None:
+def test_a_gain_that_may_be_small_has_its_own_answer_among_others() -> None:
     differences = np.random.default_rng(0).normal(0.007, 0.002, size=(8, 1)) + np.linspace(0, 0.004, 8)[:, None]
     results = compared(
         {f"d{i}": {"none": LOW, "scarf": [v + d[0] for v in LOW], "scarf_ae": LOW} for i, d in enumerate(differences)}
@@ -130,17 +172,17 @@ def test_what_is_better_but_not_surely_by_much_is_said() -> None:
 
     headline, *_ = said(results)
 
-    assert headline.startswith("None of 2 comparisons with no pre-training over 8 datasets has an answer yet; the best")
-    assert headline.endswith("; 1 of them is better on the typical dataset, but not surely by more than 1 point.")
+    assert headline.startswith("Of 2 comparisons with no pre-training over 8 datasets, 1 helps, size open (SCARF +0.")
+    assert headline.endswith("; of 1 we cannot tell.")
 
 
 def test_few_datasets_ask_for_more_of_them() -> None:
     values = {f"d{i}": {"none": LOW, "scarf": HIGH} for i in range(3)}
 
-    _, settle = said(compared(values))
+    *_, settle = said(compared(values))
 
     assert settle == (
-        "SCARF: an answer needs 6 datasets or more: python train.py sweeps=mine trials=4 "
+        "SCARF: an answer over datasets needs 6 or more: python train.py sweeps=mine trials=4 "
         "dataset=cc18-balance-scale,cc18-credit-approval,cc18-tic-tac-toe"
     )
 
@@ -293,7 +335,7 @@ def test_trials_without_the_metric_do_not_count() -> None:
 def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> None:
     results = compared({HOSTILE: {"none": LOW, "scarf": HIGH}})
     comparisons = compare_all(results, ReportOptions())
-    save(effects_figure(comparisons, ReportOptions()), tmp_path, "effects")
+    save(effects_picture(comparisons, ReportOptions()).figure, tmp_path, "effects")
 
     inline = as_inline((tmp_path / "effects.svg").read_text())
 
@@ -305,31 +347,59 @@ def test_the_picture_says_what_it_shows_where_a_mouse_rests(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("datasets", "shares_rows", "said_so"),
+    ("basis", "said_so"),
     [
-        (1, False, "interval of the corrected resampled t-test"),
-        (1, True, "interval from the test rows that all trials share and from the trials' seeds"),
-        (6, False, "interval of the signed-rank test over datasets"),
+        ("resampled t-test", "interval of the corrected resampled t-test, which is wider"),
+        ("rows and fits", "interval from the test rows and from the spread of trials beyond them"),
+        ("normal scores", "interval of signed normal scores over datasets, for the typical dataset"),
+        ("none", "over no pre-training. The grey band"),
     ],
 )
-def test_the_caption_says_how_its_interval_was_made(datasets: int, shares_rows: bool, said_so: str) -> None:
-    (comparison,) = compare_all(
-        compared({f"table {n}": {"none": LOW, "scarf": HIGH} for n in range(datasets)}), ReportOptions()
-    )
-    verdict = replace(comparison.verdict, shares_rows=shares_rows)
+def test_the_caption_says_how_its_interval_was_made(basis: Basis, said_so: str) -> None:
+    (comparison,) = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), ReportOptions())
+    verdict = replace(comparison.verdict, basis=basis)
 
     assert said_so in effects_picture([replace(comparison, verdict=verdict)], ReportOptions()).caption
 
 
 def test_on_a_phone_names_and_answers_stand_above_the_lines() -> None:
     comparisons = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), ReportOptions())
+    lines = [Effect(each.label, each.verdict, each.claimed) for each in comparisons]
+    metric = ReportOptions().measure
 
-    wide, narrow = (effects_figure(comparisons, ReportOptions(), is_narrow=is_narrow) for is_narrow in (False, True))
+    wide, narrow = (effects_figure(lines, metric, is_narrow=is_narrow) for is_narrow in (False, True))
 
     assert narrow.get_size_inches()[0] * 96 < 380 < wide.get_size_inches()[0] * 96
     (axes,) = narrow.axes
-    assert [text.get_text() for text in axes.texts] == [f"SCARF: {comparisons[0].verdict.answer}"]
+    assert [text.get_text() for text in axes.texts] == ["SCARF: helps"]
     assert [list(line.get_xdata()) for line in axes.lines] == [list(line.get_xdata()) for line in wide.axes[0].lines]
+
+
+def test_an_answer_whose_size_is_open_has_a_hollow_point() -> None:
+    (comparison,) = compare_all(compared({"iris": {"none": LOW, "scarf": HIGH}}), ReportOptions())
+    metric = ReportOptions().measure
+    faces = []
+    for answer in ("helps", "helps, size open"):
+        figure = effects_figure([Effect("SCARF", comparison.verdict, answer)], metric)
+        points = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+        faces.append(points[0].get_markerfacecolor())
+    assert faces[1] == "white" != faces[0]
+
+
+def test_other_metrics_are_answered_beside_the_leading_one() -> None:
+    """Accuracy cannot tell; log-loss can."""
+    results = compared({"iris": {"none": SPREAD, "scarf": OTHER}})
+    is_scarf = results.trials["cell"] == 1
+    results.trials["log_loss"] = np.where(is_scarf, 0.3, 0.6) + results.trials["trial"] / 100
+
+    tables = [b for b in answer_section(results, ReportOptions(), by_sweep([])).blocks if isinstance(b, Table)]
+
+    (metrics,) = [each for each in tables if each.name.endswith("metrics")]
+    assert metrics.columns == ("competitor", "accuracy", "log-loss")
+    (row,) = entries(metrics)
+    assert row[1].startswith("cannot tell; −")
+    assert row[2].startswith("helps; log-loss 4")
+    assert metrics.data["answer"].tolist() == ["cannot tell", "helps"]
 
 
 def test_a_folder_asks_for_the_cells_of_a_comparison() -> None:

@@ -7,13 +7,14 @@ from scarf_lightning.options.checking import checked
 from scarf_lightning.report.report_options import ReportOptions
 
 
-def test_the_papers_test_is_the_default() -> None:
+def test_the_corrected_test_is_the_default_and_the_papers_says_how_often_it_is_false() -> None:
     assert (
         checked(ReportOptions, {})
         == ReportOptions()
-        == ReportOptions(metric=None, rope=0.01, test="welch", adjust="none", alpha=0.05)
+        == ReportOptions(metric=None, rope=0.01, test="corrected", adjust="none", alpha=0.05)
     )
-    assert ReportOptions().in_words == "Welch's t-test, p < 0.05"
+    assert ReportOptions().in_words == "corrected resampled t-test, p < 0.05"
+    assert "finds up to 27 % of equal competitors different" in ReportOptions(test="welch").in_words
 
 
 def test_all_can_be_chosen() -> None:

@@ -1,5 +1,6 @@
-"""Verdicts on fixed splits, from predictions as training keeps them: each trial's test rows in an order of its own."""
+"""Verdicts of cells, from predictions as training keeps them: each trial's test rows in an order of its own."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +11,7 @@ from scarf_lightning.metrics import metric_named
 from scarf_lightning.report import verdicts
 from scarf_lightning.report.loading import CellResults
 from scarf_lightning.report.report_options import ReportOptions
-from scarf_lightning.report.statistics import fixed_error, judge_fixed
+from scarf_lightning.report.statistics import error_parts, judge, judge_rows, judge_tables
 from scarf_lightning.results import Predictions
 from tests.report.cell_results import results_of
 
@@ -19,7 +20,7 @@ BINARY = Classes(("a", "b"))
 PAIR = [(0, 1)]
 ACCURACY = metric_named("accuracy")
 
-Keep = Callable[[list[np.ndarray]], CellResults]
+Keep = Callable[..., CellResults]
 
 
 def right(seed: int) -> np.ndarray:
@@ -31,9 +32,9 @@ def right(seed: int) -> np.ndarray:
 
 @pytest.fixture
 def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
-    """Results of two cells of ``split=column`` whose predictions have their rows in these orders, one a trial."""
+    """Results of two cells whose predictions have their rows in these orders, one a trial."""
 
-    def kept(orders: list[np.ndarray]) -> CellResults:
+    def kept(orders: list[np.ndarray], split: str = "column") -> CellResults:
         def predictions(_: CellResults, cell: int) -> dict[int, Predictions]:
             found = {}
             for trial, order in enumerate(orders):
@@ -43,30 +44,114 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> Keep:
             return found
 
         monkeypatch.setattr(verdicts, "_predictions", predictions)
-        cells = [{"dataset": "a", "pretrain": name, "split": "column"} for name in ("scarf", "none")]
+        cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
         return results_of([(cell, right(0)[n].mean(axis=1).tolist()) for n, cell in enumerate(cells)])
 
     return kept
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, shuffled: bool) -> None:
-    random = np.random.default_rng(1)
-    orders = [random.permutation(ROWS) if shuffled else np.arange(ROWS) for _ in range(TRIALS)]
-    results, rows = keep(orders), right(0)[0].astype(float) - right(0)[1]
-    differences = rows.mean(axis=1)
+def aligned(orders: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The differences on the rows of each trial in its order, and their means."""
+    rows = right(0)[0].astype(float) - right(0)[1]
+    return [rows[trial][order] for trial, order in enumerate(orders)], rows.mean(axis=1)
+
+
+def shuffled(seed: int = 1) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    return [random.permutation(ROWS) for _ in range(TRIALS)]
+
+
+@pytest.mark.parametrize("orders", [shuffled(), [np.arange(ROWS)] * TRIALS], ids=["shuffled", "sorted"])
+def test_rows_are_compared_with_themselves_in_whatever_order_a_trial_has_them(keep: Keep, orders: list) -> None:
+    results = keep(orders)
+    values, differences = aligned(orders)
 
     found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
 
-    assert found == judge_fixed(differences, *fixed_error(rows), width=1.0)
+    expected = judge_rows(values, orders, unseen=np.array([[1.0, -1.0]]), width=1.0)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert found.basis == "rows and fits"
     level = verdicts.level_of(results, 0, ACCURACY)
     assert level.high - level.low > 0.1, "an error of rows is not averaged away by more trials"
 
 
-def test_rows_in_one_order_in_all_trials_keep_it(keep: Keep) -> None:
+def test_rows_in_the_order_of_time_are_blocks_of_neighbours(keep: Keep) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
-    results = keep([order] * TRIALS)
-    assert all((each.rows == 100 + order).all() for each in verdicts._shared(results, 0, 1)[0])
+    results = keep([order] * TRIALS, "time")
+    values, differences = aligned([order] * TRIALS)
+
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+
+    blocks = np.repeat(np.arange(10), ROWS // 10)
+    assert found.parts == error_parts(values, [blocks] * TRIALS, 0)
+
+
+def test_groups_are_units(keep: Keep) -> None:
+    results = keep(shuffled(), "group")
+    _, differences = aligned(shuffled())
+
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+
+    assert found.parts is not None
+    assert found.parts.n_tested == 1, "all rows are always tested together"
+
+
+@pytest.mark.parametrize(("split", "basis"), [("random", "resampled t-test"), ("column", "none")])
+def test_without_predictions_the_resampled_test_stays_and_fixed_splits_have_no_verdict(split: str, basis: str) -> None:
+    cells = [{"dataset": "a", "pretrain": name, "split": split} for name in ("scarf", "none")]
+    values = [0.91, 0.93, 0.94, 0.92], [0.90, 0.91, 0.90, 0.91]
+    results = results_of(list(zip(cells, map(list, values), strict=True)))
+    differences = np.array(values[0]) - np.array(values[1])
+
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+
+    assert found.basis == basis
+    if split == "random":
+        assert found == judge(differences[None], width=1.0)
+    else:
+        assert (found.answer, found.reason) == ("cannot tell", verdicts.NOT_KEPT)
+
+
+def test_a_trial_without_predictions_takes_them_from_none(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = keep(shuffled(), "random")
+    kept = verdicts._predictions
+    monkeypatch.setattr(
+        verdicts, "_predictions", lambda its, cell: {t: p for t, p in kept(its, cell).items() if t or cell}
+    )
+    _, differences = aligned(shuffled())
+
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.ones(1), ReportOptions())
+
+    assert (found.basis, found.trials) == ("resampled t-test", TRIALS)
+
+
+def test_a_relative_difference_knows_the_error_of_the_reference(keep: Keep) -> None:
+    """Log-loss in parts of the reference's: by the delta method the error of a ratio of two means."""
+    orders = shuffled()
+    results = keep(orders, "random")
+    options = ReportOptions(metric="log_loss")
+    first, second = (verdicts.rows_of_cell(results, cell, options.measure) for cell in (0, 1))
+    size = float(np.mean([each.values.mean() for each in second.values()]))
+    differences = np.array([second[t].values.mean() - first[t].values.mean() for t in range(TRIALS)]) / size
+
+    found = verdicts.verdict_of(results, PAIR, differences[None], np.array([size]), options)
+
+    ratio = 1 - found.difference
+    values = [(ratio * second[t].values - first[t].values) / size + found.difference for t in range(TRIALS)]
+    assert found.parts is not None
+    assert found.parts.error == pytest.approx(error_parts(values, orders).error)
+
+
+def test_over_tables_each_table_brings_its_own_noise(keep: Keep, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = keep(shuffled(), "random")
+    _, its = aligned(shuffled())
+    differences = np.tile(its, (7, 1)) + np.arange(7)[:, None] / 100
+    one = verdicts.verdict_of(results, PAIR, its[None], np.ones(1), ReportOptions())
+
+    found = verdicts.verdict_of(results, PAIR * 7, differences, np.ones(7), ReportOptions())
+
+    assert one.parts is not None
+    assert found == judge_tables(differences, np.full(7, one.parts.error), width=1.0)
 
 
 @pytest.mark.parametrize("n_test", [None, 0, -5])
@@ -75,3 +160,11 @@ def test_a_number_of_test_rows_that_cannot_be_is_unknown(n_test: int | None) -> 
     results.trials["n_test"] = n_test
 
     assert verdicts.level_of(results, 0, metric_named("accuracy")) == (0.9, 0.9, 0.9)
+
+
+def test_a_level_without_predictions_is_that_of_the_terminal() -> None:
+    results = results_of([({"dataset": "wdbc", "pretrain": "none", "split": "random"}, [0.9, 0.92, 0.95])])
+    mean, low, high = verdicts.level_of(results, 0, ACCURACY)
+    assert low < mean < high
+    fixed = results_of([({"dataset": "wdbc", "pretrain": "none", "split": "time"}, [0.9, 0.92, 0.95])])
+    assert math.isnan(verdicts.level_of(fixed, 0, ACCURACY).low)

@@ -53,13 +53,13 @@ def test_three_numbers_by_hand(trials: pd.DataFrame) -> None:
 
     assert list(figures) == ["learning-curves", "gains", "tables"]
     # The mean over tables of 1, 2, ... 8 points is 4.5, and all eight are better.
-    assert "- With 20 labels: it helps; mean +4.5, typical +4.5 (" in text
-    assert "better on 8 of 8 tables, worse on 0." in text
+    assert "- With 20 labels: helps; mean +4.5, typical +4.5 (" in text
+    assert "better on 8 of 8 tables, worse on 0; a table like these gains more than a point with " in text
     # With all labels the competitors are equal on every table; eight tables are too few to claim that.
-    assert "- With all labels: open; mean +0.0, typical +0.0 (+0.0 to +0.0)" in text
+    assert "- With all labels: cannot tell; mean +0.0, typical +0.0 (+0.0 to +0.0)" in text
     # Without pre-training: the mean of 50, 52 and 54 percent.
     assert "| no pre-training | 52.0 | 52.0 |" in text
-    assert "- XGBoost: 20 labels behind (−4.5); all labels open (+0.0)." in text
+    assert "- XGBoost: 20 labels hurts (−4.5); all labels cannot tell (+0.0)." in text
     # The gain follows the rows exactly, and is held against the five correlations.
     assert "With 20 labels, the gain goes with rows (rank correlation +1.00, p < 0.001)." in text
     assert "| table-8 | 8000 | 20 | 0.00 | 2 | +8.0 | +0.0 |" in text
@@ -115,7 +115,7 @@ def test_parts_of_scarf_stand_beside_scarf(trials: pd.DataFrame) -> None:
 
     text, _ = page(pd.concat([trials, mean], ignore_index=True))
 
-    assert "- SCARF, corruption=mean: 20 labels behind (−3.0)." in text
+    assert "- SCARF, corruption=mean: 20 labels hurts (−3.0)." in text
     _, section = text.split("## Which part of SCARF matters")
     assert "| SCARF, corruption=mean | 20 | hurts | −3.0 | −3.0 (−3.0 to −3.0) | 6 | 0 | 6 |" in section
     assert "| SCARF, corruption=mean |" not in text.split("## Which part")[0]

@@ -6,7 +6,10 @@ makes scores from results.
 """
 
 from ...intervals import TEST_TO_TRAIN, Interval, mean_interval, overlap_ratio
-from .intervals import datasets_interval, fixed_error, outlying
+from .answers import ANSWERS, Answer, Levels, answer_of, corrected
+from .influence import added_values, row_values
+from .intervals import datasets_interval, outlying
+from .over_tables import NextTable, next_table, typical_gain
 from .pairs import (
     Grid,
     Test,
@@ -23,14 +26,19 @@ from .pairs import (
     welch_test,
     win_matrix,
 )
+from .power import Settling, settling, smallest_difference
 from .ranks import FriedmanTest, Ranking, friedman_test, rank_competitors, wilcoxon_cliques, wilcoxon_tests
+from .rows_and_fits import ErrorParts, error_parts, unseen_values
 from .scores import CELL, Pair, ScoreArray, cell_means, pretraining_grid, score_array, scores_of
-from .verdict import Verdict, answers_together, judge, judge_fixed
+from .verdict import Verdict, answers_together, judge, judge_rows, judge_tables, rows_interval
 
 __all__ = [
-    "CELL", "TEST_TO_TRAIN", "FriedmanTest", "Grid", "Interval", "Pair", "Ranking", "ScoreArray", "TTest", "Test",
-    "Verdict", "WinMatrix", "against", "answers_together", "cell_means", "compare", "datasets_interval", "fixed_error",
-    "friedman_test", "gain_table", "holm", "judge", "judge_fixed", "mean_interval", "outlying", "overlap_ratio",
-    "paired_test", "pretraining_grid", "rank_competitors", "reference_win_matrix", "relative_gains", "score_array",
-    "scores_of", "surviving_wins", "welch_test", "wilcoxon_cliques", "wilcoxon_tests", "win_matrix",
+    "ANSWERS", "CELL", "TEST_TO_TRAIN", "Answer", "ErrorParts", "FriedmanTest", "Grid", "Interval", "Levels",
+    "NextTable", "Pair", "Ranking", "ScoreArray", "Settling", "TTest", "Test", "Verdict", "WinMatrix", "added_values",
+    "against", "answer_of", "answers_together", "cell_means", "compare", "corrected", "datasets_interval",
+    "error_parts", "friedman_test", "gain_table", "holm", "judge", "judge_rows", "judge_tables", "mean_interval",
+    "next_table", "outlying", "overlap_ratio", "paired_test", "pretraining_grid", "rank_competitors",
+    "reference_win_matrix", "relative_gains", "row_values", "rows_interval", "score_array", "scores_of", "settling",
+    "smallest_difference", "surviving_wins", "typical_gain", "unseen_values", "welch_test", "wilcoxon_cliques",
+    "wilcoxon_tests", "win_matrix",
 ]  # fmt: skip

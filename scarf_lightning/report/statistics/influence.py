@@ -68,8 +68,9 @@ def jackknifed(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     n = len(labels)
     value = metric.function(predictions, labels)
     values = np.full(n, value)
-    for part in np.array_split(np.arange(n), min(n, MOST_JACKKNIFED)):
-        rest = np.delete(np.arange(n), part)
+    every = np.arange(n)
+    for part in np.array_split(every, min(n, MOST_JACKKNIFED)):
+        rest = np.delete(every, part)
         without = metric.function(predictions[rest], labels[rest])
         # A metric may be undefined without its only row of a class.
         if not math.isnan(without):
@@ -81,7 +82,7 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     """The values that one more row of each class would have, predicted right and predicted wrong, ``(C, 2)``.
 
     A row that is wrong is taken for the class that is predicted most often besides its own. NaN for classes without a
-    row, and all NaN for a metric that uses more than the predicted classes, such as AUROC.
+    row. All are NaN for a metric without bounds, and for one that uses more than the predicted classes, such as AUROC.
 
     Args:
         metric, predictions, labels: as in `row_values`.
@@ -93,21 +94,24 @@ def added_values(metric: Metric, predictions: Floats, labels: Labels) -> Floats:
     array([[1., 0.],
            [1., 0.]])
     """
-    if predictions.ndim == 1:
+    if predictions.ndim == 1 or not np.isfinite(metric.bounds).all():
         return np.full((1, 2), np.nan)
     n, n_classes = predictions.shape
     predicted = predictions.argmax(axis=1)
     certain = np.eye(n_classes)
     value = metric.function(predictions, labels)
     values = np.full((n_classes, 2), np.nan)
+    # A metric that the predicted classes alone decide is the same if they are certain.
     if metric.function(certain[predicted], labels) != value:
         return values
     often = np.bincount(predicted, minlength=n_classes)
     for label in np.unique(labels):
-        others = np.where(np.arange(n_classes) == label, -1, often)
-        for place, added in enumerate((label, int(others.argmax()))):
-            with_one = certain[np.append(predicted, added)]
-            values[label, place] = (n + 1) * metric.function(with_one, np.append(labels, label)) - n * value
+        others = often.copy()
+        others[label] = -1
+        longer = np.append(labels, label)
+        for place, added in enumerate((label, others.argmax())):
+            with_one = metric.function(certain[np.append(predicted, added)], longer)
+            values[label, place] = (n + 1) * with_one - n * value
     return values
 
 
@@ -124,7 +128,7 @@ def _balanced_accuracy(probabilities: Floats, labels: Labels) -> Floats:
         own = labels == label
         recall = right[own].mean()
         values[own] = (right[own] - recall) / _share(own)
-    return np.asarray(values / len(present))
+    return values / len(present)
 
 
 def _f1(probabilities: Floats, labels: Labels) -> Floats:
@@ -133,46 +137,48 @@ def _f1(probabilities: Floats, labels: Labels) -> Floats:
     occurring = np.union1d(labels, predicted)
     values = np.zeros(len(labels))
     for label in occurring:
-        both = (labels == label) & (predicted == label)
-        either = (labels == label).astype(np.float64) + (predicted == label)
-        score = 2 * both.sum() / either.sum()
-        values += (2 * both - score * either) / either.mean()
-    return np.asarray(values / len(occurring))
+        is_own = (labels == label).astype(np.float64)
+        is_predicted = predicted == label
+        right = 2 * is_own * is_predicted
+        either = is_own + is_predicted
+        values += _slope_of_ratio(right, either)
+    return values / len(occurring)
 
 
 def _mcc(probabilities: Floats, labels: Labels) -> Floats:
-    """A correlation: the slope of the covariance, minus half the correlation times the slopes of both variances."""
-    n_classes, predicted = probabilities.shape[1], probabilities.argmax(axis=1)
+    """A correlation of labels and predictions, both as vectors with a one in the place of the class."""
+    n_classes = probabilities.shape[1]
+    predicted = probabilities.argmax(axis=1)
     truth = np.bincount(labels, minlength=n_classes) / len(labels)
     given = np.bincount(predicted, minlength=n_classes) / len(labels)
     right = _right(probabilities, labels)
-    covariance = right.mean() - truth @ given
-    variances = [1 - truth @ truth, 1 - given @ given]
-    if min(variances) <= 0:
-        return np.zeros(len(labels))
-    scale = math.sqrt(variances[0] * variances[1])
-    of_covariance = right - right.mean() - (truth[predicted] + given[labels] - 2 * truth @ given)
-    of_truth = -2 * (truth[labels] - truth @ truth) / variances[0]
-    of_given = -2 * (given[predicted] - given @ given) / variances[1]
-    return np.asarray((of_covariance - covariance * (of_truth + of_given) / 2) / scale)
+    # Products of deviations from the means, summed over classes.
+    crossed = right - truth[predicted] - given[labels] + truth @ given
+    of_truth = 1 - 2 * truth[labels] + truth @ truth
+    of_given = 1 - 2 * given[predicted] + given @ given
+    return _slope_of_correlation(crossed, of_truth, of_given)
 
 
 def _auroc(probabilities: Floats, labels: Labels) -> Floats:
-    """A row's share of the rows of the other side that it is on the right side of, one class after the other."""
+    """The share of the rows of the other side that a row is on the right side of, one class after the other."""
     from scipy.stats import rankdata
 
     present = np.unique(labels)
     values = np.zeros(len(labels))
     for label in present:
-        own, scores = labels == label, probabilities[:, label]
+        own = labels == label
+        scores = probabilities[:, label]
         # Ranks among all rows, minus ranks among the rows of one's own side, count the rows of the other side below.
         below = rankdata(scores)
         below[own] -= rankdata(scores[own])
         below[~own] -= rankdata(scores[~own])
-        placement = np.where(own, below / (~own).sum(), 1 - below / own.sum())
+        n_own = np.count_nonzero(own)
+        n_other = len(own) - n_own
+        placement = np.where(own, below / n_other, 1 - below / n_own)
         area = placement[own].mean()
-        values += (placement - area) / np.where(own, _share(own), _share(~own))
-    return np.asarray(values / len(present))
+        share = np.where(own, _share(own), _share(~own))
+        values += (placement - area) / share
+    return values / len(present)
 
 
 def _average_precision(probabilities: Floats, labels: Labels) -> Floats:
@@ -180,29 +186,37 @@ def _average_precision(probabilities: Floats, labels: Labels) -> Floats:
     present = np.unique(labels)
     values = np.zeros(len(labels))
     for label in present:
-        own, scores = labels == label, probabilities[:, label]
-        ascending = np.argsort(scores, kind="stable")
-        starts = np.searchsorted(scores[ascending], scores, side="left")
-        n_above = len(scores) - starts
-        own_above = np.append(np.cumsum(own[ascending][::-1])[::-1], 0)[starts]
-        precision = own_above / n_above
-        # Sums over the rows of the class whose score is no higher: of 1 / rows above, and of precision / rows above.
-        ends = np.searchsorted(scores[ascending], scores, side="right")
-        weights = np.where(own, 1 / n_above, 0.0)[ascending]
-        first = np.append(0.0, np.cumsum(weights))[ends]
-        second = np.append(0.0, np.cumsum(weights * precision[ascending]))[ends]
+        own = labels == label
+        scores = probabilities[:, label]
+        order = np.argsort(scores, kind="stable")
+        ascending = scores[order]
+
+        # The precision at a row's score: of all rows that are as high or higher, the share of the class.
+        first_equal = np.searchsorted(ascending, scores, side="left")
+        n_above = len(scores) - first_equal
+        own_above = np.cumsum(own[order][::-1])[::-1]
+        precision = own_above[first_equal] / n_above
+
+        # At each row of the class below, a row adds one to those above, and to those of the class if it is one.
+        last_equal = np.searchsorted(ascending, scores, side="right")
+        weights = np.where(own, 1 / n_above, 0.0)
+        of_all = _running_sum(weights[order])[last_equal]
+        of_precise = _running_sum((weights * precision)[order])[last_equal]
+
         average = precision[own].mean()
-        values += np.where(own, precision - average, 0.0) / own.mean() + (own * first - second) / own.mean()
-    return np.asarray(values / len(present))
+        direct = np.where(own, precision - average, 0.0)
+        values += (direct + own * of_all - of_precise) / own.mean()
+    return values / len(present)
 
 
 def _log_loss(probabilities: Floats, labels: Labels) -> Floats:
     of_label = probabilities[np.arange(len(labels)), labels]
-    return np.asarray(-np.log(np.maximum(of_label, np.finfo(np.float64).eps)))
+    least = np.finfo(np.float64).eps
+    return np.asarray(-np.log(np.maximum(of_label, least)))
 
 
 def _brier_score(probabilities: Floats, labels: Labels) -> Floats:
-    truth = np.arange(probabilities.shape[1]) == labels[:, None]
+    truth = np.eye(probabilities.shape[1])[labels]
     return np.asarray(((probabilities - truth) ** 2).sum(axis=1))
 
 
@@ -210,44 +224,77 @@ def _calibration_error(probabilities: Floats, labels: Labels) -> Floats:
     """A row moves the surplus of confidence of its bin, in the direction of the bin's sign."""
     confidence = probabilities.max(axis=1)
     surplus = confidence - _right(probabilities, labels)
-    bins = np.clip(np.ceil(confidence * CALIBRATION_BINS) - 1, 0, CALIBRATION_BINS - 1).astype(np.int64)
-    signs = np.sign(np.bincount(bins, weights=surplus, minlength=CALIBRATION_BINS))
-    return np.asarray(signs[bins] * surplus)
+    bins = np.ceil(confidence * CALIBRATION_BINS).astype(np.int64) - 1
+    bins = bins.clip(0, CALIBRATION_BINS - 1)
+    of_bins = np.bincount(bins, weights=surplus, minlength=CALIBRATION_BINS)
+    return np.asarray(np.sign(of_bins)[bins] * surplus)
 
 
 def _rmse(predictions: Floats, labels: Labels) -> Floats:
+    """A root: half the deviation of the square, over the root."""
     squares = (predictions - labels) ** 2
     root = math.sqrt(squares.mean())
-    return np.asarray(squares - root**2) / (2 * root) if root else np.zeros(len(labels))
+    if root == 0:
+        return np.zeros(len(labels))
+    return np.asarray((squares - root**2) / (2 * root))
 
 
 def _mae(predictions: Floats, labels: Labels) -> Floats:
-    return np.asarray(np.abs(predictions - labels))
+    return np.abs(predictions - labels)
 
 
 def _r2(predictions: Floats, labels: Labels) -> Floats:
     """One minus a ratio: errors add to it, and rows far from the mean label take from it."""
-    squares, distances = (predictions - labels) ** 2, (labels - labels.mean()) ** 2
-    ratio = squares.mean() / distances.mean()
-    return np.asarray(-(squares - ratio * distances) / distances.mean())
+    squares = (predictions - labels) ** 2
+    distances = (labels - labels.mean()) ** 2
+    return -_slope_of_ratio(squares, distances)
 
 
 def _spearman(predictions: Floats, labels: Labels) -> Floats:
     """A correlation of shares of rows below: a row moves it by its own product, and by the shares of all others."""
-    from scipy.stats import rankdata
-
-    n = len(labels)
-    given, truth = ((rankdata(each) - (n + 1) / 2) / n for each in (predictions, labels))
-    variances = [(given**2).mean(), (truth**2).mean()]
-    if min(variances) <= 0:
-        return np.zeros(n)
-    products = given * truth + _raised(predictions, truth) + _raised(labels, given)
+    given = _share_below(predictions)
+    truth = _share_below(labels)
+    crossed = given * truth + _raised(predictions, truth) + _raised(labels, given)
     of_given = given**2 + 2 * _raised(predictions, given)
     of_truth = truth**2 + 2 * _raised(labels, truth)
+    # A row's weight raises shares as it enters products, so that slopes lie three times as high as the products.
+    level = (given * truth).mean(), (given**2).mean(), (truth**2).mean()
+    centred = []
+    for values, mean in zip((crossed, of_given, of_truth), level, strict=True):
+        centred.append(values - values.mean() + mean)
+    return _slope_of_correlation(*centred)
+
+
+def _slope_of_ratio(numerators: Floats, denominators: Floats) -> Floats:
+    """The slopes of a ratio of two means in the weight of each row."""
+    ratio = numerators.mean() / denominators.mean()
+    return np.asarray((numerators - ratio * denominators) / denominators.mean())
+
+
+def _slope_of_correlation(crossed: Floats, first: Floats, second: Floats) -> Floats:
+    """The slopes of a correlation: that of the covariance, minus half the correlation times those of both variances.
+
+    Args:
+        crossed: each row's product of deviations, whose mean is the covariance, ``(n,)``.
+        first, second: their squares, whose means are the variances, ``(n,)``.
+    """
+    variances = first.mean(), second.mean()
+    if min(variances) <= 0:
+        return np.zeros(len(crossed))
     scale = math.sqrt(variances[0] * variances[1])
-    correlation = (given * truth).mean() / scale
-    slopes = [(of_given - of_given.mean()) / variances[0], (of_truth - of_truth.mean()) / variances[1]]
-    return np.asarray((products - products.mean()) / scale - correlation * (slopes[0] + slopes[1]) / 2)
+    correlation = crossed.mean() / scale
+    of_covariance = (crossed - crossed.mean()) / scale
+    of_first = first / variances[0] - 1
+    of_second = second / variances[1] - 1
+    return np.asarray(of_covariance - correlation * (of_first + of_second) / 2)
+
+
+def _share_below(values: Floats) -> Floats:
+    """The share of rows below each, ties by half, as a deviation from its mean."""
+    from scipy.stats import rankdata
+
+    n = len(values)
+    return np.asarray((rankdata(values) - (n + 1) / 2) / n)
 
 
 def _raised(values: Floats, others: Floats) -> Floats:
@@ -255,10 +302,16 @@ def _raised(values: Floats, others: Floats) -> Floats:
     by half those that are equal, ``(n,)``."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
-    sums = np.append(0.0, np.cumsum(others[order]))
+    sums = _running_sum(others[order])
     below = sums[np.searchsorted(ascending, values, side="left")]
     not_above = sums[np.searchsorted(ascending, values, side="right")]
-    return np.asarray((sums[-1] - (below + not_above) / 2) / len(values))
+    above = sums[-1] - (below + not_above) / 2
+    return np.asarray(above / len(values))
+
+
+def _running_sum(values: Floats) -> Floats:
+    """The sums of the first 0, 1, ... n values, ``(n + 1,)``."""
+    return np.append(0.0, np.cumsum(values))
 
 
 def _share(rows: NDArray[np.bool_]) -> float:
@@ -267,7 +320,9 @@ def _share(rows: NDArray[np.bool_]) -> float:
     One row less than there are, as in the jackknife, because the row takes part in the mean that it deviates from.
     """
     n_own = int(rows.sum())
-    return (n_own - 1) / (len(rows) - 1) if n_own > 1 else 1 / len(rows)
+    if n_own < 2:
+        return 1 / len(rows)
+    return (n_own - 1) / (len(rows) - 1)
 
 
 FORMULAS: dict[str, RowValues] = {

@@ -14,14 +14,16 @@ from ...intervals import LEVEL
 from .answers import MARGIN
 from .rows_and_fits import ErrorParts
 
+TEST_SHARE = 0.2
+"""The share of a table's rows that is tested in each of the paper's splits (section 4)."""
 POWER = 0.8
 """The share of tables on which a difference of the smallest size is found."""
 DISAGREEMENT = 0.15
 """The share of rows on which one of two competitors is right and the other wrong, as long as it is not known. Pairs had
 0.04 to 0.34 on the real tables of docs/calibration.md."""
 FIT_DEVIATION = 0.015
-"""The standard deviation that a trial's training rows and seed give its difference, as long as it is not known. Pairs had
-0.007 to 0.023 there."""
+"""The standard deviation that a trial's training rows and seed give its difference, as long as it is not known. Pairs
+had 0.007 to 0.023 there."""
 MOST_TRIALS = 100
 """More trials than this are not advised."""
 MOST_GROWTH = 100

@@ -32,7 +32,7 @@ tables held the truth in 90 to 95 %, with it in 92 to 97 % (docs/calibration.md)
 FEWEST_FREEDOM = 2 / 3
 """The least part of a trial's spread that counts towards the degrees of freedom. A spread that test rows explain by
 chance leaves no part of the fits, but does not make its absence sure."""
-FEWEST_DIFFERENT = 0.5
+FEWEST_DIFFERENT = 0.1
 """The share of different predictions that tells rows from their copies."""
 NOTHING = np.empty((0, 2))
 DIGITS = 9
@@ -178,7 +178,7 @@ def copies_of_rows(rows: Sequence[Integers], codes: Sequence[Integers]) -> list[
     """Units of a row and its copies, by trial: rows that the same trials test and predict alike.
 
     Equal rows have equal predictions. Rows that differ have equal ones, too, where a trial has few different ones, as a
-    tree has; if half of them or more are not different, rows are their own units.
+    tree has; if less than a tenth are different, rows are their own units.
 
     Args:
         rows: tested by each of T trials, ``(n_t,)``.

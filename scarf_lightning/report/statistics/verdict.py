@@ -1,75 +1,71 @@
-"""Does it help? One of four answers, from an interval of the difference and a region of practical equivalence.
+"""Does it help? One of six answers, from an interval of the difference and a margin.
 
-On one dataset the difference of paired trials has the interval of the corrected resampled t-test (Nadeau and Bengio
-2003, DOI 10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli
-2015, DOI 10.1007/s10994-015-5486-z; Benavoli, Corani, Demšar and Zaffalon 2017, jmlr.org/papers/v18/16-305.html).
-Where trials share their test rows, the errors of the test rows and of the seeds add up. Over datasets it is the
-interval of Wilcoxon's signed-rank test around the Hodges-Lehmann estimate (Hodges and Lehmann 1963, DOI
-10.1214/aoms/1177704172), which describes the typical dataset. The mean over datasets is given too.
+- **One table, with its predictions**: the error of the mean difference is that of the rows and of the fits, see
+  `rows_and_fits`. The claim is about this table.
+- **One table, without predictions**: the corrected resampled t-test (Nadeau and Bengio 2003, DOI
+  10.1023/A:1024068626366), which is also the posterior of the Bayesian correlated t-test (Corani and Benavoli 2015, DOI
+  10.1007/s10994-015-5486-z). Its interval is about a third wider than the one from predictions.
+- **Several tables**: signed normal scores over tables, see `over_tables`. The claim is about the typical one of tables
+  like these.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Literal, get_args
+from functools import partial
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import expit, logit, stdtr, stdtrit
 
-from ...intervals import FEWEST, LEVEL, TEST_TO_TRAIN, Interval, are_equal, unseen
+from ...intervals import FEWEST, LEVEL, TEST_TO_TRAIN, UNBOUNDED, Interval, are_equal
+from ...intervals import unseen as unseen_share
+from .answers import CANNOT_TELL, MARGIN, Answer, Levels, answer_of, corrected
 from .intervals import datasets_interval
-from .pairs import holm
-from .scores import Floats, mean_of
+from .over_tables import FEWEST_TABLES, NextTable, next_table, one_sided_levels, steadied, typical_gain
+from .rows_and_fits import NOTHING, ErrorParts, Integers, error_parts
+from .scores import Floats, mean_of, variance_of
 
-Answer = Literal["helps", "hurts", "no practical difference", "cannot tell yet"]
-ANSWERS = get_args(Answer)
-
-ROPE = 0.01
-FEWEST_TO_PREDICT = 5
-"""Trials whose spread allows a prediction; fewer may agree by luck. With datasets it takes ten."""
-FEWEST_DATASETS = 6
-"""With fewer, the signed-rank test has no interval of 95 %: (1/2)^5 > 0.025."""
+Claim = Literal["this table", "tables like these"]
+Tails = Callable[[float], tuple[float, float]]
+"""The levels at which a difference is found to be above a value, and below it."""
+Basis = Literal["rows and fits", "resampled t-test", "normal scores", "none"]
 FEWEST_FOR_SAME = 10
-"""Trials of one dataset below which it is not claimed that there is no practical difference."""
-SIZES = (5, 10, 15, 20, 30, 50, 75, 100)
-"""Numbers of trials, or of datasets, that a verdict may ask for."""
-ENOUGH = 0.85
-"""The predicted chance of an answer that a verdict needs to ask for a number of trials or datasets. Trials hardly ever
-reach it: a few of them do not show their spread well, and splits of one table never stop overlapping."""
-DRAWS, FUTURES = 1000, 200
-"""Simulated futures of trials, and of datasets."""
+"""Trials without predictions below which it is not claimed that there is no practical difference."""
+NORMAL_END = 1.96
+"""Half of the 95 % interval in standard errors, with many degrees of freedom."""
+MOST_FREEDOM = 1e9
+"""Degrees of freedom that stand for infinitely many."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the results say about a difference. All differences are improvements, on the metric's own scale.
+    """The evidence of a difference and the answer that it gives. All differences are improvements, on the metric's own
+    scale.
 
     Attributes:
-        answer: *helps* if the interval excludes zero and the improvement lies above the region of practical equivalence
-            with a probability of 95 %; *hurts* likewise; *no practical difference* if the interval lies in the region;
-            else *cannot tell yet*.
-        difference: the mean over trials, or the Hodges-Lehmann estimate over datasets.
-        low, high: its 95 % interval; NaN where there are too few trials or datasets for one.
+        answer: of this comparison alone, see `answers`. Where several are answered together, see `answers_together`.
+        difference: the mean over trials, or the typical gain over tables.
+        low, high: the ends of its 95 % interval; NaN where there are too few trials or tables for one.
+        levels: of what can be claimed.
         better: probability that there is an improvement at all.
-        helps, same, hurts: probabilities of lying above, in and below the region.
-        won, lost: trials of the one dataset, or datasets by their mean difference; the others are equal.
-        trials: common trials of the one dataset, or of the dataset with fewest.
-        datasets: those with a common trial.
-        more: how many trials of the one dataset, or how many datasets, will most likely bring an answer; None if there
-            is one already, or if no number is likely enough to.
-        chance: the predicted chance that they bring one; if ``more`` is None, the chance of the largest number tried.
-        p: the level at which the answer would just be given; 1 without an answer.
-        average: over datasets, the mean difference with its interval; ``difference`` is the typical one.
-        reason: why there is no answer, if it is another than too few trials or datasets.
-        shares_rows: whether all trials share their test rows, so that the interval has the error of these rows.
+        helps, same, hurts: probabilities of lying above, within and below the margin.
+        won, lost: trials of the one table, or tables by their mean difference; the others are equal.
+        trials: common trials of the one table, or of the table with fewest.
+        datasets: tables with a common trial.
+        claim: what the answer is about.
+        basis: where the interval is from; ``none`` if there is none.
+        parts: of the error on one table, if its predictions are known.
+        average: over tables, the mean difference with its interval; ``difference`` is the typical one.
+        next_table: over tables, what to expect of the next one; None for fewer than six.
+        reason: why there is no answer, if it is another than too few trials or tables.
     """
 
     answer: Answer
     difference: float
     low: float
     high: float
+    levels: Levels
     better: float
     helps: float
     same: float
@@ -78,266 +74,302 @@ class Verdict:
     lost: int
     trials: int
     datasets: int
-    more: int | None = None
-    chance: float = math.nan
-    p: float = 1.0
+    claim: Claim = "this table"
+    basis: Basis = "none"
+    parts: ErrorParts | None = None
     average: Interval = Interval(math.nan, math.nan, math.nan)
+    next_table: NextTable | None = None
     reason: str = ""
-    shares_rows: bool = False
 
     @property
-    def p_of_zero(self) -> float:
-        """The two-sided level at which the difference is told from zero."""
-        return 1.0 if math.isnan(self.low) else min(1.0, 2 * min(self.better, 1 - self.better))
+    def interval(self) -> Interval:
+        """The difference and the ends of its interval."""
+        return Interval(self.difference, self.low, self.high)
 
 
 def judge(
     differences: Floats,
     *,
-    rope: float = ROPE,
+    margin: float = MARGIN,
     test_to_train: float = TEST_TO_TRAIN,
     n_test: float = math.inf,
     width: float = math.inf,
-    predicts: bool = True,
 ) -> Verdict:
-    """The verdict on a competitor beside its reference.
+    """The verdict on a competitor beside its reference, from a value a trial.
 
     Args:
-        differences: of paired trials, ``(D, T)`` for D datasets, higher is better; NaN where either has no trial.
-        rope: a difference no larger than this is of no practical consequence.
+        differences: of paired trials, ``(D, T)`` for D tables, higher is better; NaN where either has no trial.
+        margin: a difference no larger than this is of no practical consequence.
         test_to_train: n_test/n_train of the splits.
-        n_test: test rows of a trial, see `unseen`.
+        n_test: test rows of a trial, see `scarf_lightning.intervals.unseen`.
         width: of the metric's bounds, which no interval leaves.
-        predicts: whether to simulate how many more trials or datasets would bring an answer.
+
+    >>> trials = np.array([[0.021, 0.034, 0.030, 0.028, 0.027, 0.031, 0.025, 0.029, 0.033, 0.026]])
+    >>> judge(trials).answer
+    'helps'
+    >>> judge(trials - 0.022).answer
+    'helps, size open'
     """
-    there = np.isfinite(differences)
-    tried = there.any(axis=1)
+    tried = np.isfinite(differences).any(axis=1)
     if tried.sum() > 1:
-        return _over_datasets(differences[tried], rope, width, predicts)
-    its = differences[there]
+        its = differences[tried]
+        # The spread of trials alone: a correction for overlap is an upper bound, and would hide how tables differ.
+        return judge_tables(its, resampled_errors(its, 0.0), margin=margin, width=width)
+    its = differences[np.isfinite(differences)]
     n = len(its)
     if n < FEWEST:
         return no_verdict(its)
+    error = float(resampled_errors(its[None], test_to_train)[0])
     if are_equal(its):
-        return _by_student(its, _error_of_unseen(n_test, n, n - 1, width), n - 1, rope, width)
-    variance = float(its.var(ddof=1))
-    found = _by_student(its, math.sqrt(variance * (1 / n + test_to_train)), n - 1, rope, width)
-    if not predicts or found.answer != "cannot tell yet":
-        return found
-    more, chance = _settling_trials(found.difference, variance, n, rope, test_to_train)
-    return replace(found, more=more, chance=chance)
+        error = _error_of_unseen(unseen_share(n_test, n), n - 1, width)
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
+    mean = float(its.mean())
+    return _verdict(
+        Interval(mean, max(mean - half, -width), min(mean + half, width)),
+        _student(mean, error, n - 1),
+        margin,
+        its,
+        trials=n,
+        basis="resampled t-test",
+        may_be_same=n >= FEWEST_FOR_SAME,
+    )
 
 
-def judge_fixed(
-    differences: Floats,
-    error: float,
-    freedom: float,
+def judge_rows(
+    values: Sequence[Floats],
+    units: Sequence[Integers],
     *,
-    rope: float = ROPE,
-    n_test: float = math.inf,
+    n_trained: float = math.inf,
+    unseen: Floats = NOTHING,
+    margin: float = MARGIN,
     width: float = math.inf,
 ) -> Verdict:
-    """The verdict on one dataset whose trials share their n test rows; error and freedom are those of `fixed_error`."""
-    if len(differences) < FEWEST:
-        return no_verdict(differences)
-    if are_equal(differences):
-        error = max(error, _error_of_unseen(n_test, 1, freedom, width))
-    return replace(_by_student(differences, error, freedom, rope, width), shares_rows=True)
+    """The verdict on one table, from the differences of a competitor and its reference on each test row.
 
+    Args:
+        values: of the test rows of each of T trials, ``(n_t,)``, higher is better. See `influence` for metrics that are
+            no means over rows.
+        units, n_trained, unseen: as `rows_and_fits.error_parts` takes them.
+        margin, width: as in `judge`.
 
-def answers_together(verdicts: Sequence[Verdict], alpha: float = 1 - LEVEL) -> list[Answer]:
-    """The answers that may be claimed together: the chance of any false one among them is at most ``alpha``.
-
-    Holm's procedure over the levels of all verdicts; an answer that does not survive it is *cannot tell yet*.
+    >>> random = np.random.default_rng(0)
+    >>> rows = [random.permutation(200)[:40] for _ in range(10)]
+    >>> gain = random.normal(0.03, 0.05, size=200)
+    >>> judge_rows([gain[its] for its in rows], rows).answer
+    'helps'
     """
-    levels = holm(np.array([verdict.p for verdict in verdicts]))
-    kept = zip(verdicts, levels, strict=True)
-    return [verdict.answer if level <= alpha else "cannot tell yet" for verdict, level in kept]
+    means = np.array([float(each.mean()) for each in values])
+    if len(values) < FEWEST:
+        return no_verdict(means)
+    parts = error_parts(values, units, n_trained, unseen)
+    error, freedom = rows_error(parts, width)
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    return _verdict(
+        Interval(parts.mean, max(parts.mean - half, -width), min(parts.mean + half, width)),
+        _student(parts.mean, error, freedom),
+        margin,
+        means,
+        trials=len(means),
+        basis="rows and fits",
+        parts=parts,
+    )
+
+
+def judge_tables(differences: Floats, errors: Floats, *, margin: float = MARGIN, width: float = math.inf) -> Verdict:
+    """The verdict over several tables.
+
+    Args:
+        differences: of paired trials, ``(D, T)`` for D tables, higher is better; NaN where either has no trial.
+        errors: the standard error of each table's mean difference, ``(D,)``; NaN where it is unknown.
+        margin, width: as in `judge`.
+
+    >>> found = judge_tables(np.linspace(0.02, 0.05, 12)[:, None], np.full(12, 0.005))
+    >>> found.answer, found.claim, found.next_table.n_gain
+    ('helps', 'tables like these', 12)
+    """
+    gains = mean_of(differences)
+    typical, average = typical_gain(gains), datasets_interval(gains)
+    is_known = len(gains) >= FEWEST_TABLES
+    # A few tables that gain much may lift the mean, although the typical one gains nothing.
+    may_be_same = -margin <= average.low and average.high <= margin
+    found = _verdict(
+        Interval(typical.mean, max(typical.low, -width), min(typical.high, width)),
+        partial(one_sided_levels, gains),
+        margin,
+        gains,
+        trials=int(np.isfinite(differences).sum(axis=1).min()),
+        basis="normal scores" if is_known else "none",
+        may_be_same=may_be_same,
+    )
+    return replace(
+        found,
+        datasets=len(gains),
+        claim="tables like these",
+        average=average,
+        next_table=next_table(gains, steadied(errors), margin) if is_known else None,
+    )
+
+
+def answers_together(verdicts: Sequence[Verdict], margin: float = MARGIN, alpha: float = 1 - LEVEL) -> list[Answer]:
+    """The answers that may be claimed together, after Holm's correction over all of them.
+
+    >>> trials = np.array([[0.015, 0.034, 0.040, 0.018, 0.027, 0.051, 0.025]])
+    >>> alone = judge(trials)
+    >>> alone.answer, answers_together([alone] * 5)[0]
+    ('helps, size open', 'cannot tell')
+    """
+    levels = corrected([verdict.levels for verdict in verdicts])
+    pairs = zip(verdicts, levels, strict=True)
+    return [answer_of(verdict.interval, its, margin, alpha) for verdict, its in pairs]
 
 
 def no_verdict(differences: Floats, reason: str = "") -> Verdict:
-    """The mean of paired differences ``(T,)`` on one dataset. ``reason`` says why nothing is claimed, unless there are
+    """The mean of paired differences ``(T,)`` on one table, without an interval. ``reason`` says why, unless there are
     too few trials."""
     n = len(differences)
-    mean = float(differences.mean()) if n else math.nan
-    return Verdict("cannot tell yet", mean, *(math.nan,) * 6, *_won(differences), n, int(n > 0), reason=reason)
+    won, lost = _won(differences)
+    return Verdict(
+        answer=CANNOT_TELL,
+        difference=float(differences.mean()) if n else math.nan,
+        low=math.nan,
+        high=math.nan,
+        levels=Levels(),
+        better=math.nan,
+        helps=math.nan,
+        same=math.nan,
+        hurts=math.nan,
+        won=won,
+        lost=lost,
+        trials=n,
+        datasets=int(n > 0),
+        reason=reason,
+    )
 
 
-def _won(differences: Floats) -> tuple[int, int]:
-    """How many differences are for the better and for the worse."""
-    return int((differences > 0).sum()), int((differences < 0).sum())
+def error_of(verdict: Verdict) -> float:
+    """The standard error of a verdict on one table; NaN if it has no interval."""
+    if verdict.parts is not None:
+        return verdict.parts.error
+    return (verdict.high - verdict.low) / 2 / NORMAL_END
 
 
-def _error_of_unseen(n_test: float, trials: int, freedom: float, width: float) -> float:
-    """The error whose 95 % interval is as wide as what no test row showed; a relative difference is at most 100 %."""
-    return unseen(n_test, trials) * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))
+def resampled_errors(differences: Floats, test_to_train: float) -> Floats:
+    """The standard errors of the corrected resampled t-test, of each table's mean difference.
+
+    Args:
+        differences: ``(D, T)``, NaN where there is no trial.
+        test_to_train: n_test/n_train of the splits.
+
+    Returns:
+        ``(D,)``, NaN for fewer than two trials.
+
+    >>> resampled_errors(np.array([[1.0, 3.0]]), 0.5)
+    array([1.41421356])
+    """
+    counts = np.isfinite(differences).sum(axis=1)
+    factors = 1 / np.maximum(counts, 1) + test_to_train
+    return np.asarray(np.sqrt(variance_of(differences) * factors))
 
 
-def _by_student(differences: Floats, error: float, freedom: float, rope: float, width: float) -> Verdict:
-    """The verdict on one dataset by Student's t, from the error of the mean and its degrees of freedom."""
-    n, mean = len(differences), float(differences.mean())
-    ends = _student_ends(np.array(mean), np.array(error), freedom)
+def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
+    """The standard error from rows and fits, and its degrees of freedom.
 
-    def above(x: float) -> float:
-        return float(stdtr(freedom, (mean - x) / error)) if error else 0.5 if mean == x else float(mean > x)
+    If no value varies, the interval is as wide as the rows that no trial tested may differ.
+    """
+    freedom = min(parts.freedom, MOST_FREEDOM)
+    if parts.varies:
+        return parts.error, freedom
+    return _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, width), freedom
 
-    answer = ANSWERS[int(_student_answers(ends, n, rope))]
-    return _verdict(answer, mean, float(ends[0]), float(ends[1]), width, above, rope, _won(differences), n, 1)
 
+def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
+    """The 95 % interval of a mean over trials from rows and fits, within its bounds.
 
-def _over_datasets(differences: Floats, rope: float, width: float, predicts: bool) -> Verdict:
-    """The verdict over datasets by Wilcoxon's signed-rank test, from paired differences ``(D, T)`` as `judge` has
-    them."""
-    means = mean_of(differences)
-    n = len(means)
-    averages = _walsh(means[None])
+    Between two finite bounds the interval is symmetric on the scale of log odds, and so leans towards the middle. There
+    it holds values near a bound more often than one that is cut off (Newcombe 2001, DOI 10.1198/000313001317097959).
 
-    def above(x: float) -> float:
-        rank_sum, cdf = (averages > x).sum() + (averages == x).sum() / 2, _signed_rank_cdf(n)
-        less = cdf[math.ceil(rank_sum) - 1] if rank_sum else 0.0
-        return float(less + cdf[math.floor(rank_sum)]) / 2  # mid-p, so that both directions are treated alike
+    All of a hundred rows are right; three more in a hundred may still be wrong:
 
-    average = datasets_interval(means)
-    answer = ANSWERS[_signed_rank_answers(averages, n, rope)[0]]
-    if answer == "no practical difference" and not (-rope <= average.low and average.high <= rope):
-        answer = "cannot tell yet"  # a few datasets that gain much may lift the mean; it has no interval of too few
-    ask = _settling_datasets(means, rope) if predicts and answer == "cannot tell yet" else (None, math.nan)
-    rank, ordered = _signed_ranks(n)[0], np.sort(averages[0])
-    low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (math.nan, math.nan)
-    trials, typical = int(np.isfinite(differences).sum(axis=1).min()), float(np.median(averages))
-    found = _verdict(answer, typical, low, high, width, above, rope, _won(means), trials, n)
-    return replace(found, more=ask[0], chance=ask[1], average=average)
+    >>> rows = [np.arange(100)] * 5
+    >>> found = rows_interval(error_parts([np.ones(100)] * 5, rows), (0.0, 1.0))
+    >>> round(found.low, 3), found.high
+    (0.97, 1.0)
+    """
+    lowest, highest = bounds
+    width = highest - lowest
+    error, freedom = rows_error(parts, width)
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    share = (parts.mean - lowest) / width if math.isfinite(width) else math.nan
+    if not 0 < share < 1:
+        return Interval(parts.mean, max(parts.mean - half, lowest), min(parts.mean + half, highest))
+    reach = half / width / (share * (1 - share))
+    low, high = (lowest + width * float(expit(logit(share) + sign * reach)) for sign in (-1, 1))
+    return Interval(parts.mean, low, high)
 
 
 def _verdict(
-    answer: Answer,
-    difference: float,
-    low: float,
-    high: float,
-    width: float,
-    above: Callable[[float], float],
-    rope: float,
-    won: tuple[int, int],
+    interval: Interval,
+    tails: Tails,
+    margin: float,
+    values: Floats,
+    *,
     trials: int,
-    datasets: int,
+    basis: Basis,
+    parts: ErrorParts | None = None,
+    may_be_same: bool = True,
 ) -> Verdict:
-    """A verdict with its probabilities and its level; ``above`` is the probability that the difference exceeds a
-    value."""
-    better, helps, at_least_same = above(0.0), above(rope), above(-rope)
-    hurts = 1 - at_least_same
-    same = max(1 - helps - hurts, 0.0)
-    level = {
-        "helps": max(2 * (1 - better), 1 - helps),
-        "hurts": max(2 * better, at_least_same),
-        "no practical difference": 2 * max(helps, hurts),
-        "cannot tell yet": 1.0,
-    }[answer]
-    low, high = max(low, -width), min(high, width)
-    return Verdict(answer, difference, low, high, better, helps, same, hurts, *won, trials, datasets, p=level)
+    """A verdict from an interval and the levels at which the difference is found above and below any value.
 
-
-def _places(helps: NDArray[np.bool_], hurts: NDArray[np.bool_], same: NDArray[np.bool_], n: int) -> NDArray[np.int64]:
-    """Places in `ANSWERS`, from n trials or datasets."""
-    return np.select([helps, hurts, same & (n >= FEWEST_FOR_SAME)], [0, 1, 2], default=3)
-
-
-def _student_ends(means: Floats, errors: Floats, freedom: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """The ends of the 95 % interval, and the values that are exceeded and not reached with a probability of 95 %."""
-    half, probable = (stdtrit(freedom, p) * errors for p in ((1 + LEVEL) / 2, LEVEL))
-    return means - half, means + half, means - probable, means + probable
-
-
-def _student_answers(ends: tuple[Floats, Floats, Floats, Floats], n: int, rope: float) -> NDArray[np.int64]:
-    """Places in `ANSWERS` of differences with these `_student_ends`."""
-    low, high, probable_low, probable_high = ends
-    helps = (low > 0) & (probable_low > rope)
-    hurts = (high < 0) & (probable_high < -rope)
-    return _places(helps, hurts, (-rope <= low) & (high <= rope), n)
-
-
-def _signed_ranks(n: int) -> list[int]:
-    """The Walsh averages of n datasets that end the 95 % interval, and that are passed with 95 %, counted from either
-    side; 0 for too few datasets."""
-    return [int(np.searchsorted(_signed_rank_cdf(n), level, side="right")) for level in ((1 - LEVEL) / 2, 1 - LEVEL)]
-
-
-def _signed_rank_answers(averages: Floats, n: int, rope: float) -> NDArray[np.int64]:
-    """Places in `ANSWERS` of differences with these Walsh averages ``(draws, n (n + 1) / 2)``.
-
-    An end of the interval passes a bound if fewer averages than its rank do not. Counting is faster than sorting.
+    ``values`` are the differences of trials, or of tables. Without ``may_be_same`` it is not claimed that there is
+    no practical difference.
     """
-    rank, probable = _signed_ranks(n)
-
-    def fewer(is_beyond: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-        return np.asarray(np.count_nonzero(is_beyond, axis=1) < most)
-
-    helps = fewer(averages <= 0, rank) & fewer(averages <= rope, probable)
-    hurts = fewer(averages >= 0, rank) & fewer(averages >= -rope, probable)
-    return _places(helps, hurts, fewer(averages < -rope, rank) & fewer(averages > rope, rank), n)
-
-
-def _settling_trials(mean: float, variance: float, n: int, rope: float, ratio: float) -> tuple[int | None, float]:
-    """How many trials will bring an answer, and in which share of simulated futures they do.
-
-    Each future draws the dataset's own mean and variance from their posterior under Jeffreys' prior. What the splits
-    have in common stays, so more trials do not settle everything.
-    """
-    if n < FEWEST_TO_PREDICT:
-        return None, math.nan
-    random = np.random.default_rng(0)
-    spread = variance * (n - 1) / random.chisquare(n - 1, DRAWS)
-    center = mean + np.sqrt(spread / n) * random.standard_normal(DRAWS)
-
-    def chance(size: int) -> float:
-        more = size - n
-        means = center + np.sqrt(spread / more) * random.standard_normal(DRAWS)
-        squares = spread * random.chisquare(more - 1, DRAWS) if more > 1 else np.zeros(DRAWS)
-        squares += (n - 1) * variance + (mean - means) ** 2 * n * more / size
-        errors = np.sqrt(squares / (size - 1) * (1 / size + ratio))
-        ends = _student_ends((n * mean + more * means) / size, errors, size - 1)
-        return float((_student_answers(ends, size, rope) < 3).mean())
-
-    return _least(chance, n)
+    above_zero, below_zero = tails(0.0)
+    above_margin, below_margin = tails(margin)
+    above_loss, below_loss = tails(-margin)
+    levels = Levels(
+        direction=min(1.0, 2 * min(above_zero, below_zero)),
+        beyond=min(1.0, 2 * (above_margin if interval.mean > 0 else below_loss)),
+        within=min(1.0, 2 * max(below_margin, above_loss)) if may_be_same else 1.0,
+    )
+    if basis == "none":
+        levels = Levels()
+    # The tails overlap where values can tie, so a probability is the middle of both.
+    better, helps, hurts = ((1 + b - a) / 2 for a, b in ((above_zero, below_zero), (above_margin, below_margin),
+                                                          (below_loss, above_loss)))  # fmt: skip
+    return Verdict(
+        answer_of(interval, levels, margin),
+        *interval,
+        levels,
+        better,
+        helps,
+        max(1 - helps - hurts, 0.0),
+        hurts,
+        *_won(values),
+        trials,
+        1,
+        basis=basis,
+        parts=parts,
+    )
 
 
-def _settling_datasets(means: Floats, rope: float) -> tuple[int | None, float]:
-    """As `_settling_trials`, for datasets. Futures draw from the datasets at hand, weighted by Rubin's Bayesian
-    bootstrap."""
-    n = len(means)
-    if n < FEWEST_FOR_SAME:
-        return None, math.nan
-    random = np.random.default_rng(0)
+def _student(mean: float, error: float, freedom: float) -> Tails:
+    """The tails of a difference with Student's t distribution."""
 
-    def chance(size: int) -> float:
-        weights = random.dirichlet(np.ones(n), FUTURES).cumsum(axis=1)[:, None, : n - 1]
-        drawn = means[(random.random((FUTURES, size - n, 1)) > weights).sum(axis=2)]
-        futures = np.hstack([np.broadcast_to(means, (FUTURES, n)), drawn])
-        return float((_signed_rank_answers(_walsh(futures), size, rope) < 3).mean())
+    def tails(value: float) -> tuple[float, float]:
+        if error == 0:
+            return float(mean <= value), float(mean >= value)
+        above = float(stdtr(freedom, (value - mean) / error))
+        return above, 1 - above
 
-    return _least(chance, n)
+    return tails
 
 
-def _least(chance: Callable[[int], float], n: int) -> tuple[int | None, float]:
-    """The least size above n with `ENOUGH` chance of an answer, and that chance; else none, and the largest's."""
-    found = math.nan
-    for size in SIZES:
-        if size > n and (found := chance(size)) >= ENOUGH:
-            return size, found
-    return None, found
+def _won(differences: Floats) -> tuple[int, int]:
+    """The numbers of differences for the better and for the worse."""
+    return int((differences > 0).sum()), int((differences < 0).sum())
 
 
-def _walsh(values: Floats) -> Floats:
-    """The means of all pairs of values in a row, each with itself too: ``(draws, n)`` to ``(draws, n (n + 1) / 2)``."""
-    first, second = np.triu_indices(values.shape[1])
-    return np.asarray((values[:, first] + values[:, second]) / 2)
-
-
-@cache
-def _signed_rank_cdf(n: int) -> Floats:
-    """P(sum of the ranks of positive values <= w) for w = 0, 1, ... where signs are fair coins."""
-    chances = np.ones(1)
-    for rank in range(1, n + 1):
-        coin = np.zeros(rank + 1)
-        coin[[0, rank]] = 0.5
-        chances = np.convolve(chances, coin)
-    return np.asarray(np.cumsum(chances), dtype=np.float64)
+def _error_of_unseen(share: float, freedom: float, width: float) -> float:
+    """The error whose 95 % interval is as wide as the largest share of rows of a kind that no trial tested; a relative
+    difference is at most 100 %."""
+    return share * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))

@@ -3,9 +3,23 @@
 import numpy as np
 import pytest
 
-from tests.benchmarks.calibration import Line, answers, level, one_dataset, over_datasets, pages
+from tests.benchmarks.calibration import (
+    Line,
+    World,
+    alike,
+    difference,
+    is_false,
+    level,
+    normal_gains,
+    page,
+    rounds,
+    scores,
+    tables,
+    welch,
+    without_predictions,
+)
 
-DRAWS = 150
+DRAWS = 120
 
 
 def random() -> np.random.Generator:
@@ -16,70 +30,86 @@ def covers(line: Line) -> float:
     return line.covered / line.intervals
 
 
-@pytest.mark.parametrize("target", ["classes", "numbers"])
-def test_a_fixed_split_claims_no_more_than_its_test_rows_allow(target: str) -> None:
-    """Of seeds alone, a third of the verdicts were false and the interval held the truth in 46 %."""
-    line = one_dataset(random(), DRAWS, 0.0, 10, fixed=True, target=target)
+@pytest.mark.parametrize(
+    "world",
+    [World(), World("numbers"), World(few=True), World(split="fixed"), World(split="time"), World(split="groups"),
+     World(split="copies"), World(by_seed=0.03), World(by_rows=0.02)],
+    ids=str,
+)  # fmt: skip
+def test_answers_are_rarely_false_and_intervals_hold_the_truth_in_every_world(world: World) -> None:
+    """Of seeds alone, a third of the answers on fixed splits were false; of rows one by one, time held 84 %."""
+    line = difference(random(), DRAWS, 0.0, 10, world)
 
     assert line.false / line.draws < 0.09
     assert covers(line) > 0.90
 
 
-@pytest.mark.parametrize(("trials", "fixed"), [(10, False), (30, False), (10, True)])
-def test_the_interval_of_a_level_holds_it(trials: int, fixed: bool) -> None:
+@pytest.mark.parametrize("trials", [3, 10, 30])
+def test_the_interval_of_a_level_holds_it(trials: int) -> None:
     """s / sqrt(T) over overlapping splits held it in 78 and 55 % at 10 and 30 trials."""
-    assert covers(level(random(), DRAWS, trials, fixed=fixed)) > 0.90
+    assert covers(level(random(), DRAWS, trials)) > 0.90
 
 
-def test_a_fixed_split_in_time_claims_no_more_than_its_blocks_allow() -> None:
-    """Rows that depend on their neighbours are worth fewer: one by one they held the truth in 84 %."""
-    line = one_dataset(random(), DRAWS, 0.0, 10, time=True)
+@pytest.mark.parametrize(("trials", "truth", "least"), [(10, 0.05, 0.75), (10, 0.02, 0.15), (30, 0.02, 0.22)])
+def test_predictions_find_a_difference(trials: int, truth: float, least: float) -> None:
+    """Trials alone found five points in 56 % and two in 8 and 10 %."""
+    found = difference(random(), DRAWS, truth, trials)
+    alone = without_predictions(random(), DRAWS, truth, trials)
 
-    assert line.false / line.draws < 0.10
-    assert covers(line) > 0.88
+    assert found.direction / found.draws > least
+    assert found.direction > alone.direction
 
 
-@pytest.mark.parametrize("target", ["classes", "numbers"])
-def test_random_splits_claim_what_is_true_of_the_table_however_much_its_training_rows_matter(target: str) -> None:
-    """Of any table of the kind, 7 to 10 % of the claims were false, which no method can mend."""
-    line = one_dataset(random(), DRAWS, 0.0, 10, this_table=True, by_rows=0.02, target=target)
+def test_metrics_of_a_rare_class_are_held() -> None:
+    """By trials alone, levels of balanced accuracy and AUROC were held in 76 to 88 %."""
+    for line in scores(random(), 60, 10, ("balanced_accuracy", "auroc"), 300):
+        assert covers(line) > 0.88
+        assert line.false <= 0.1 * line.draws
 
-    assert line.false / line.draws < 0.09
-    assert covers(line) > 0.90
+
+def test_rows_that_hardly_differ_are_not_called_equal() -> None:
+    """Without the rows that no trial showed, 41 % of such answers would be false."""
+    line = alike(random(), DRAWS, 150, 0.02)
+
+    assert line.false == 0
+    assert covers(line) > 0.93
 
 
 def test_a_page_of_many_comparisons_rarely_claims_one_that_is_false() -> None:
     """Without a correction 18 to 36 % of pages with 20 comparisons claimed one."""
-    line = pages(random(), 40, 20, 5)
+    line = page(random(), 40, 20, 10)
 
     assert line.false / line.draws < 0.13
 
 
-def test_an_answer_that_asks_for_trials_until_it_is_decided_is_rarely_false() -> None:
-    line = answers(random(), 60, 0.0)
+def test_an_answer_that_asks_for_trials_until_it_is_given_is_rarely_false() -> None:
+    line = rounds(random(), 50, 0.0)
 
-    assert line.false / line.draws < 0.12
-    assert covers(line) > 0.93
-
-
-def test_the_mean_of_skewed_gains_is_held_and_not_called_nothing() -> None:
-    """A true mean gain was called no practical difference in 46 to 96 % of cases."""
-    line = over_datasets(random(), DRAWS, 33, 0.015, skewed=True)
-
-    assert line.false / line.draws < 0.09
-    assert covers(line) > 0.90
+    assert line.false / line.draws < 0.15
+    assert covers(line) > 0.92
 
 
-def test_ten_skewed_datasets_have_no_interval_of_their_mean() -> None:
-    """It held the truth in 84 %: the few that gain much may all be missing."""
-    line = over_datasets(random(), 20, 10, 0.015, skewed=True)
+def test_over_tables_a_direction_is_found_and_rarely_false() -> None:
+    false, _ = tables(random(), 50, 31, 0.0, "normal", normal_gains)
+    found, of_mean = tables(random(), 50, 31, 0.02, "normal", normal_gains)
 
-    assert (line.intervals, line.false) == (0, 0)
+    assert false.false / false.draws < 0.1
+    assert found.direction / found.draws > 0.8
+    assert covers(of_mean) > 0.9
 
 
-def test_few_labels_cost_no_more_power_than_they_must() -> None:
-    """With unlabelled rows counted as training rows, all intervals held the truth and hardly a difference was found."""
-    few, full = (one_dataset(random(), DRAWS, truth, 30, few=few) for truth, few in ((0.08, True), (0.05, False)))
-    assert few.found / DRAWS > 0.6
-    assert few.found > (few.found_first or 0)
-    assert full.found == full.found_first, "with all labels nothing is lost"
+def test_the_papers_test_is_false_more_often_with_more_trials() -> None:
+    few, many = (welch(random(), DRAWS, trials).false for trials in (5, 30))
+    assert many > few
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "false"),
+    [
+        ("helps", 0.02, False), ("helps", 0.005, True), ("helps, size open", 0.005, False),
+        ("helps, size open", 0.0, True), ("hurts", -0.005, True), ("hurts, size open", 0.01, True),
+        ("no practical difference", 0.02, True), ("no practical difference", 0.005, False), ("cannot tell", 0.5, False),
+    ],
+)  # fmt: skip
+def test_an_answer_is_false_if_its_direction_or_its_size_is(answer: str, truth: float, false: bool) -> None:
+    assert is_false(answer, truth) == false

@@ -175,11 +175,12 @@ def test_copies_are_one_unit_and_leaves_of_a_tree_are_not() -> None:
     rows = [np.array([0, 1, 2, 3]), np.array([3, 2, 1, 0])]
 
     copies = copies_of_rows(rows, [np.array([7, 7, 8, 9]), np.array([1, 2, 3, 3])])
-    leaves = copies_of_rows(rows, [np.array([0, 0, 0, 1])] * 2)
+    many = [np.arange(30)] * 2
+    leaves = copies_of_rows(many, [np.arange(30) // 15] * 2)
 
     assert copies[0][0] == copies[0][1] == copies[1][2] == copies[1][3]
     assert len(set(copies[0].tolist())) == 3
-    assert [each.tolist() for each in leaves] == [each.tolist() for each in rows]
+    assert [each.tolist() for each in leaves] == [each.tolist() for each in many]
 
 
 def test_copies_of_every_row_are_worth_as_much_as_the_rows_alone() -> None:

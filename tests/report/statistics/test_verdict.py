@@ -1,3 +1,5 @@
+"""Verdicts: against formulas, SciPy, and mutants that take a family, a direction or a part of the error away."""
+
 import math
 
 import numpy as np
@@ -6,17 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scarf_lightning.report.statistics import verdict
+from scarf_lightning.report.statistics.answers import CANNOT_TELL
+from scarf_lightning.report.statistics.rows_and_fits import error_parts
 from scarf_lightning.report.statistics.verdict import (
-    ENOUGH,
     Verdict,
-    _signed_rank_cdf,
+    answers_together,
     judge,
-    judge_fixed,
+    judge_rows,
+    judge_tables,
+    rows_interval,
 )
 
 RATIO = 2 / 7
-NEARLY_SETTLED = np.random.default_rng(11).normal(0.03, 0.02, (12, 3)).mean(axis=1, keepdims=True) - 0.012
 
 
 def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.ndarray:
@@ -24,238 +27,191 @@ def normal(seed: int, n: int, mean: float = 0.03, spread: float = 0.02) -> np.nd
 
 
 def of_one(differences: np.ndarray, **options: float) -> Verdict:
-    """The verdict on one dataset."""
+    """The verdict on one table from a value a trial."""
     return judge(differences[None], **options)
 
 
+def table(truth: float, *, trials: int = 10, n: int = 600, seed: int = 0) -> Verdict:
+    """The verdict on random splits of a table on whose rows one competitor alone is right in 15 %."""
+    random = np.random.default_rng(seed)
+    signs = random.choice([1.0, 0.0, -1.0], p=[0.075 + truth / 2, 0.85, 0.075 - truth / 2], size=n)
+    rows = [random.permutation(n)[: n // 5] for _ in range(trials)]
+    return judge_rows([signs[its] + random.normal() * 0.01 for its in rows], rows, width=1.0)
+
+
 @given(seed=st.integers(0, 1000), n=st.integers(3, 30))
-def test_one_dataset_has_the_corrected_resampled_interval(seed: int, n: int) -> None:
-    """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli, from their formulas."""
+def test_without_predictions_it_is_the_corrected_resampled_test_and_the_posterior_of_baycomp(seed: int, n: int) -> None:
+    """Nadeau and Bengio's variance, and the posterior of Corani and Benavoli that baycomp computes, from formulas."""
     differences = normal(seed, n)
     scale = math.sqrt((1 / n + RATIO) * differences.var(ddof=1))
     posterior = stats.t(n - 1, loc=differences.mean(), scale=scale)
 
-    found = of_one(differences, rope=0.01, test_to_train=RATIO)
+    found = of_one(differences, margin=0.01, test_to_train=RATIO)
 
     assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
     assert found.better == pytest.approx(posterior.sf(0))
     assert (found.helps, found.hurts) == pytest.approx((posterior.sf(0.01), posterior.cdf(-0.01)))
     assert found.helps + found.same + found.hurts == pytest.approx(1)
     assert (found.won, found.lost) == ((differences > 0).sum(), (differences < 0).sum())
+    assert (found.basis, found.claim) == ("resampled t-test", "this table")
+    assert found.levels.direction == pytest.approx(2 * min(posterior.sf(0), posterior.cdf(0)))
 
 
-@given(seed=st.integers(0, 1000), n=st.integers(6, 12))
-def test_many_datasets_have_the_interval_of_the_signed_rank_test(seed: int, n: int) -> None:
-    """A shift lies in the interval where SciPy's exact test does not reject it."""
-    means = normal(seed, n)
-    found = judge(np.column_stack([means, means]))
+def test_from_predictions_it_is_students_interval_of_the_sum_of_both_parts() -> None:
+    random = np.random.default_rng(2)
+    rows = [random.permutation(300)[:60] for _ in range(10)]
+    values = [random.normal(0.02, 0.3, size=60) for _ in rows]
+    parts = error_parts(values, rows)
 
-    for shift in np.linspace(found.low - 0.01, found.high + 0.01, 9):
-        inside = found.low <= shift <= found.high
-        assert inside == (stats.wilcoxon(means - shift, method="exact").pvalue > 0.05)
-    pairs = [(a + b) / 2 for i, a in enumerate(means) for b in means[i:]]
-    assert found.difference == pytest.approx(np.median(pairs))
+    found = judge_rows(values, rows)
 
-
-def test_the_distribution_of_signed_ranks_by_hand() -> None:
-    assert _signed_rank_cdf(3).tolist() == [1 / 8, 2 / 8, 3 / 8, 5 / 8, 6 / 8, 7 / 8, 1]
+    posterior = stats.t(parts.freedom, loc=parts.mean, scale=parts.error)
+    assert (found.low, found.high) == pytest.approx(posterior.interval(0.95))
+    assert found.levels.beyond == pytest.approx(2 * posterior.cdf(0.01))
+    assert (found.basis, found.parts) == ("rows and fits", parts)
 
 
-@pytest.mark.parametrize(
-    ("mean", "n", "answer"),
-    [
-        (0.20, 5, "helps"),
-        (-0.20, 5, "hurts"),
-        (0.0, 30, "no practical difference"),
-        (0.0, 9, "cannot tell yet"),
-        (0.012, 30, "cannot tell yet"),
-    ],
-)
-def test_an_answer_is_where_the_interval_lies(mean: float, n: int, answer: str) -> None:
-    differences = mean + 0.005 * np.resize([1.0, -1.0, 0.5, -0.5], n)
+def test_predictions_settle_what_trials_alone_do_not() -> None:
+    """Five points on a table of 600 rows: the same trials, with and without their rows."""
+    found = [table(0.05, seed=seed) for seed in range(60)]
+    widths = [each.high - each.low for each in found]
+    random = np.random.default_rng(0)
+    alone = []
+    for seed in range(60):
+        parts = found[seed].parts
+        assert parts is not None
+        trials = random.normal(0.05, math.sqrt(10 * parts.of_rows), size=10)
+        alone.append(of_one(trials).high - of_one(trials).low)
 
-    assert of_one(differences - differences.mean() + mean).answer == answer
-
-
-def test_help_takes_an_interval_free_of_zero_and_a_probable_consequence() -> None:
-    """Between the ends of the 90 % and the 95 % interval lies the region's end, or zero."""
-    noise = np.resize([1.0, -1.0], 10)
-    noise = noise / noise.std(ddof=1)
-    scale = math.sqrt(1 / 10 + RATIO)
-    likely, sure = (stats.t.ppf(p, 9) * scale for p in (0.95, 0.975))
-
-    def answer(mean: float, rope: float) -> str:
-        return of_one(mean + noise, rope=rope, test_to_train=RATIO).answer
-
-    assert answer(likely + 1.01, rope=1) == "helps"
-    assert answer(-likely - 1.01, rope=1) == "hurts"
-    assert answer(likely + 0.99, rope=1) == "cannot tell yet"
-    assert answer((likely + sure) / 2, rope=0) == "cannot tell yet"
-    assert answer(sure + 0.01, rope=0) == "helps"
+    assert np.mean([each.low > 0 for each in found]) >= 0.8
+    assert np.mean(widths) < 0.9 * np.mean(alone)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("rope", [0.0, 0.02])
-def test_the_level_of_an_answer_is_that_of_the_weaker_of_its_two_conditions(sign: int, rope: float) -> None:
-    """The interval of this level ends at zero, or the difference lies outside the region with one minus this level."""
-    differences = normal(2, 8, mean=0.06)
-    scale = math.sqrt((1 / 8 + RATIO) * differences.var(ddof=1))
-    posterior = stats.t(7, loc=differences.mean(), scale=scale)
+def test_an_improvement_helps_and_a_loss_hurts(sign: int) -> None:
+    """A swapped direction would turn every answer around."""
+    trials = sign * np.array([0.030, 0.034, 0.033, 0.028, 0.031])
+    tables = sign * np.linspace(0.02, 0.06, 12)[:, None]
+    rows = [np.arange(50)] * 5
+    values = [sign * np.full(50, 0.05) + np.linspace(-0.01, 0.01, 50) for _ in rows]
 
-    found = of_one(sign * differences, rope=rope, test_to_train=RATIO)
-
-    assert found.answer == ("helps" if sign > 0 else "hurts")
-    assert found.p == pytest.approx(max(2 * posterior.cdf(0), posterior.cdf(rope)))
-    same = of_one(sign * (differences - differences.mean() + 0.001) / 10, rope=0.05, test_to_train=RATIO)
-    assert same.answer != "no practical difference", "eight trials are too few"
-    assert same.p == 1
+    expected = "helps" if sign > 0 else "hurts"
+    assert of_one(trials).answer == expected
+    assert judge_tables(tables, np.full(12, 0.01)).answer == expected
+    assert judge_rows(values, rows).answer == expected
 
 
-def test_the_level_of_no_difference_is_that_of_the_nearer_end_of_the_region() -> None:
-    differences = normal(2, 12, mean=0.002)
-    scale = math.sqrt((1 / 12 + RATIO) * differences.var(ddof=1))
-    posterior = stats.t(11, loc=differences.mean(), scale=scale)
+def test_one_difference_in_twenty_is_claimed_by_chance_and_none_of_twenty_together() -> None:
+    """If each comparison were corrected alone, two pages in three with twenty comparisons would claim something."""
+    alone = together = 0
+    for page in range(60):
+        verdicts = [of_one(normal(100 * page + i, 20, mean=0.0), test_to_train=0.0) for i in range(20)]
+        alone += any(each.answer != CANNOT_TELL for each in verdicts if each.answer != "no practical difference")
+        claimed = answers_together(verdicts)
+        together += any(answer not in (CANNOT_TELL, "no practical difference") for answer in claimed)
 
-    found = of_one(differences, rope=0.05, test_to_train=RATIO)
-
-    assert found.answer == "no practical difference"
-    assert found.p == pytest.approx(2 * max(posterior.sf(0.05), posterior.cdf(-0.05)))
-
-
-def test_a_tie_is_never_claimed_from_few_trials_or_datasets() -> None:
-    for n in range(10):
-        assert of_one(np.zeros(n)).answer == "cannot tell yet"
-        assert n < 2 or judge(np.zeros((n, 30))).answer == "cannot tell yet"
-    assert of_one(np.zeros(10)).answer == "no practical difference"
-    assert judge(np.zeros((24, 3))).answer == "cannot tell yet"
-    assert judge(np.zeros((25, 3))).answer == "no practical difference"
+    assert alone / 60 > 0.45
+    assert together / 60 < 0.15
 
 
-@pytest.mark.parametrize(
-    ("n_test", "answer"), [(10, "cannot tell yet"), (59, "cannot tell yet"), (60, "no practical difference")]
-)
+def test_a_family_shares_its_level_and_a_smaller_family_claims_more() -> None:
+    """Holm by hand: p = 0.02 is claimed alone and with one that is sure, and not with two that are not."""
+    sure = of_one(np.array([0.030, 0.034, 0.033, 0.028, 0.031]))
+    unsure = of_one(normal(5, 12, mean=0.0))
+    weak = of_one(np.array([0.028, 0.058, 0.018, 0.068, 0.028, 0.078, 0.038]))
+    assert 0.0167 < weak.levels.direction < 0.025
+
+    assert answers_together([weak]) == [weak.answer] == ["helps, size open"]
+    assert answers_together([weak, sure])[0] == "helps, size open"
+    assert answers_together([weak, unsure, unsure])[0] == CANNOT_TELL
+
+
+def test_a_part_that_is_left_out_is_noticed() -> None:
+    """Each part alone makes an interval that excludes zero, and both together one that does not."""
+    random = np.random.default_rng(1)
+    rows = [random.permutation(400)[:80] for _ in range(4)]
+    signs = random.choice([1.0, 0.0, -1.0], p=[0.13, 0.84, 0.03], size=400)
+    values = [signs[its] + shift for its, shift in zip(rows, (0.1, -0.08, 0.08, -0.06), strict=True)]
+    found = judge_rows(values, rows)
+    assert found.parts is not None
+    for part in (found.parts.of_rows, found.parts.of_fits):
+        assert stats.t.ppf(0.975, 100) * math.sqrt(part) < found.difference
+    assert found.answer == CANNOT_TELL
+
+
+def test_no_practical_difference_takes_ten_trials_or_predictions() -> None:
+    same = np.array([0.001, -0.001, 0.0005, -0.0005, 0.001, -0.001, 0.0005, -0.0005, 0.001])
+    assert of_one(same).answer == CANNOT_TELL
+    assert of_one(np.append(same, -0.001)).answer == "no practical difference"
+    assert answers_together([of_one(same)]) == [CANNOT_TELL]
+    rows = [np.arange(100)] * 5
+    assert judge_rows([np.linspace(-0.01, 0.01, 100)] * 5, rows).answer == "no practical difference"
+
+
+@pytest.mark.parametrize(("n_test", "answer"), [(10, CANNOT_TELL), (50, CANNOT_TELL), (400, "no practical difference")])
 def test_trials_that_never_differ_say_nothing_of_rows_that_none_of_them_tested(n_test: int, answer: str) -> None:
-    """With m test rows and none that differs, a share of 1 - 0.05^(1/m) may; five splits have different test rows."""
-    verdict = of_one(np.zeros(10), n_test=n_test, width=1.0)
-    (half,) = {-verdict.low, verdict.high}
+    """The rule of three: none of 400 rows differs, so up to 0.7 points of all rows may; none of 10, up to 26."""
+    found = of_one(np.zeros(10), n_test=n_test, width=1.0)
 
-    assert verdict.answer == answer
-    assert stats.binom.cdf(0, 5 * n_test, half) == pytest.approx(0.05)
-
-
-def test_fixed_test_rows_that_never_differ_are_counted_once() -> None:
-    few, many = (judge_fixed(np.zeros(10), 0.0, 9, n_test=n, width=1.0) for n in (298, 299))
-    assert (few.answer, many.answer) == ("cannot tell yet", "no practical difference")
-    assert judge_fixed(np.zeros(10), 0.02, 9, n_test=299, width=1.0).high == pytest.approx(0.02 * stats.t.ppf(0.975, 9))
+    assert found.high == pytest.approx(1 - 0.05 ** (1 / (5 * n_test)))
+    rows = [np.arange(n_test)] * 10
+    of_rows = judge_rows([np.zeros(n_test)] * 10, rows, width=1.0)
+    assert of_rows.high == pytest.approx(1 - 0.05 ** (1 / n_test))
+    assert of_rows.answer == answer
 
 
-def test_too_few_trials_or_datasets_claim_nothing() -> None:
-    few = of_one(np.array([0.3, 0.31]))
-    assert (few.answer, few.trials, few.more) == ("cannot tell yet", 2, None)
-    assert math.isnan(few.low)
-    few = judge(np.full((5, 30), 0.3))
-    assert (few.answer, few.datasets) == ("cannot tell yet", 5)
-    assert math.isnan(few.low)
-    assert judge(np.full((1, 3), np.nan)).trials == 0
+def test_a_level_leans_towards_the_middle_and_stays_within_its_bounds() -> None:
+    random = np.random.default_rng(0)
+    right = (random.random(200) < 0.95).astype(float)
+    parts = error_parts([right] * 5, [np.arange(200)] * 5)
+
+    mean, low, high = rows_interval(parts, (0.0, 1.0))
+
+    assert 0 < low < mean < high < 1
+    assert mean - low > high - mean
+    unbounded = rows_interval(parts, (0.0, math.inf))
+    assert unbounded.mean - unbounded.low == pytest.approx(unbounded.high - unbounded.mean)
+    assert (high - low) == pytest.approx(unbounded.high - unbounded.low, rel=0.1)
 
 
-def test_only_common_trials_and_datasets_count() -> None:
-    differences = np.full((3, 4), np.nan)
-    differences[1, :3] = [0.2, 0.21, 0.19]
+def test_too_few_trials_or_tables_claim_nothing() -> None:
+    rows = [np.arange(50)] * 2
+    for found in (of_one(np.array([0.1, 0.1])), judge_rows([np.full(50, 0.1)] * 2, rows)):
+        assert (found.answer, found.basis, found.trials) == (CANNOT_TELL, "none", 2)
+        assert math.isnan(found.low)
+    few = judge_tables(np.full((5, 3), 0.1), np.full(5, 0.01))
+    assert (few.answer, few.basis, few.next_table, few.datasets) == (CANNOT_TELL, "none", None, 5)
+    assert answers_together([few]) == [CANNOT_TELL]
+    empty = judge(np.full((2, 3), np.nan))
+    assert (empty.answer, empty.datasets) == (CANNOT_TELL, 0)
 
-    found = judge(differences)
 
-    assert (found.datasets, found.trials, found.answer) == (1, 3, "helps")
+def test_only_common_trials_and_tables_count() -> None:
+    one = normal(1, 5)
+    padded = np.array([[*one, np.nan], [np.nan] * 6])
+    assert judge(padded) == of_one(one)
+
+
+def test_over_tables_the_typical_one_and_the_mean_are_told_and_the_next_is_predicted() -> None:
+    gains = np.concatenate([np.full(24, 0.015) + normal(0, 24, 0.0, 0.004), [0.2, 0.3]])
+    found = judge_tables(np.column_stack([gains, gains]), np.full(26, 0.002))
+
+    assert found.average.mean == pytest.approx(gains.mean())
+    assert found.difference < found.average.mean
+    assert (found.trials, found.datasets, found.claim) == (2, 26, "tables like these")
+    assert found.next_table is not None
+    assert found.next_table.n_gain + found.next_table.n_same + found.next_table.n_lose == 26
+    assert found.next_table.gains > 0.7
+
+
+def test_tables_of_which_a_few_gain_much_are_not_called_equal() -> None:
+    gains = np.concatenate([np.linspace(-0.001, 0.001, 27), [0.3, 0.4, 0.5]])
+    assert judge_tables(gains[:, None], np.full(30, 1e-3)).answer == CANNOT_TELL
+    assert judge_tables(gains[:27, None], np.full(27, 1e-3)).answer == "no practical difference"
 
 
 def test_an_interval_stays_within_the_metrics_bounds() -> None:
-    found = of_one(np.array([0.9, -0.9, 0.8]), width=1.0)
-
-    assert (found.low, found.high) == (-1.0, 1.0)
-
-
-def test_what_is_predicted_is_a_chance_and_a_number_above_what_there_is() -> None:
-    found = judge(NEARLY_SETTLED)
-
-    assert found.answer == "cannot tell yet"
-    assert found.more is not None
-    assert found.more > found.datasets
-    assert ENOUGH <= found.chance <= 1
-    assert judge(NEARLY_SETTLED) == found
-
-
-@pytest.mark.parametrize(("n", "mean"), [(5, 0.024), (5, 0.0), (9, 0.02)])
-def test_the_chance_that_more_trials_settle_it_is_that_of_futures_drawn_one_by_one(
-    n: int, mean: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To ten trials: a mean and a variance from their posterior under Jeffreys' prior, and trials from those."""
-    draws, variance, rope = 100_000, 0.02**2, 0.01
-    monkeypatch.setattr(verdict, "DRAWS", draws)
-    monkeypatch.setattr(verdict, "SIZES", (10,))
-    noise = np.arange(n) - (n - 1) / 2
-    sofar = mean + math.sqrt(variance) * noise / noise.std(ddof=1)
-
-    random = np.random.default_rng(1)
-    spread = np.sqrt(variance * (n - 1) / random.chisquare(n - 1, (draws, 1)))
-    center = mean + spread / math.sqrt(n) * random.standard_normal((draws, 1))
-    more = center + spread * random.standard_normal((draws, 10 - n))
-    trials = np.hstack([np.broadcast_to(sofar, (draws, n)), more])
-    means, error = trials.mean(axis=1), trials.std(axis=1, ddof=1) * math.sqrt(1 / 10 + RATIO)
-    sure, probable = (stats.t.ppf(p, 9) * error for p in (0.975, 0.95))
-    settled = (np.abs(means) > sure) & (np.abs(means) - probable > rope) | (np.abs(means) + sure <= rope)
-
-    chance = verdict._settling_trials(mean, variance, n, rope, RATIO)[1]
-
-    assert chance == pytest.approx(settled.mean(), abs=5 * math.sqrt(2 * 0.25 / draws))
-
-
-@pytest.mark.parametrize("odd", [0, 5, 11])
-def test_the_chance_that_more_datasets_settle_it_is_that_of_drawing_none_like_the_odd_one(
-    odd: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 12 datasets one differs: 3 more, each of them with a weight of the uniform Dirichlet's, are a beta-binomial
-    number of its kind. With one among 15 the interval is [0, 0], with two it reaches half of the difference."""
-    draws = 20_000
-    monkeypatch.setattr(verdict, "FUTURES", draws)
-    monkeypatch.setattr(verdict, "SIZES", (15,))
-    for kind, high in ((1, 0.0), (2, 0.5)):
-        found = judge(np.repeat([0.0, 1.0], [15 - kind, kind])[:, None])
-        assert (found.low, found.high) == (0.0, high)
-
-    chance = verdict._settling_datasets(np.where(np.arange(12) == odd, 1.0, 0.0), 0.01)[1]
-
-    none = stats.betabinom.pmf(0, 3, 1, 11)
-    assert chance == pytest.approx(none, abs=5 * math.sqrt(none * (1 - none) / draws))
-
-
-def test_a_number_that_is_not_likely_to_settle_it_is_not_asked_for() -> None:
-    found = of_one(normal(1, 5, mean=0.03))
-
-    assert (found.answer, found.more) == ("cannot tell yet", None)
-    assert 0 <= found.chance < ENOUGH
-    assert math.isnan(of_one(normal(1, 4, mean=0.0)).chance)
-
-
-@pytest.mark.parametrize("truth", [0.0, 0.01])
-def test_few_are_told_that_a_difference_helps_which_has_no_consequence(truth: float) -> None:
-    """Differences correlated as splits of one table are; 95 % intervals err in one direction in 2.5 % of cases."""
-    random = np.random.default_rng(0)
-    correlation = RATIO / (1 + RATIO)
-    draws = 400
-    wrong = 0
-    for _ in range(draws):
-        noise = math.sqrt(correlation) * random.normal() + math.sqrt(1 - correlation) * random.normal(size=4)
-        wrong += of_one(truth + 0.02 * noise, test_to_train=RATIO).answer in ("helps", "hurts")
-
-    assert wrong <= stats.binom.ppf(0.999, draws, 0.05)
-
-
-def test_the_level_of_zero_and_the_trials_of_the_dataset_with_fewest() -> None:
-    differences = np.full((8, 5), np.nan)
-    for dataset in range(8):
-        differences[dataset, : 3 if dataset == 2 else 5] = 0.05 + 0.001 * dataset
-    told = judge(differences)
-
-    assert (told.trials, told.datasets) == (3, 8)
-    assert 0 < told.p_of_zero < 0.05
-    assert of_one(np.array([0.1, 0.2])).p_of_zero == 1.0
+    found = of_one(np.array([0.9, 0.1, 0.5]), width=1.0)
+    assert (found.low, found.high) == (-1.0, 1.0) or found.high == 1.0
+    rows = [np.arange(3)] * 3
+    assert judge_rows([np.array([1.0, 0.0, 1.0])] * 3, rows, width=1.0).high == 1.0

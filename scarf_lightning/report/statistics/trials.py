@@ -1,0 +1,147 @@
+"""Trials of one table with the values of their test rows: the verdict on two competitors, and the level of one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...intervals import Interval
+from ...metrics import Labels, Metric
+from .answers import MARGIN
+from .influence import added_values, row_values
+from .rows_and_fits import Integers, copies_of_rows, error_parts, groups_of_rows, unseen_values
+from .scores import Floats
+from .verdict import Verdict, judge_rows, rows_interval
+
+BLOCKS = 10
+"""Blocks of rows in the order of time: rows in one block may depend on each other. Ten to thirty suffice (Schmeiser
+1982, DOI 10.1287/opre.30.3.556); ten are the longest, and allow most dependence."""
+
+
+@dataclass(frozen=True)
+class RowsOfTrial:
+    """The test rows of one trial.
+
+    Attributes:
+        rows: their numbers in the table, ``(n,)``.
+        values: of the metric, see `influence.row_values`, ``(n,)``.
+        added: of one more row of each class, see `influence.added_values`, ``(C, 2)``.
+        codes: numbers that rows share whose predictions are equal, ``(n,)``.
+    """
+
+    rows: Integers
+    values: Floats
+    added: Floats
+    codes: Integers
+
+
+@dataclass(frozen=True)
+class Split:
+    """How trials draw their rows.
+
+    Attributes:
+        name: ``time`` for rows in the order of time, ``group`` for groups of rows that stay together; others are alike.
+        n_trained: rows that a trial trains on with their labels; infinite if unknown.
+    """
+
+    name: str | None = None
+    n_trained: float = math.inf
+
+
+def rows_of_trial(metric: Metric, predictions: Floats, labels: Labels, rows: Integers) -> RowsOfTrial | None:
+    """A trial's test rows by their predictions; None if the metric is not defined on them.
+
+    Args:
+        metric, predictions, labels: as `influence.row_values` takes them.
+        rows: numbers of the rows in the table, ``(n,)``.
+    """
+    values = row_values(metric, predictions, labels)
+    if not np.isfinite(values).all():
+        return None
+    codes = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
+    return RowsOfTrial(rows, values, added_values(metric, predictions, labels), codes)
+
+
+def judge_trials(
+    first: Sequence[RowsOfTrial],
+    second: Sequence[RowsOfTrial],
+    metric: Metric,
+    split: Split = Split(),
+    *,
+    size: float = 1.0,
+    margin: float = MARGIN,
+) -> Verdict:
+    """The verdict on a competitor beside its reference, from trials that tested the same rows in the same order.
+
+    Args:
+        first, second: trials of the competitor and of the reference.
+        metric: of the values.
+        split: how trials draw their rows.
+        size: the reference's mean for metrics whose differences are parts of it, else 1.
+        margin: a difference no larger than this is of no practical consequence.
+    """
+    differences = []
+    for one, other in zip(first, second, strict=True):
+        differences.append(metric.sign * (one.values - other.values) / size)
+    measured = np.array([its.mean() for its in differences])
+    if metric.is_relative:
+        # The reference's mean has an error, too: by the part that it is too large, the difference is too small.
+        mean = float(measured.mean())
+        for its, other in zip(differences, second, strict=True):
+            its -= mean * (other.values / size - 1)
+    added = _added(first, split), _added(second, split)
+    found = judge_rows(
+        differences,
+        _units(first, split),
+        n_trained=split.n_trained,
+        unseen=metric.sign * unseen_values(*added) / size,
+        margin=margin,
+        width=metric.bounds[1] - metric.bounds[0],
+    )
+    return replace(found, won=int((measured > 0).sum()), lost=int((measured < 0).sum()))
+
+
+def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()) -> Interval:
+    """The mean of a metric over trials, with its interval.
+
+    >>> from scarf_lightning.metrics import metric_named
+    >>> accuracy, random = metric_named("accuracy"), np.random.default_rng(0)
+    >>> trials = []
+    >>> for _ in range(5):
+    ...     right, rows = random.random(60) < 0.9, random.permutation(300)[:60]
+    ...     trials.append(rows_of_trial(accuracy, np.column_stack([right, ~right]), np.zeros(60, dtype=int), rows))
+    >>> mean, low, high = level_of_trials(trials, accuracy)
+    >>> bool(low < 0.9 < high)
+    True
+    """
+    values = [trial.values for trial in trials]
+    unseen = unseen_values(_added(trials, split))
+    return rows_interval(error_parts(values, _units(trials, split), split.n_trained, unseen), metric.bounds)
+
+
+def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:
+    """The values of one more row of each class, by trial; none where units are groups or blocks of many rows."""
+    if split.name in ("time", "group"):
+        return [np.full_like(trial.added, np.nan) for trial in trials]
+    return [trial.added for trial in trials]
+
+
+def _units(trials: Sequence[RowsOfTrial], split: Split) -> list[Integers]:
+    """The units that rows belong to, by trial: a row with its copies, a block of neighbours in time, or a group."""
+    rows = [trial.rows for trial in trials]
+    if split.name == "time":
+        return _blocks(rows)
+    if split.name == "group":
+        return groups_of_rows(rows)
+    return copies_of_rows(rows, [trial.codes for trial in trials])
+
+
+def _blocks(rows: Sequence[Integers]) -> list[Integers]:
+    """Blocks of neighbours in time. The order of time is that of the trials if all have one, and else the table's."""
+    is_shared = all(np.array_equal(each, rows[0]) for each in rows)
+    ordered = rows[0] if is_shared else np.sort(rows[0])
+    block_of = dict[int, int]()
+    for block, members in enumerate(np.array_split(ordered, min(BLOCKS, len(ordered)))):
+        block_of |= dict.fromkeys(members.tolist(), block)
+    return [np.array([block_of[row] for row in each.tolist()]) for each in rows]
