@@ -1,7 +1,7 @@
 """An ablation workbench for self-supervised pre-training on tables.
 
 `answer` finds out whether pre-training helps on a table. `run` trains a sweep, `plan` lists what is left to train,
-`report` writes a page on the results, `load` reads them as a table:
+`report` writes a page on the results, `load` reads them as a table; `compare` judges results of any library:
 
     >>> import scarf_lightning
     >>> trials = scarf_lightning.run(["corruption=mean,marginal", "trials=2"])
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .cli.reporting import report
     from .errors import UnfinishedError, UsageError
     from .estimators import ScarfClassifier, ScarfRegressor, ScarfTransformer, load_model
+    from .report.own_results import compare
     from .results import load
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "UnfinishedError",
     "UsageError",
     "answer",
+    "compare",
     "load",
     "load_model",
     "plan",
@@ -44,6 +46,7 @@ _HOMES = {
     ".cli.reporting": ("report",),
     ".errors": ("UnfinishedError", "UsageError"),
     ".estimators": ("ScarfClassifier", "ScarfRegressor", "ScarfTransformer", "load_model"),
+    ".report.own_results": ("compare",),
     ".results": ("load",),
 }
 """The modules of the public names, imported when one is first asked for, so that importing the package is fast."""
