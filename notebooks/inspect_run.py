@@ -43,13 +43,15 @@ from scarf_lightning.report.drawings.curves import loss_curves
 from scarf_lightning.report.style import COLOURS, GREY
 from scarf_lightning.results import load_cell
 
-RESULTS = Path("one_run")  # of its own: cells that another run has trained may have kept no weights
+plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
+
+# %% tags=["parameters"]
+RESULTS = "one_run"  # of its own: cells that another run has trained may have kept no weights
 FINGERPRINT = None
 TRIAL = 0
 
-plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
-
 # %% tags=["trains"]
+RESULTS = Path(RESULTS)
 if FINGERPRINT is None:
     trials = scarf_lightning.run(["trials=5", "keep_weights=true", "trainer=cpu", f"paths.results={RESULTS}"])
     FINGERPRINT = trials["fingerprint"].iloc[0]

@@ -39,12 +39,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from scarf_lightning import ScarfClassifier, load_model
 from scarf_lightning.report.style import COLOURS
 
-FILE, TARGET = None, "grower"
-LABELLED = [15, 30, 60]  # how many labels training sees
-SEEDS = range(3)
-TEST = 0.4
-
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
+
+# %% tags=["parameters"]
+FILE = None
+TARGET = "grower"
+LABELLED = [15, 30, 60]  # how many labels training sees
+SEEDS = 3
+TEST = 0.4
 
 # %%
 if FILE is None:
@@ -116,7 +118,7 @@ numbers = X.assign(proline=X["proline"].str.replace(",", "").astype(float)) if "
 scores = []
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
-    for seed in SEEDS:
+    for seed in range(SEEDS):
         train, test = train_test_split(table.index, test_size=TEST, stratify=y, random_state=seed)
         for n_labelled in LABELLED:
             shown, _ = train_test_split(train, train_size=n_labelled, stratify=y[train], random_state=seed)

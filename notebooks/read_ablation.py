@@ -40,10 +40,11 @@ from scarf_lightning.report.statistics import (
 )
 from scarf_lightning.report.style import COLOURS
 
-RESULTS = Path("results")
-TRAIN_A_SMALL_ONE = True
-
 plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False, "axes.spines.right": False}
+
+# %% tags=["parameters"]
+RESULTS = "results"
+TRAIN_A_SMALL_ONE = True
 
 # %% [markdown]
 # ## The sweep
@@ -51,6 +52,7 @@ plt.rcParams |= {"figure.constrained_layout.use": True, "axes.spines.top": False
 # A sweep is a file of blocks, each a product of axes. `sweeps/` has the sweeps of the paper.
 
 # %% tags=["trains"]
+RESULTS = Path(RESULTS)
 if TRAIN_A_SMALL_ONE:
     blocks = []
     compared = {"pretrain": ["none", "scarf", "scarf_ae"], "method": ["control", "mixup"]}

@@ -79,15 +79,22 @@ def train(
             the trials are scored.
         verbose: show progress, and what was chosen.
     """
-    choice, console = None, screen(stderr=True) if verbose else None
+    choice = None
+    console = screen(stderr=True) if verbose else None
     with _process(config) as hardware:
         splitting = None if tests else WithoutTest
         training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
         if start is not None:
-            training = replace(training, start=Start(part_of(start.weights, "encoder"), start.preprocessing))
-        for sentence in (*training.notes, *filter(None, [training.warning])):
+            encoders = part_of(start.weights, "encoder")
+            training = replace(training, start=Start(encoders, start.preprocessing))
+        said = list(training.notes)
+        if training.warning is not None:
+            said.append(training.warning)
+        for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=4)
-        records, n_judges = list[StackRecord](), 0
+        records: list[StackRecord] = []
+        # So many trials are trained before the others, to choose for them.
+        n_judges = 0
         if chooses and is_pretrained(training.config):
             n_judges = math.ceil(config.trials * JUDGES)
             scratch = training.from_scratch()
@@ -103,7 +110,8 @@ def train(
     rows = [dict(row) for record in records for row in record.rows]
     kept = []
     for record in records:
-        kept += StoredTrial.of_stack(record.rows, record.preprocessing, record.weights or {})
+        weights = record.weights or {}
+        kept += StoredTrial.of_stack(record.rows, record.preprocessing, weights)
     return _voting(training, kept, table.target), rows, choice
 
 
@@ -132,28 +140,34 @@ def _judged(training: CellTraining, trials: Sequence[int]) -> Judged:
     target = training.table.target
     for wanted, company in training.stacks(trials):
         trained = training.run(wanted, company, predicts_validation=True)
-        record, data = trained.record(wanted), trained.stack.data
+        data = trained.stack.data
+        record = trained.record(wanted)
         records.append(record)
         for trial, row in zip(wanted, record.rows, strict=True):
             position = data.trials.index(trial)
             labels = data.validation_labels[position]
+            # Validation rows are predicted before the test rows.
             predictions = trained.outcome.predictions[position, : len(labels)]
-            has_diverged = row["diverged"] is not None
-            losses.append(np.full(len(labels), np.inf) if has_diverged else row_losses(target, predictions, labels))
+            if row["diverged"] is None:
+                losses.append(row_losses(target, predictions, labels))
+            else:
+                losses.append(np.full(len(labels), np.inf))
     if isinstance(target, (Classes, Number)):
         return Judged(records, np.concatenate(losses), "validation rows")
-    is_best = training.config.finetune.restore_best
+    # The epoch whose weights are kept.
+    epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
     of_trials = []
     for record in records:
-        of_trials += _trial_losses(record, "finetune_best_epoch" if is_best else "finetune_epochs")
+        of_trials += _trial_losses(record, epoch)
     return Judged(records, np.array(of_trials), "trials")
 
 
 def row_losses(target: Target, predictions: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.float64]:
     """The cross-entropy of classes, or the squared error of numbers, of each row ``(n,)``; a scalar for other kinds."""
     if isinstance(target, Classes):
-        chosen = predictions[np.arange(len(labels)), labels]
-        return np.asarray(-np.log(np.maximum(chosen, SMALLEST)))
+        rows = np.arange(len(labels))
+        probabilities = predictions[rows, labels]
+        return np.asarray(-np.log(np.maximum(probabilities, SMALLEST)))
     if isinstance(target, Number):
         return np.asarray(np.square(predictions - labels))
     return np.array(np.nan)
@@ -164,41 +178,49 @@ def _trial_losses(record: StackRecord, epoch: str) -> list[float]:
     losses = []
     for row in record.rows:
         loss = math.inf
+        wanted = ("finetune", row["trial"], row[epoch])
         for each in record.curves:
-            is_its = each["phase"] == "finetune" and each["trial"] == row["trial"] and each["epoch"] == row[epoch]
-            if is_its and row["diverged"] is None:
+            found = (each["phase"], each["trial"], each["epoch"])
+            if found == wanted and row["diverged"] is None:
                 loss = float(each["validation_loss"])
         losses.append(loss)
     return losses
 
 
 def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str) -> tuple[bool, str]:
-    """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it."""
-    shown = f"{with_it.mean():.3g} with pre-training, {without.mean():.3g} without"
-    where = f"{len(with_it):,} {of if len(with_it) > 1 else of.removesuffix('s')}"
-    hurts = f"Pre-training hurts and is not used: loss on {where} {shown}."
-    helps = f"Pre-training helps: loss on {where} {shown}."
+    """Use of pre-training by the paired losses of the same rows or trials ``(n,)``, and a sentence on it.
+
+    It is used if the t-interval of the mean difference is below zero: otherwise training from scratch is cheaper.
+    """
+    n = len(with_it)
+    what = of if n > 1 else of.removesuffix("s")
+    means = f"{with_it.mean():.3g} with pre-training, {without.mean():.3g} without"
+    helps = f"Pre-training helps: loss on {n:,} {what} {means}."
+    hurts = f"Pre-training hurts and is not used: loss on {n:,} {what} {means}."
     # A trial that diverged is worse than any that did not.
-    if np.isinf(with_it).any() or np.isinf(without).any():
-        return (False, hurts) if np.isinf(with_it).any() else (True, helps)
-    differences, n = with_it - without, len(with_it)
+    if np.isinf(with_it).any():
+        return False, hurts
+    if np.isinf(without).any():
+        return True, helps
+    differences = with_it - without
+    # One difference has no spread.
     width = math.inf
     if n > 1:
-        width = stdtrit(n - 1, (1 + CONFIDENCE) / 2) * differences.std(ddof=1) / math.sqrt(n)
+        error = differences.std(ddof=1) / math.sqrt(n)
+        width = error * stdtrit(n - 1, (1 + CONFIDENCE) / 2)
     if differences.mean() < -width:
         return True, helps
     if differences.mean() > width:
         return False, hurts
-    return False, (
-        f"No clear difference on {where} ({with_it.mean():.3g} with pre-training, {without.mean():.3g} without): "
-        "trained without pre-training, which is cheaper."
-    )
+    unclear = f"No clear difference on {n:,} {what} ({means})"
+    return False, f"{unclear}: trained without pre-training, which is cheaper."
 
 
 def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Model, list[TrialRow]]:
     """Pre-train the encoders of trials on nine tenths of the rows; no label is used."""
     console = screen(stderr=True) if verbose else None
-    rows, kept = list[TrialRow](), list[StoredTrial]()
+    rows: list[TrialRow] = []
+    kept: list[StoredTrial] = []
     with _process(config) as hardware:
         training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
         for wanted, trials in training.stacks(range(config.trials)):
@@ -206,11 +228,15 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
             fit = training.pretrain(stack)
             assert fit is not None
             own: list[TrialRow] = []
-            for trial, gone, n_epochs in zip(trials, fit.diverged, fit.epochs, strict=True):
+            for position, trial in enumerate(trials):
+                # Trials that only keep others company are not kept.
                 if trial in wanted:
-                    diverged = "pretrain" if gone else None
-                    own.append({"trial": trial, "diverged": diverged, "pretrain_epochs": int(n_epochs)})
-            encoder = {f"encoder.{name}": weight.cpu().numpy() for name, weight in fit.part("encoder").items()}
+                    diverged = "pretrain" if fit.diverged[position] else None
+                    n_epochs = int(fit.epochs[position])
+                    own.append({"trial": trial, "diverged": diverged, "pretrain_epochs": n_epochs})
+            encoder = {}
+            for name, weight in fit.part("encoder").items():
+                encoder[f"encoder.{name}"] = weight.cpu().numpy()
             vectors = {name: getattr(stack.data.preprocessing, name) for name in VECTORS}
             rows += own
             kept += StoredTrial.of_stack(own, vectors, encoder)
@@ -226,9 +252,12 @@ def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | 
             f"All {config.trials} trials diverged; a smaller learning rate may help, as "
             'options={"finetune.learning_rate": 1e-4, "pretrain.learning_rate": 1e-4}.'
         )
-    if n_diverged := config.trials - len(converged):
-        warnings.warn(f"{n_diverged} of {config.trials} trials diverged and have no vote.", UserWarning, stacklevel=5)
-    reader = replace(table.rows_reader, columns=training.parts.encoding.columns(table.columns))
+    n_diverged = config.trials - len(converged)
+    if n_diverged:
+        said = f"{n_diverged} of {config.trials} trials diverged and have no vote."
+        warnings.warn(said, UserWarning, stacklevel=5)
+    encoded = training.parts.encoding.columns(table.columns)
+    reader = replace(table.rows_reader, columns=encoded)
     return model_of(config, converged, reader, target, table.name)
 
 
@@ -240,7 +269,7 @@ def _process(config: Config) -> Iterator[Hardware]:
     """
     threads = torch.get_num_threads()
     levels = {name: logging.getLogger(name).level for name in LOGGERS}
-    with warnings.catch_warnings(), torch.inference_mode(False), torch.enable_grad():
+    with warnings.catch_warnings():
         prepare_process(config.trainer.threads)
         try:
             with own_torch():

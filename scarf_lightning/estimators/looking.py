@@ -55,16 +55,24 @@ def load_rows(cell: str | Path, trial: int, plugins: Collection[str] = ()) -> Tr
     """
     opened = open_cell(Path(cell), plugins)
     config = opened.config
-    source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
+    source = open_source(
+        **vars(config.dataset),
+        openml_cache=config.paths.openml,
+        split=config.split,
+    )
     table = source.read().table
     if table.hash != opened.data_hash:
-        raise UsageError(f"{table.source} has changed since cell {opened.folder.name} was trained on it.")
+        cell_name = opened.folder.name
+        raise UsageError(f"{table.source} has changed since cell {cell_name} was trained on it.")
+    # The split is drawn again from the cell's own stream.
     splitting: Splitting = build("split", config.split)
-    split = splitting.of_trial(table, trial, opened.streams(table.n_labelled).numpy(trial, Purpose.SPLIT))
+    streams = opened.streams(table.n_labelled)
+    split = splitting.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT))
     part = pd.Series("unused", index=range(table.n_rows), dtype=object)
     for name in PARTS:
         part.iloc[getattr(split, name)] = name
-    return TrialRows(_frame(table.columns, table.values, part.index), table.target.named(table.labels), part)
+    features = _frame(table.columns, table.values, part.index)
+    return TrialRows(features, table.target.named(table.labels), part)
 
 
 @dataclass(frozen=True)
@@ -110,28 +118,49 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
             f"corruption={corruption.name} learns its values in pre-training, and only the encoder of phase=pretrain "
             "has them."
         )
-    roster, columns = Roster(1), model.description.columns
-    known, positions = model.on_device(model.values(training)), torch.arange(len(training))[None]
-    source, random = CorruptionSource(model.encoder, known, positions, roster), StackedGenerator([seed])
-    raw = model.on_device(model.values(rows)).rows(torch.arange(len(rows))[None], roster)
+    roster = Roster(1)
+    random = StackedGenerator([seed])
+    columns = model.description.columns
+    # New values are drawn from the training rows, all of which are there.
+    known = model.on_device(model.values(training))
+    source = CorruptionSource(model.encoder, known, _all_of(training), roster)
+    raw = model.on_device(model.values(rows)).rows(_all_of(rows), roster)
     if corruption.space == "encoded":
         view, mask = corruption(source.encode(raw), source, random, selection)
-        names = [
-            column.name if category is None else f"{column.name}={category}"
-            for column in columns
-            for category in ((column.categories or ())[: column.n_indicators] or (None,))
-        ]
-        values, embeddings = pd.DataFrame(view[0].numpy(), rows.index, names), model.encoder.body(view)
+        names = _encoded_names(columns)
+        values = pd.DataFrame(view[0].numpy(), rows.index, names)
+        embeddings = model.encoder.body(view)
     else:
         view, mask = corruption(raw, source, random, selection)
-        names, embeddings = [column.name for column in columns], model.encoder(view)
-        shift, scale = model.preprocessing.shift[0], model.preprocessing.scale[0]
+        names = [column.name for column in columns]
+        embeddings = model.encoder(view)
+        # Back to the columns' own units.
+        shift = model.preprocessing.shift[0]
+        scale = model.preprocessing.scale[0]
         scaled = view[0].double().numpy()
         # A constant column is scaled to zeros; its one value is the shift.
-        own = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0) + shift
-        values = _frame(columns, own, rows.index)
-    selected = pd.DataFrame(mask.expand(view.shape)[0].numpy(), rows.index, names)
+        own = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0)
+        values = _frame(columns, own + shift, rows.index)
+    is_selected = mask.expand(view.shape)[0]
+    selected = pd.DataFrame(is_selected.numpy(), rows.index, names)
     return View(values, selected, np.asarray(embeddings[0].numpy(), dtype=np.float32))
+
+
+def _all_of(rows: pd.DataFrame) -> torch.Tensor:
+    """The positions of all rows for one trial, ``(1, n)``."""
+    return torch.arange(len(rows))[None]
+
+
+def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
+    """A name for each encoded column: of a number, or of a column and one of its categories."""
+    names = []
+    for column in columns:
+        indicators = (column.categories or ())[: column.n_indicators]
+        if not indicators:
+            names.append(column.name)
+        for category in indicators:
+            names.append(f"{column.name}={category}")
+    return names
 
 
 def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.Index[int]") -> pd.DataFrame:
@@ -141,7 +170,8 @@ def _frame(columns: tuple[Column, ...], values: NDArray[np.float64], index: "pd.
         if column.categories is None:
             found[column.name] = pd.Series(own, index)
         else:
-            found[column.name] = pd.Series(named(column, own, None), index, object)
+            names = named(column, own, None)
+            found[column.name] = pd.Series(names, index, object)
     return pd.DataFrame(found, index)
 
 
@@ -167,13 +197,18 @@ def effective_rank(embeddings: NDArray[Any]) -> float:
     Roy and Vetterli 2007, "The effective rank"; for embeddings Garrido et al. 2023, https://arxiv.org/abs/2210.02885.
     The rows are not centred. Rows of zeros have rank 0. **Shape.** ``(n, E)``.
     """
-    singular = np.linalg.svd(np.asarray(embeddings, dtype=np.float64), compute_uv=False)
+    matrix = np.asarray(embeddings, dtype=np.float64)
+    singular = np.linalg.svd(matrix, compute_uv=False)
+    # Rows of zeros have no direction.
     if not singular.any():
         return 0.0
     share = singular[singular > 0] / singular.sum()
-    return float(np.exp(-(share * np.log(share)).sum()))
+    entropy = -(share * np.log(share)).sum()
+    return float(np.exp(entropy))
 
 
 def _unit(embeddings: NDArray[Any]) -> torch.Tensor:
     """Directions, float64 ``(1, n, E)``; an embedding of zeros has none and stays."""
-    return F.normalize(torch.from_numpy(np.asarray(embeddings, dtype=np.float64)), dim=-1)[None]
+    matrix = np.asarray(embeddings, dtype=np.float64)
+    directions = F.normalize(torch.from_numpy(matrix), dim=-1)
+    return directions[None]

@@ -62,8 +62,14 @@ def to_onnx(model: TrainedNetworks, file: Path) -> None:
 def inputs(model: TrainedNetworks, rows: "pd.DataFrame") -> dict[str, np.ndarray[Any, Any]]:
     """The inputs of an ONNX session for n rows: ``session.run(None, inputs(model, rows))``."""
     given: dict[str, np.ndarray[Any, Any]] = {}
-    for name, column, values in zip(_names(model), model.description.columns, model.values(rows).T, strict=True):
-        given[name] = (values if column.categories is None else named(column, values, ""))[:, None]
+    columns = model.values(rows).T
+    for m, name in enumerate(_names(model)):
+        column = model.description.columns[m]
+        values = columns[m]
+        if column.categories is not None:
+            # The empty text is no category, and so missing.
+            values = named(column, values, "")
+        given[name] = values[:, None]
     return given
 
 
@@ -75,37 +81,59 @@ class Voters(nn.Module):
     """
 
     is_categorical: Tensor
+    fill: Tensor
+    shift: Tensor
+    scale: Tensor
 
     def __init__(self, model: TrainedNetworks) -> None:
         super().__init__()
         columns = model.description.columns
+        encoders, heads = model.one_by_one()
         self.one_hot = OneHot([column.n_indicators for column in columns])
-        self.encoders, self.heads = map(nn.ModuleList, model.one_by_one())
-        self.target, self.dtype = model.description.predicts, model.dtype
-        self.order = None if model.order == sorted(model.order) else model.order
-        self.register_buffer("is_categorical", torch.tensor([column.is_categorical for column in columns]))
+        self.encoders = nn.ModuleList(encoders)
+        self.heads = nn.ModuleList(heads)
+        self.target = model.description.predicts
+        self.dtype = model.dtype
+        # Most classes are in their order already.
+        self.order = None
+        if model.order != sorted(model.order):
+            self.order = model.order
+        is_categorical = [column.is_categorical for column in columns]
+        self.register_buffer("is_categorical", torch.tensor(is_categorical))
         for name in ("fill", "shift", "scale"):
-            self.register_buffer(name, torch.from_numpy(np.array(getattr(model.preprocessing, name))))
+            vectors = np.array(getattr(model.preprocessing, name))
+            self.register_buffer(name, torch.from_numpy(vectors))
         self.fitted = torch.from_numpy(np.array(model.preprocessing.target))
 
     def forward(self, values: Tensor) -> Tensor:
         is_missing = values.isnan() | (self.is_categorical & (values < 0))
         embedded = []
         for t, encoder in enumerate(self.encoders):
-            filled = torch.where(is_missing, self.fill[t], values)  # type: ignore[index]
-            scaled = ((filled - self.shift[t]) * self.scale[t]).to(self.dtype)  # type: ignore[index]
-            embedded.append(encoder(self.one_hot(scaled)))
+            filled = torch.where(is_missing, self.fill[t], values)
+            scaled = (filled - self.shift[t]) * self.scale[t]
+            # Imputed and scaled in float64, as the model does, and computed on in its own precision.
+            encoded = self.one_hot(scaled.to(self.dtype))
+            embedded.append(encoder(encoded))
         if self.target is None:
             return torch.cat(embedded, dim=1)
-        outputs = torch.stack([head(each).double() for head, each in zip(self.heads, embedded, strict=True)])
-        predictions = self.target.predictions(outputs, self.fitted).mean(dim=0)
-        return predictions if self.order is None else predictions[:, self.order]
+        outputs = []
+        for head, embeddings in zip(self.heads, embedded, strict=True):
+            outputs.append(head(embeddings).double())
+        each = self.target.predictions(torch.stack(outputs), self.fitted)
+        mean = each.mean(dim=0)
+        if self.order is None:
+            return mean
+        return mean[:, self.order]
 
 
 def _exported(model: TrainedNetworks) -> "ModelProto":
     """The networks as torch exports them, without names of columns and classes."""
     voters = Voters(model).eval()
-    output = "embeddings" if voters.target is None else "probabilities" if model.description.classes else "number"
+    output = "number"
+    if voters.target is None:
+        output = "embeddings"
+    elif model.classes:
+        output = "probabilities"
     example = torch.zeros(N_ROWS, len(model.description.columns), dtype=torch.float64)
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(), torch.no_grad():
@@ -129,7 +157,10 @@ def _rename(exported: "ModelProto", kept: set[str]) -> None:
     """Give all values inside the graph names that no column has."""
 
     def renamed(name: str) -> str:
-        return name if name in kept or not name else f"{INSIDE}{name}"
+        # An empty name is an input that is left out.
+        if name in kept or not name:
+            return name
+        return f"{INSIDE}{name}"
 
     graph = exported.graph
     for node in graph.node:
@@ -143,24 +174,26 @@ def _take_columns(exported: "ModelProto", model: TrainedNetworks) -> None:
     """Replace the input matrix by an input for each column."""
     from onnx import TensorProto, helper
 
-    graph, nodes, parts, taken = exported.graph, [], [], []
+    graph = exported.graph
+    nodes, parts, taken = [], [], []
     for name, column in zip(_names(model), model.description.columns, strict=True):
-        kind = TensorProto.DOUBLE if column.categories is None else TensorProto.STRING
-        taken.append(helper.make_tensor_value_info(name, kind, ["n", 1]))
         if column.categories is None:
+            taken.append(helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n", 1]))
             parts.append(name)
             continue
-        parts.append(f"{INSIDE}{name} as number")
+        taken.append(helper.make_tensor_value_info(name, TensorProto.STRING, ["n", 1]))
+        code, number = f"{INSIDE}{name} as code", f"{INSIDE}{name} as number"
         codes: dict[str, Any] = {
             "keys_strings": list(column.categories),
-            "values_floats": [float(code) for code in range(len(column.categories))],
+            "values_floats": [float(each) for each in range(len(column.categories))],
             "default_float": -1.0,
         }
-        nodes += [
-            helper.make_node("LabelEncoder", [name], [f"{INSIDE}{name} as code"], domain=OF_CATEGORIES, **codes),
-            helper.make_node("Cast", [f"{INSIDE}{name} as code"], [parts[-1]], to=TensorProto.DOUBLE),
-        ]
+        # The encoder gives float32, which holds these codes exactly.
+        nodes.append(helper.make_node("LabelEncoder", [name], [code], domain=OF_CATEGORIES, **codes))
+        nodes.append(helper.make_node("Cast", [code], [number], to=TensorProto.DOUBLE))
+        parts.append(number)
     nodes.append(helper.make_node("Concat", parts, [VALUES], axis=1))
+    # These nodes come before those that use what they make.
     kept = [*nodes, *graph.node]
     del graph.input[:], graph.node[:]
     graph.input.extend(taken)
@@ -181,9 +214,12 @@ def _give_labels(exported: "ModelProto", model: TrainedNetworks) -> None:
     code = f"{INSIDE}label as code"
     graph = exported.graph
     graph.initializer.append(known)
-    graph.node.append(helper.make_node("ArgMax", ["probabilities"], [code], axis=1, keepdims=0))
-    graph.node.append(helper.make_node("Gather", [known.name, code], ["label"]))
-    given = [helper.make_tensor_value_info("label", known.data_type, ["n"]), *graph.output]
+    # Of a tie the first class is chosen, as by the model.
+    most_probable = helper.make_node("ArgMax", ["probabilities"], [code], axis=1, keepdims=0)
+    in_its_type = helper.make_node("Gather", [known.name, code], ["label"])
+    graph.node.extend([most_probable, in_its_type])
+    label = helper.make_tensor_value_info("label", known.data_type, ["n"])
+    given = [label, *graph.output]
     del graph.output[:]
     graph.output.extend(given)
 
@@ -192,8 +228,10 @@ def _names(model: TrainedNetworks) -> list[str]:
     """The names of the columns. If a name occurs twice, or is that of an output, the later one gets a number."""
     names: list[str] = []
     for column in model.description.columns:
-        name, number = column.name, 2
+        name = column.name
+        number = 2
         while name in names or name in OUTPUTS:
-            name, number = f"{column.name} {number}", number + 1
+            name = f"{column.name} {number}"
+            number += 1
         names.append(name)
     return names

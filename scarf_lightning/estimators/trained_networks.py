@@ -78,16 +78,22 @@ class Description:
     is_named: bool = True
 
     def __post_init__(self) -> None:
-        if not self.trials or len(set(self.trials)) < len(self.trials) or min(self.trials) < 0:
+        trials, classes = set(self.trials), set(self.classes)
+        if not trials or len(trials) < len(self.trials) or min(trials) < 0:
             raise ValueError("trials must be different numbers from 0")
-        if len(self.classes) == 1 or len(set(self.classes)) < len(self.classes):
+        if len(classes) == 1 or len(classes) < len(self.classes):
             raise ValueError("classes must be two different ones at least, or none")
-        _ = self.predicts
+        target = self.predicts
+        # Two texts may spell one number.
+        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(classes):
+            raise ValueError("classes must be different labels")
         if self.precision not in DTYPES:
             raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
         for column in self.columns:
-            if not 0 <= column.n_indicators <= len(column.categories or ()):
-                raise ValueError(f"columns: {column.name[:40]!r} cannot have {column.n_indicators} indicators")
+            n_categories = len(column.categories or ())
+            if not 0 <= column.n_indicators <= n_categories:
+                name = column.name[:40]
+                raise ValueError(f"columns: {name!r} cannot have {column.n_indicators} indicators")
         if unknown := set(self.file) - set(OF_A_FILE):
             raise ValueError(f"file: {min(unknown)[:40]!r} is unknown")
         DatasetSettings(**self.file)  # type: ignore[arg-type]  # checks the separator and the encoding
@@ -95,8 +101,9 @@ class Description:
     @cached_property
     def predicts(self) -> Target | None:
         """What is predicted; None for encoders alone."""
-        is_known = bool(self.classes or self.target)
-        return target_from_plain({"classes": self.classes, "target": self.target}) if is_known else None
+        if not self.classes and not self.target:
+            return None
+        return target_from_plain({"classes": self.classes, "target": self.target})
 
     @cached_property
     def reader(self) -> Reader:
@@ -108,7 +115,10 @@ class Description:
         network = build("network", {"name": self.network} | self.encoder, "network.encoder")
         settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
         columns = Columns(tuple(column.n_indicators for column in self.columns))
-        n_outputs = self.predicts.n_outputs if self.predicts else 0
+        # Encoders alone have no head, whose width this is.
+        n_outputs = 0
+        if self.predicts is not None:
+            n_outputs = self.predicts.n_outputs
         return Networks(columns, n_outputs, streams, network, settings, look=_no_training_rows)
 
 
@@ -175,33 +185,54 @@ class TrainedNetworks:
             raise DamagedRecordError(f"the described network cannot be built: {error}") from error
 
     def _check(self) -> None:
-        networks, target = self._networks, self.description.predicts
+        networks = self._networks
+        target = self.description.predicts
+        # A module on this device has shapes and no memory.
         with torch.device("meta"):
-            encoder = Encoder(networks.columns, [networks.network.build(networks.columns, None)], width=0)
-        expected = {f"encoder.{name}": tuple(tensor.shape[1:]) for name, tensor in state(encoder).items()}
+            network = networks.network.build(networks.columns, None)
+            encoder = Encoder(networks.columns, [network], width=0)
+        expected = _shapes("encoder", encoder)
         if "encoder.missing" in self.weights:
             expected["encoder.missing"] = (1, networks.columns.n_encoded)
-        self._compare({name: weight for name, weight in self.weights.items() if not name.startswith("head.")}, expected)
-        if target:
-            _ = networks.width  # computed by f, which is safe to build after its arrays were compared
+        of_encoder = {}
+        for name, weight in self.weights.items():
+            if not name.startswith("head."):
+                of_encoder[name] = weight
+        self._compare(of_encoder, expected)
+        if target is not None:
+            # The width is computed by f, which is safe to build after its arrays were compared.
+            _ = networks.width
             with torch.device("meta"):
-                head = state(lift([networks.plain_head()]))
-            expected |= {f"head.{name}": tuple(tensor.shape[1:]) for name, tensor in head.items()}
+                expected |= _shapes("head", lift([networks.plain_head()]))
         self._compare(self.weights, expected)
+        self._check_preprocessing()
+
+    def _check_preprocessing(self) -> None:
         vectors = self.preprocessing.arrays()
-        of_target = {"target": (target.n_fitted,)} if target and target.n_fitted else {}
-        self._compare(vectors, dict.fromkeys(VECTORS, (len(self.description.columns),)) | of_target)
-        if not all(np.isfinite(vector).all() for vector in vectors.values()):
-            raise DamagedRecordError("the preprocessing holds an infinite value")
+        target = self.description.predicts
+        expected: dict[str, tuple[int, ...]] = {}
+        for name in VECTORS:
+            expected[name] = (len(self.description.columns),)
+        if target is not None and target.n_fitted:
+            expected["target"] = (target.n_fitted,)
+        self._compare(vectors, expected)
+        for vector in vectors.values():
+            if not np.isfinite(vector).all():
+                raise DamagedRecordError("the preprocessing holds an infinite value")
 
     def _compare(self, arrays: Weights, expected: Mapping[str, tuple[int, ...]]) -> None:
+        """Compare the names and shapes of arrays with those that are expected of a single trial."""
+        n_trials = len(self.description.trials)
         for name in sorted({*arrays, *expected}):
-            if name not in arrays or name not in expected:
-                why = "missing" if name in expected else "not part of the described network"
-                raise DamagedRecordError(f"{name} is {why}")
-            array, shape = arrays[name], (len(self.description.trials), *expected[name])
+            if name not in arrays:
+                raise DamagedRecordError(f"{name} is missing")
+            if name not in expected:
+                raise DamagedRecordError(f"{name} is not part of the described network")
+            array = arrays[name]
+            shape = (n_trials, *expected[name])
             if array.shape != shape or array.dtype.kind not in "fiub":
-                raise DamagedRecordError(f"{name} is not an array of {' x '.join(map(str, shape))} numbers")
+                sizes = " x ".join(map(str, shape))
+                raise DamagedRecordError(f"{name} is not an array of {sizes} numbers")
             if np.isnan(array).any():
                 raise DamagedRecordError(f"{name} holds NaN")
 
@@ -210,8 +241,9 @@ class TrainedNetworks:
     def encoder(self) -> Encoder:
         """f of the T trials, in evaluation mode."""
         weights = self._part("encoder")
-        networks, trials = self._networks, self.description.trials
-        encoder = networks.encoder(trials, weights, learns_missing_values="missing" in weights)
+        learns = "missing" in weights
+        encoder = self._networks.encoder(self.description.trials, weights, learns_missing_values=learns)
+        # Pre-training learned these values; they are no weights of f.
         if encoder.missing is not None:
             encoder.missing.data = weights["missing"]
         return encoder.requires_grad_(False).eval()
@@ -234,10 +266,19 @@ class TrainedNetworks:
 
     def one_by_one(self) -> tuple[list[torch.nn.Module], list[torch.nn.Module]]:
         """f of each trial as a module of its own, and h of each trial; no h for encoders alone."""
-        networks, trials = self._networks, self.description.trials
-        encoders = [networks.network.build(networks.columns, None).to(self.dtype) for _ in trials]
-        heads = [networks.plain_head().to(self.dtype) for _ in trials] if self.description.predicts else []
-        return unlift(self.encoder.body, encoders), unlift(self.classifier.head, heads) if heads else []
+        networks = self._networks
+        encoders: list[torch.nn.Module] = []
+        heads: list[torch.nn.Module] = []
+        for _ in self.description.trials:
+            encoder = networks.network.build(networks.columns, None)
+            encoders.append(encoder.to(self.dtype))
+            if self.description.predicts is not None:
+                head = networks.plain_head()
+                heads.append(head.to(self.dtype))
+        encoders = unlift(self.encoder.body, encoders)
+        if heads:
+            heads = unlift(self.classifier.head, heads)
+        return encoders, heads
 
     @property
     def dtype(self) -> torch.dtype:
@@ -254,14 +295,18 @@ class TrainedNetworks:
         Raises:
             UsageError: see `Reader`, or the rows have another number of columns.
         """
+        reader = self.description.reader
+        inputs = self.description.inputs
         frame = frame_of(rows)
         if frame is None:
-            return self.description.reader.values(self._of_array(rows))
-        names, reader, inputs = set(frame.columns), self.description.reader, self.description.inputs
+            return reader.values(self._of_array(rows))
+        names = set(frame.columns)
         if names.issuperset(reader.names):
             return reader.values(frame)
-        if names.issuperset(column.name for column in reader.columns):
+        features = [column.name for column in reader.columns]
+        if names.issuperset(features):
             return Reader.plain(reader.columns).values(frame)
+        # Names mean nothing to a model that was trained on an array.
         if not self.description.is_named and len(inputs) == frame.shape[1]:
             frame = frame.set_axis(list(inputs), axis=1)
         return reader.values(frame)
@@ -270,24 +315,39 @@ class TrainedNetworks:
         """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
         if hasattr(rows, "toarray"):
             raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
-        array, inputs = np.asarray(rows), self.description.inputs
+        array = np.asarray(rows)
+        inputs = self.description.inputs
         if array.ndim != 2:
-            raise UsageError(f"The rows must be a table, or an array (n, columns), not {type(rows).__name__}.")
+            what = type(rows).__name__
+            raise UsageError(f"The rows must be a table, or an array (n, columns), not {what}.")
+        # A cell of a file knows its columns by name alone.
         if not inputs:
             raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
-        if array.shape[1] != len(inputs):
-            raise UsageError(f"The rows have {array.shape[1]} columns, and the model was trained on {len(inputs)}.")
+        width = array.shape[1]
+        if width != len(inputs):
+            raise UsageError(f"The rows have {width} columns, and the model was trained on {len(inputs)}.")
         return pd.DataFrame(array, columns=list(inputs))
 
     def predictions(self, values: Floats) -> Floats:
         """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
         outputs = self.in_chunks(self.classifier, values).double()
-        return self.target.predictions(outputs, torch.from_numpy(np.array(self.preprocessing.target))).numpy()
+        # A copy: torch warns of arrays that cannot be written to.
+        fitted = torch.from_numpy(np.array(self.preprocessing.target))
+        return self.target.predictions(outputs, fitted).numpy()
 
     def on_device(self, values: Floats) -> DeviceTable:
         """Values ``(n, M)`` as a table that is imputed and scaled when rows are taken from it."""
-        columns = self.description.columns
-        table = Table("rows", None, "a DataFrame", columns, values, np.zeros(len(values)), Number())
+        # A table has labels; these are not looked at.
+        labels = np.zeros(len(values))
+        table = Table(
+            name="rows",
+            dataset_id=None,
+            source="a DataFrame",
+            columns=self.description.columns,
+            values=values,
+            labels=labels,
+            target=Number(),
+        )
         return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
 
     @cached_property
@@ -301,20 +361,31 @@ class TrainedNetworks:
 
     @cached_property
     def _networks(self) -> Networks:
-        return self.description.networks(Streams(0, 0))  # the trained weights replace the initial ones
+        # The trained weights replace the initial ones.
+        return self.description.networks(Streams(0, 0))
 
     def _part(self, prefix: str) -> dict[str, torch.Tensor]:
-        own = part_of(self.weights, prefix)
-        return {name: torch.from_numpy(np.array(weight)).to(self.dtype) for name, weight in own.items()}
+        """The weights of f or of h, by their names in it."""
+        tensors = {}
+        for name, weight in part_of(self.weights, prefix).items():
+            tensor = torch.from_numpy(np.array(weight))
+            tensors[name] = tensor.to(self.dtype)
+        return tensors
 
     @own_torch()
     @torch.no_grad()
     def in_chunks(self, network: torch.nn.Module, values: Floats) -> torch.Tensor:
         """The outputs of a network of T trials for values ``(n, M)``: ``(T, n, ...)``."""
-        n_trials, table = len(self.description.trials), self.on_device(values)
+        n_trials = len(self.description.trials)
+        roster = Roster(n_trials)
+        table = self.on_device(values)
+        # Every trial computes on the same rows.
         index = torch.arange(len(values)).expand(n_trials, len(values))
-        chunks = torch.split(index, ROWS_AT_ONCE, dim=1)
-        found = torch.cat([network(table.rows(chunk, Roster(n_trials))) for chunk in chunks], dim=1)
+        outputs = []
+        for chunk in torch.split(index, ROWS_AT_ONCE, dim=1):
+            batch = table.rows(chunk, roster)
+            outputs.append(network(batch))
+        found = torch.cat(outputs, dim=1)
         if not found.isfinite().all():
             raise UsageError("The networks give no numbers for these rows: weights or values are too large.")
         return found
@@ -322,8 +393,19 @@ class TrainedNetworks:
 
 def named(column: Column, codes: Floats, gap: Any) -> NDArray[Any]:
     """The categories that codes ``(n,)`` stand for; -1 and NaN become the gap."""
-    names = np.array([*(column.categories or ()), gap], dtype=object)
-    return names[np.rint(np.nan_to_num(codes, nan=-1)).astype(np.int64)]
+    categories = column.categories or ()
+    # The code -1 takes the last one.
+    names = np.array([*categories, gap], dtype=object)
+    whole = np.rint(np.nan_to_num(codes, nan=-1))
+    return names[whole.astype(np.int64)]
+
+
+def _shapes(part: str, module: torch.nn.Module) -> dict[str, tuple[int, ...]]:
+    """The shapes of a stacked module's arrays without the trial axis, by their names in a model."""
+    shapes = {}
+    for name, tensor in state(module).items():
+        shapes[f"{part}.{name}"] = tuple(tensor.shape[1:])
+    return shapes
 
 
 def _no_training_rows(position: int) -> torch.Tensor:

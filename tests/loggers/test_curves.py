@@ -54,3 +54,15 @@ def test_a_curve_a_trial_ends_where_the_trial_did() -> None:
 
 def test_no_network_has_no_curves() -> None:
     assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"]), per_trial=True) == {}
+
+
+def test_the_band_of_numbers_that_are_never_negative_begins_at_zero() -> None:
+    rows = []
+    for trial, (error, loss) in enumerate([(0.0, -1.0), (0.0, 0.0), (0.3, 1.0)]):
+        rows.append({"phase": "finetune", "trial": trial, "epoch": 1, "validation_error": error, "train_loss": loss})
+
+    curves = mean_curves(pd.DataFrame(rows), per_trial=False)["finetune"]
+
+    assert curves["validation_error_low"].tolist() == [0.0]
+    assert curves["validation_error_high"].tolist() == pytest.approx([0.1 + 0.3 / 3**0.5])
+    assert curves["train_loss_low"].tolist() == pytest.approx([-1.0])

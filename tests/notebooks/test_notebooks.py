@@ -43,6 +43,19 @@ def test_notebook_and_text_say_the_same(file: Path) -> None:
     assert contents(read(file)) == contents(jupytext.read(file.with_suffix(".py")))
 
 
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_one_cell_has_the_parameters_that_papermill_sets(file: Path) -> None:
+    cells = [cell for cell in read(file).cells if "parameters" in cell.metadata.get("tags", [])]
+
+    assert len(cells) == 1
+    values: dict[str, Any] = {}
+    exec(cells[0].source, values)
+    del values["__builtins__"]
+    assert values
+    for value in values.values():
+        assert value is None or isinstance(value, (str, int, float, list)), "papermill writes plain values"
+
+
 def code_of(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 

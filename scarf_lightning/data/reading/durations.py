@@ -79,7 +79,7 @@ def _seconds(match: "re.Match[str]", units: Sequence[str], is_some: bool, days: 
 
 def seconds_in(column: "pd.Series[Any]") -> Floats:
     """A column of the type of lengths of time as seconds ``(n,)``, NaN where one is missing."""
-    lengths = column.to_numpy(dtype=column.dtype)
+    lengths: Any = column.to_numpy()
     unit, _ = np.datetime_data(lengths.dtype)
     # Python divides whole numbers without an error in the last bit, pandas does not.
     counts = lengths.astype(np.int64).tolist()
