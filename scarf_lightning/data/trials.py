@@ -158,7 +158,7 @@ def prepare_trials(
         UsageError: the table cannot be split in this way, has fewer labels than the regime shows, or these rows all
             weigh nothing.
     """
-    rule = splitting or Random()
+    rule = splitting or Random(copies="apart")
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
     labelled, labels = [], []
     for trial, split in zip(trials, splits, strict=True):
