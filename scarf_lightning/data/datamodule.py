@@ -96,6 +96,11 @@ class StackDataModule(pl.LightningDataModule):
     def steps_per_epoch(self) -> int:
         return len(self._train_bounds)
 
+    @property
+    def n_validation(self) -> int:
+        """Validation rows of each trial."""
+        return len(self._validation)
+
     def train_dataloader(self) -> "_Loader":
         return _Loader(self.training_examples)
 

@@ -44,7 +44,7 @@ class TrialStopping(pl.Callback):
         longest_wait: validations without improvement after which a trial stops.
         active: positions in the stack of the trials still training.
         best: best ``sign`` times metric so far, ``(T,)``; ``sign`` is -1 if higher is better.
-        best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``.
+        best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``; the last one if nothing is watched.
         waited: validations since the best one, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
         latest: a record for each trial of the latest epoch, with validation metrics if there was a validation.
@@ -57,8 +57,8 @@ class TrialStopping(pl.Callback):
     ) -> None:
         self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
         self.sign, self.min_epochs = -metric.sign if metric else 1, min_epochs
-        self.longest_wait = np.inf if settings.patience is None else settings.patience + 1
-        self.validate_every, self._restore_best = settings.validate_every, settings.restore_best
+        self.longest_wait, self.validate_every = settings.stops_after, settings.validate_every
+        self._watches, self._restore_best = settings.monitor != "none", settings.keeps_best
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
         self.best_epochs, self.epochs, self.waited = (np.zeros(len(trials), dtype=np.int64) for _ in range(3))
@@ -83,7 +83,9 @@ class TrialStopping(pl.Callback):
         self.diverged[self.active] = ~finite
         self._record(metrics)
         improved = np.zeros_like(finite)
-        if self.monitor in metrics:
+        if not self._watches:
+            self.best_epochs[self.active] = self.epochs[self.active]
+        elif self.monitor in metrics:
             improved = self._judge(np.where(finite, self.sign * metrics[self.monitor], np.inf))
         self._keep_weights(pl_module, improved if self._restore_best else finite)
 
@@ -172,18 +174,25 @@ def fit(
     hardware: Hardware,
     watch: Watch | None,
 ) -> Fit:
-    """Train the module until every trial has stopped; it ends with the kept weights of all trials."""
+    """Train the module until every trial has stopped; it ends with the kept weights of all trials.
+
+    Without validation rows a phase watches nothing, see `FitSettings`.
+    """
     settings, steps_per_epoch = module.settings, datamodule.steps_per_epoch
-    min_epochs = math.ceil(settings.min_steps / steps_per_epoch)
-    max_epochs = max(settings.max_epochs, min_epochs)
-    stopping = TrialStopping(trials, settings, metric=module.metric, min_epochs=min_epochs)
+    if not datamodule.n_validation:
+        settings = settings.unwatched()
+    min_epochs, max_epochs = settings.epochs(steps_per_epoch)
+    module.steps_per_epoch = steps_per_epoch
+    validates = settings.monitor != "none"
+    stopping = TrialStopping(trials, settings, metric=module.metric if validates else None, min_epochs=min_epochs)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
         # Lightning's own double precision would convert every batch; 32-true leaves number types alone.
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=max_epochs,
-        check_val_every_n_epoch=settings.validate_every,
+        check_val_every_n_epoch=min(settings.validate_every, max_epochs),  # an epoch at least is judged
+        limit_val_batches=None if validates else 0,
         callbacks=[stopping, *(watch(phase, stopping, max_epochs) if watch else [])],
         logger=False,
         enable_checkpointing=False,

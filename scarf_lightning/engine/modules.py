@@ -1,6 +1,5 @@
 """The LightningModules: each trains T independent networks with one optimiser, and keeps losses and metrics a trial."""
 
-import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -10,17 +9,19 @@ import numpy as np
 import pytorch_lightning as pl
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.datamodule import Batch
 from ..data.targets import Labels, Target
 from ..errors import UsageError
 from ..metrics import Metric
-from ..options.settings import FitSettings, PretrainSettings
+from ..networks import Dropout, Rates, is_weight, rates_of
+from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
 from ..randomness import Roster, StackedGenerator
 from .encoder import Classifier
 from .lifting import let_leave
 from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
+from .schedules import level, share_done, warmth
 from .supervision import Supervision
 
 REGISTER_ELEMENTS = 16
@@ -34,14 +35,18 @@ class StackModule(pl.LightningModule, ABC):
     loop, closures and hooks around each step would cost more than half a millisecond.
 
     Early stopping watches the ``metric``, if there is one, in place of the settings' monitor.
+
+    Attributes:
+        steps_per_epoch: of the optimiser. Schedules need it; `scarf_lightning.engine.fitting.fit` sets it.
+        after_step: called with the number of steps made in an epoch, after each.
     """
 
     def __init__(self, roster: Roster, *, settings: FitSettings, metric: Metric | None = None) -> None:
         super().__init__()
         self.automatic_optimization = False
         self.roster, self.settings, self.metric = roster, settings, metric
+        self.steps_per_epoch = 1
         self.after_step: Callable[[int], None] | None = None
-        """Called with the number of steps made in an epoch, after each."""
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -53,17 +58,13 @@ class StackModule(pl.LightningModule, ABC):
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
 
-    def on_train_epoch_start(self) -> None:
-        if self.settings.schedule == "cosine":
-            done = min(self.current_epoch / self.settings.max_epochs, 1.0)
-            for group in self._optimizer.param_groups:
-                group["lr"] = self.settings.learning_rate * (1 + math.cos(math.pi * done)) / 2
-
     def training_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
         """Train on the mini-batches of an epoch."""
         optimizer = self._optimizer
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        earlier_steps = self.current_epoch * self.steps_per_epoch
         for n_steps, batch in enumerate(batches, 1):
+            self.follow_schedules(earlier_steps + n_steps - 1)
             losses = self.losses(batch)
             self._add("train_loss", losses.detach(), batch.x.shape[1])
             total = losses.sum()
@@ -85,23 +86,60 @@ class StackModule(pl.LightningModule, ABC):
                 self._add(f"validation_{name}", values, batch.x.shape[1])
 
     def configure_optimizers(self) -> torch.optim.Adam:
-        """Adam, fused where that does not change a trial's numbers.
+        """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
+        settings = self.settings
+        kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+        return kind(
+            self._parameter_groups(),
+            lr=settings.learning_rate,
+            betas=(0.9, settings.beta2),
+            eps=settings.epsilon,
+            weight_decay=settings.weight_decay,
+        )
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        """Parameters with the same `Rates` side by side, fused where that does not change a trial's numbers.
 
         The fused kernel rounds elements that fill whole vector registers differently from the ones left over. How many
         are left over depends on the size of the stack, unless each trial's share fills whole registers.
         """
-        parameters = [parameter for parameter in self.parameters() if parameter.requires_grad]
-        fits = [parameter[0].numel() % REGISTER_ELEMENTS == 0 for parameter in parameters]
-        groups = [
-            {"params": [p for p, fit in zip(parameters, fits, strict=True) if fit is fused], "fused": fused}
-            for fused in (True, False)
+        groups: dict[tuple[bool, Rates], list[Tensor]] = defaultdict(list)
+        for owner in self.modules():
+            for name, parameter in owner.named_parameters(recurse=False):
+                if parameter.requires_grad:
+                    is_fused = parameter[0].numel() % REGISTER_ELEMENTS == 0
+                    groups[is_fused, self._rates_of(owner, name)].append(parameter)
+        return [
+            {"params": parameters, "fused": is_fused, "rates": rates}
+            for (is_fused, rates), parameters in sorted(groups.items(), key=lambda group: group[0], reverse=True)
         ]
-        return torch.optim.Adam(
-            [group for group in groups if group["params"]],
-            lr=self.settings.learning_rate,
-            eps=self.settings.epsilon,
-            weight_decay=self.settings.weight_decay,
-        )
+
+    def _rates_of(self, owner: nn.Module, name: str) -> Rates:
+        """The factors of a parameter, with a decay of 0 if the settings spare it."""
+        rates = rates_of(owner, name)
+        is_spared = self.settings.decayed == "weights" and not is_weight(owner, name)
+        return Rates(rates.learning, 0.0) if is_spared else rates
+
+    def follow_schedules(self, step: int) -> None:
+        """Give the optimiser and the dropout layers the numbers of a step, which counts from 0."""
+        settings = self.settings
+        warm = warmth(step, settings.warmup_steps)
+        learning_rate = settings.learning_rate * self.level(settings.schedule, step) * warm
+        weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
+        for group in self._optimizer.param_groups:
+            rates = group.get("rates", Rates())
+            group["lr"] = learning_rate * rates.learning
+            group["weight_decay"] = weight_decay * rates.decay
+        if settings.dropout_schedule != "constant":
+            share = self.level(settings.dropout_schedule, step)
+            for layer in self.modules():
+                if isinstance(layer, Dropout):
+                    layer.share = share
+
+    def level(self, schedule: Schedule, step: int) -> float:
+        """The share of its full value that a number with this schedule has in a step."""
+        epochs = self.settings.scheduled_epochs(self.steps_per_epoch)
+        return level(schedule, share_done(schedule, step, self.steps_per_epoch, epochs))
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. The sums restart at zero."""
@@ -198,21 +236,30 @@ class FinetuneModule(StackModule):
         **training: Any,
     ) -> None:
         super().__init__(**training)
+        assert isinstance(self.settings, FinetuneSettings)
+        self._smoothing = 0.0 if supervision.smooths_labels or not target.can_smooth else self.settings.label_smoothing
+        self._smooths = self._smoothing
         self.classifier, self.pretrain_head = classifier, auxiliary and auxiliary[0].head
         self._supervision, self._source, self._random, self._auxiliary = supervision, source, random, auxiliary
         self._target, self._fitted, self._truth = target, fitted, truth
         self._validated: list[Tensor] = []
 
     def on_train_epoch_start(self) -> None:
-        super().on_train_epoch_start()
         if self.classifier.encoder.is_frozen:
             self.classifier.encoder.eval()
+
+    def follow_schedules(self, step: int) -> None:
+        super().follow_schedules(step)
+        assert isinstance(self.settings, FinetuneSettings)
+        self._smooths = self._smoothing * self.level(self.settings.label_smoothing_schedule, step)
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
         outputs = self.classifier.of_encoded(encoded)
+        if self._smooths:
+            targets = self._target.smoothed(targets, outputs, self._smooths)
         losses = self._supervision.compute_loss(outputs, targets, weights)
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)

@@ -113,8 +113,9 @@ class Stack:
             supervision: what the method changes of a training step.
             number: distinguishes the fits of a method that trains several models in a trial.
         """
+        settings = settings.of_rows(len(examples))
         module = self.finetune_module(settings, pretrained, supervision, number)
-        if module.metric is not None:
+        if module.metric is not None and self.data.validation.size:
             for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
                 if np.isnan(module.metric.function(self.table.target.guess(labels), labels)):
                     raise UsageError(
@@ -166,7 +167,7 @@ class Stack:
             truth=self.data.validation_labels,
             roster=roster,
             settings=settings,
-            metric=None if settings.metric is None else metric_named(settings.metric),
+            metric=None if settings.watched_metric is None else metric_named(settings.watched_metric),
         )
 
     def labelled(self) -> Examples:

@@ -11,8 +11,11 @@ from ..randomness import Purpose
 class Supervision:
     """Plain fine-tuning: the target's own loss on the rows as they are. A method overrides what it changes.
 
-    Leading axes of all tensors are ``...``, the trial axis in training.
+    Leading axes of all tensors are ``...``, the trial axis in training. ``smooths_labels`` says whether the method
+    smooths the targets by itself, in place of ``finetune.label_smoothing``.
     """
+
+    smooths_labels: ClassVar[bool] = False
 
     stream: ClassVar[str] = Purpose.FINETUNE_CORRUPTION
     """The name of the random stream that `make_batch` and an `auxiliary` task draw from."""

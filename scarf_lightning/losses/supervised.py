@@ -26,6 +26,22 @@ def squared_error(outputs: Tensor, targets: Tensor, weights: Tensor | None = Non
     return weighted_mean((outputs - targets).square().squeeze(-1), weights)
 
 
+def smoothed(targets: Tensor, logits: Tensor, share: float) -> Tensor:
+    """Probabilities ``(..., N, C)`` of which the uniform distribution over classes has a ``share``.
+
+    Targets are class numbers ``(..., N)`` or probabilities ``(..., N, C)``. Source: Szegedy et al. 2016, section 7,
+    https://arxiv.org/abs/1512.00567.
+
+    >>> smoothed(torch.tensor([1]), torch.zeros(1, 4), 0.2)
+    tensor([[0.0500, 0.8500, 0.0500, 0.0500]])
+    """
+    n_classes = logits.shape[-1]
+    if are_class_numbers(targets, logits):
+        # A half-precision number would lose digits of the share.
+        targets = F.one_hot(targets, n_classes).to(torch.promote_types(logits.dtype, torch.float32))
+    return (1 - share) * targets + share / n_classes
+
+
 def are_class_numbers(targets: Tensor, logits: Tensor) -> bool:
     """Whether targets are class numbers ``(..., N)`` rather than probabilities ``(..., N, C)``."""
     return targets.dim() < logits.dim()

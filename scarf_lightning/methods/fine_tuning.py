@@ -41,9 +41,10 @@ class Dropout(SingleFitMethod):
 
 @dataclass
 class LabelSmoothing(SingleFitMethod):
-    """Cross-entropy on (1 - smoothing) y + smoothing / C."""
+    """Cross-entropy on (1 - smoothing) y + smoothing / C, in place of ``finetune.label_smoothing``."""
 
     name: ClassVar[str] = "label_smoothing"
+    smooths_labels: ClassVar[bool] = True
     paper: ClassVar[str] = "Szegedy et al., 2016, arXiv:1512.00567"
     targets: ClassVar[tuple[str, ...]] = ("classes",)
     why_not: ClassVar[str] = "it spreads probability over classes, and a number has none"

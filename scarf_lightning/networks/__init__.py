@@ -1,6 +1,17 @@
 """Encoders in plain `torch.nn`: their options, and the modules that they build."""
 
-from .layers import BatchNorm, Dropout, OneHot, ReLUNetwork, initialise
+from .layers import BatchNorm, Dropout, OneHot, Rates, ReLUNetwork, initialise, is_weight, rates_of
 from .network import Columns, Network
 
-__all__ = ["BatchNorm", "Columns", "Dropout", "Network", "OneHot", "ReLUNetwork", "initialise"]
+__all__ = [
+    "BatchNorm",
+    "Columns",
+    "Dropout",
+    "Network",
+    "OneHot",
+    "Rates",
+    "ReLUNetwork",
+    "initialise",
+    "is_weight",
+    "rates_of",
+]

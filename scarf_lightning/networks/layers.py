@@ -1,15 +1,38 @@
 """Layers that networks share, and how linear layers are initialised."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..randomness import StackedGenerator
+
+
+class Rates(NamedTuple):
+    """Factors on the learning rate and on the weight decay with which a phase trains one parameter.
+
+    A module gives those of its own parameters by name, in an attribute ``rates``; others are trained at full rates.
+    """
+
+    learning: float = 1.0
+    decay: float = 1.0
+
+
+def rates_of(module: nn.Module, name: str) -> Rates:
+    """The factors of a module's own parameter."""
+    own: Mapping[str, Rates] = getattr(module, "rates", {})
+    return own.get(name, Rates())
+
+
+def is_weight(module: nn.Module, name: str) -> bool:
+    """Whether a module's own parameter is a weight that ``decayed=weights`` shrinks: no bias, no learned value of a
+    missing number, no scale of a normalisation."""
+    is_normalisation = isinstance(module, (BatchNorm, nn.LayerNorm))
+    return not (is_normalisation or name.endswith("bias") or name == "missing")
 
 
 class OneHot(nn.Module):
@@ -62,23 +85,24 @@ class Dropout(nn.Module):
     """Zeroes a share ``rate`` of the units in training and scales up the others (Srivastava et al. 2014).
 
     In a stack, ``random`` holds the stream of each trial, so a trial's masks do not depend on the trials beside it.
-    Without it this is `torch.nn.Dropout`.
+    Without it this is `torch.nn.Dropout`. ``share`` is the share of the rate that a schedule leaves.
     """
 
     acts_on_last_axis = True
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        self.rate = rate
+        self.rate, self.share = rate, 1.0
         self.random: StackedGenerator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.rate == 0:
+        rate = self.rate * self.share
+        if not self.training or rate == 0:
             return x
         if self.random is None:
-            return F.dropout(x, self.rate)
-        kept = _Kept.apply(x, self.rate, self.random)  # type: ignore[no-untyped-call]
-        return torch.where(kept, x / (1 - self.rate), 0.0)
+            return F.dropout(x, rate)
+        kept = _Kept.apply(x, rate, self.random)  # type: ignore[no-untyped-call]
+        return torch.where(kept, x / (1 - rate), 0.0)
 
 
 class _Kept(torch.autograd.Function):

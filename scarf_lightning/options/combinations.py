@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import UsageError
 from .axes import BASES, COLUMNS, OF_THE_RUN, label, part, parts
 from .option import Options, options_of
-from .settings import SHORTHANDS, USED, Choice, Config, DatasetSettings, FinetuneSettings, PretrainSettings
+from .settings import (
+    SHORTHANDS,
+    USED,
+    Choice,
+    Config,
+    DatasetSettings,
+    FinetuneSettings,
+    FitSettings,
+    PretrainSettings,
+)
 
 if TYPE_CHECKING:
     from ..data.targets import Target
@@ -152,10 +161,40 @@ def unused_options(config: Config) -> set[str]:
     if "finetune" not in used:
         unused |= _unused_of_finetune(used if config.tune else [option for option in used if option not in SCORES])
         unused |= {"network.head"} if "network" in used else set()
-    elif config.finetune.metric is not None:
-        unused.add("finetune.monitor")
+    else:
+        unused |= _unused_of_phase("finetune", config.finetune) | _unused_of_labels(config)
+    if is_pretrained(config):
+        unused |= _unused_of_phase("pretrain", config.pretrain)
     if not is_pretrained(config):
         unused |= {name for name in SHORTHANDS if unused & {"finetune", f"finetune.{name}"}}
+    return unused
+
+
+def _unused_of_phase(place: str, settings: FitSettings) -> set[str]:
+    """The options of a phase that do nothing beside its other options."""
+    unused = set[str]()
+    if settings.monitor == "none":
+        unused |= {"patience", "restore_best", "validate_every"}
+    if settings.max_steps is not None:
+        unused.add("max_epochs")
+    if settings.weight_decay == 0:
+        unused |= {"decayed", "weight_decay_schedule"}
+    return {f"{place}.{name}" for name in unused}
+
+
+def _unused_of_labels(config: Config) -> set[str]:
+    """The options of the supervised phase that do nothing beside the method and the other options."""
+    settings, unused = config.finetune, set[str]()
+    if settings.watched_metric is not None:
+        unused.add("finetune.monitor")
+    elif settings.metric is not None and not config.tune:
+        unused.add("finetune.metric")
+    if settings.fixed_below == 0:
+        unused.add("finetune.fixed_steps")
+    if settings.label_smoothing == 0 or method_of(config).smooths_labels:
+        unused.add("finetune.label_smoothing_schedule")
+    if method_of(config).smooths_labels:
+        unused.add("finetune.label_smoothing")
     return unused
 
 
@@ -245,6 +284,13 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
                 yield full, value, value != own.default
 
 
+def on_target(config: Config, kind: "type[Target]") -> Config:
+    """The configuration without label smoothing if a kind of target has no classes."""
+    if kind.can_smooth or config.finetune.label_smoothing == 0:
+        return config
+    return replace(config, finetune=replace(config.finetune, label_smoothing=0.0))
+
+
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     """The configuration with ``none`` for a corruption that selects no feature of a table of this width, before and
     after one-hot encoding."""
@@ -266,12 +312,20 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
-def on_empty_selections(config: Config, amounting: Config) -> list[str]:
-    """A sentence on each corruption of a cell that selects nothing on its data, so that `on_data` changed it."""
+def on_no_effect(config: Config, amounting: Config) -> list[str]:
+    """A sentence on each option of a cell that does nothing on its data, so that `on_data` or `on_target` changed it:
+    a corruption that selects nothing, and the smoothing of labels that are numbers."""
+    smoothing = config.finetune.label_smoothing
+    idle = []
+    if smoothing != amounting.finetune.label_smoothing and "finetune" in method_of(config).uses:
+        idle.append(
+            f"finetune.label_smoothing={smoothing:g} is for classes: on numbers the cell trains, and counts, as "
+            "finetune.label_smoothing=0."
+        )
     asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
     trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
     unused = unused_options(config)
-    return [
+    return idle + [
         f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, as "
         f"{option}=none."
         for option, choice in asked.items()

@@ -5,10 +5,11 @@ in an overflow or never.
 """
 
 import codecs
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from .option import Options, PartField, option, options_of, part_name
 
@@ -20,10 +21,20 @@ TIME = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(SECONDS)})")
 Choice = dict[str, Any]
 """The ``name`` of a part and its options. A field of this type has the name of the part's axis."""
 
+Schedule = Literal["constant", "cosine", "flat_cos", "coslog4"]
+"""How a number changes while a phase trains, see `scarf_lightning.engine.schedules`."""
+
 
 @dataclass
 class FitSettings(Options):
-    """How one phase is trained: Adam, batches, early stopping.
+    """How one phase is trained: optimiser, schedules, batches, early stopping.
+
+    Of a schedule, ``cosine`` falls to zero from epoch to epoch. The others change at every step: ``flat_cos`` falls to
+    zero in the second half, and ``coslog4`` rises and falls four times, each time twice as long, as RealMLP's learning
+    rate does. They end with the last of ``max_epochs`` or ``max_steps``.
+
+    A phase watches nothing with ``monitor=none``, or if there are no validation rows. It then has a fixed length,
+    ``max_epochs`` or ``max_steps``, and keeps the weights of its end.
 
     A trial stops when more than ``patience`` validations in a row have not improved on the best one. A network that
     never improves trains patience + 2 epochs: 5 in the paper's table of training epochs (dataset 40923).
@@ -34,31 +45,79 @@ class FitSettings(Options):
     """
 
     batch_size: int = option(128, "rows a step", "[2, 1000000000]", aliases=("bs",))
+    optimizer: Literal["adam", "adamw"] = option(
+        "adam", "adam adds the penalty of weight_decay to gradients; adamw shrinks weights by it, beside the step"
+    )
     learning_rate: float = option(1e-3, "step size of Adam", "(0, 1e12]", aliases=("lr",))
+    beta2: float = option(0.999, "share of the past in Adam's mean of squared gradients", "[0, 1)")
     epsilon: float = option(1e-7, "added to the denominator of Adam's step", "(0, 1e12]", aliases=("eps",))
     max_epochs: int = option(200, "largest number of epochs", "[1, 1000000]", aliases=("epochs", "n_epochs"))
     patience: int | None = option(
         3, "validations without improvement that a trial may have in a row; null trains max_epochs", "[0, 1000000]"
     )
-    monitor: Literal["loss", "error"] = option("error", "validation metric that early stopping watches")
+    monitor: Literal["loss", "error", "none"] = option(
+        "error", "validation metric that early stopping watches; none trains the full length and keeps the last weights"
+    )
     validate_every: int = option(1, "epochs between validations; patience counts validations", "[1, 1000000]")
     restore_best: bool = option(True, "keep the weights of the first best epoch, not of the last")
     min_steps: int = option(0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]")
-    weight_decay: float = option(0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)")
-    gradient_clip: float | None = option(None, "largest norm of all gradients of a trial together", "(0, inf)")
-    schedule: Literal["constant", "cosine"] = option(
-        "constant", "learning rate over the epochs; cosine falls to zero at max_epochs"
+    max_steps: int | None = option(
+        None, "largest number of optimiser steps, in whole epochs, in place of max_epochs", "[1, 100000000]"
     )
+    weight_decay: float = option(0.0, "L2 penalty: this times a weight is added to its gradient", "[0, inf)")
+    decayed: Literal["all", "weights"] = option(
+        "all", "parameters that weight_decay acts on; weights leaves out biases and normalisation"
+    )
+    gradient_clip: float | None = option(None, "largest norm of all gradients of a trial together", "(0, inf)")
+    schedule: Schedule = option("constant", "learning rate over the training; cosine falls to zero at max_epochs")
+    warmup_steps: int = option(0, "first steps, in which the learning rate rises from zero", "[0, 100000000]")
+    weight_decay_schedule: Schedule = option("constant", "weight decay over the training, as schedule")
+    dropout_schedule: Schedule = option("constant", "rates of dropout over the training, as schedule")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.validate_every > self.max_epochs:
             raise ValueError(f"validate_every must be at most max_epochs={self.max_epochs}, not {self.validate_every}")
+        if self.max_steps is not None and self.max_steps < self.min_steps:
+            raise ValueError(f"max_steps must be at least min_steps={self.min_steps}, not {self.max_steps}")
+
+    def epochs(self, steps_per_epoch: int) -> tuple[int, int]:
+        """The first epoch after which a trial may stop, and the last one, of so many optimiser steps each.
+
+        >>> FitSettings(min_steps=100, max_steps=300).epochs(8)
+        (13, 38)
+        """
+        at_least = math.ceil(self.min_steps / steps_per_epoch)
+        at_most = self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
+        return at_least, max(at_least, at_most)
+
+    def scheduled_epochs(self, steps_per_epoch: int) -> int:
+        """The epochs over which schedules run."""
+        return self.max_epochs if self.max_steps is None else math.ceil(self.max_steps / steps_per_epoch)
+
+    def unwatched(self) -> Self:
+        """The same without validation: of fixed length, with the last weights."""
+        return replace(self, monitor="none")
+
+    @property
+    def stops_after(self) -> float:
+        """Validations without improvement after which a trial stops; infinite if none stops early."""
+        is_patient = self.patience is None or self.monitor == "none"
+        return math.inf if is_patient else self.patience + 1  # type: ignore[operator]
+
+    @property
+    def keeps_best(self) -> bool:
+        """Whether the weights of the best epoch are kept, and not those of the last."""
+        return self.restore_best and self.monitor != "none"
 
 
 @dataclass
 class FinetuneSettings(FitSettings):
-    """How the supervised phase is trained."""
+    """How the supervised phase is trained.
+
+    With few labels a validation set is small or missing, so it chooses by chance. A fit on fewer rows than
+    ``fixed_below`` has no validation and a fixed length of ``fixed_steps``, in place of patience and ``max_epochs``.
+    """
 
     freeze: Literal["none", "encoder"] = option("none", "encoder: train the head alone on the pre-trained encoder")
     class_weight: Literal["none", "balanced"] = option(
@@ -67,10 +126,29 @@ class FinetuneSettings(FitSettings):
     metric: str | None = option(
         None, "metric of the validation rows that early stopping watches in place of monitor; null takes metric"
     )
+    label_smoothing: float = option(
+        0.0, "weight of the uniform distribution in the targets of classes; numbers have none", "[0, 1]"
+    )
+    label_smoothing_schedule: Schedule = option("constant", "label smoothing over the training, as schedule")
+    fixed_below: int = option(
+        0, "training rows below which the fit has a fixed length and no validation", "[0, 1000000000]"
+    )
+    fixed_steps: int = option(300, "optimiser steps of a fit on fewer rows than fixed_below", "[1, 100000000]")
+
+    def of_rows(self, n: int) -> "FinetuneSettings":
+        """The settings of a fit on ``n`` rows."""
+        if n >= self.fixed_below:
+            return self
+        return replace(self.unwatched(), min_steps=0, max_steps=self.fixed_steps)
+
+    @property
+    def watched_metric(self) -> str | None:
+        """The metric that early stopping watches in place of the loss or the error, if any."""
+        return None if self.monitor == "none" else self.metric
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.metric is not None and self.patience is None and not self.restore_best:
+        if self.watched_metric is not None and self.patience is None and not self.restore_best:
             raise ValueError("metric has nothing to choose where patience=null and restore_best=false; leave it out")
 
 
@@ -81,7 +159,7 @@ class PretrainSettings(FitSettings):
     named_part: ClassVar = PartField("name", "pretrain", "options")
     name: str = part_name("scarf")
     max_epochs: int = 1000
-    monitor: Literal["loss", "error"] = "loss"
+    monitor: Literal["loss", "error", "none"] = "loss"
     validation_passes: int = option(
         10, "corrupted views of each validation row in the static validation set", "[1, 10000]"
     )

@@ -16,7 +16,7 @@ from ..data.targets import Target, kind_named, leading_metric
 from ..metrics import Metric, metric_named
 from ..options import COLUMNS, Config
 from ..options.axes import group_of, told_apart
-from ..options.combinations import is_pretrained, method_of, on_data, used_options
+from ..options.combinations import is_pretrained, method_of, on_data, on_target, used_options
 from ..results import (
     CellStore,
     Failure,
@@ -110,8 +110,9 @@ class Cell:
         return PretrainingStore(self.results, fields, self.config.cache.max_gb)
 
     def _on(self, data: KnownData) -> Config:
-        """Its configuration without a corruption that selects no feature of its data."""
-        return on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
+        """Its configuration without what does nothing on its data, as a corruption that selects no feature."""
+        config = on_data(self.config, data.n_columns, data.n_encoded or sys.maxsize)
+        return config if data.kind is None else on_target(config, kind_named(data.kind))
 
     def settings(self) -> list[str]:
         """The names of its options that differ from their defaults and from its recipe's, beside its choices on the

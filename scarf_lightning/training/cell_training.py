@@ -36,7 +36,7 @@ from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import check_labels, check_target, labels, on_data, on_empty_selections
+from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from .pretraining import Start, pretrain
@@ -103,7 +103,7 @@ class CellTraining:
         """
         check_labels(config, table.n_unlabelled)
         check_target(config, type(table.target))
-        amounting = on_data(config, len(table.columns), table.n_encoded)
+        amounting = on_target(on_data(config, len(table.columns), table.n_encoded), type(table.target))
         parts = build_parts(amounting)
         if splitting is not None:
             parts = replace(parts, splitting=splitting(parts.splitting))
@@ -113,7 +113,7 @@ class CellTraining:
             store = CellStore(results, identity(amounting, table.hash))
         if results is not None and config.cache.max_gb:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
-        notes = on_empty_selections(config, amounting)
+        notes = on_no_effect(config, amounting)
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         notes += filter(None, [parts.splitting.on_copies(table, first_split)])
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()

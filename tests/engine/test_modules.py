@@ -11,19 +11,20 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
-from torch.optim.lr_scheduler import CosineAnnealingLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
 
 from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
 from scarf_lightning.data.table import Table
-from scarf_lightning.data.targets import Classes
+from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Semi25
 from scarf_lightning.engine import stack as stacks
 from scarf_lightning.engine.modules import FinetuneModule
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
+from scarf_lightning.methods.fine_tuning import LabelSmoothing
 from scarf_lightning.metrics import metric_named
-from scarf_lightning.networks import Network
+from scarf_lightning.networks import Dropout, Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
@@ -233,20 +234,47 @@ def trained_alone(stack: Stack, position: int, settings: FinetuneSettings) -> di
     classifier = alone.finetune_module(settings).classifier
     classifier.to(stack.hardware.dtype)
     x, labels = alone.raw(alone.data.labelled), torch.from_numpy(alone.data.labels[0])
-    parameters = list(classifier.parameters())
-    optimizer = torch.optim.Adam(
-        parameters, lr=settings.learning_rate, eps=settings.epsilon, weight_decay=settings.weight_decay
+    parameters = dict(classifier.named_parameters())
+    spared = [name for name in parameters if name.endswith("bias")] if settings.decayed == "weights" else []
+    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+    optimizer = kind(
+        [
+            {"params": [weight for name, weight in parameters.items() if name not in spared]},
+            {"params": [parameters[name] for name in spared], "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+        betas=(0.9, settings.beta2),
+        eps=settings.epsilon,
+        weight_decay=settings.weight_decay,
     )
-    schedule = CosineAnnealingLR(optimizer, settings.max_epochs) if settings.schedule == "cosine" else None
-    for _ in range(EPOCHS):
+    schedules = []
+    if settings.schedule == "cosine":
+        schedules.append(CosineAnnealingLR(optimizer, settings.max_epochs))
+    if settings.schedule == "coslog4":
+        warm = max(settings.warmup_steps, 1)
+        schedules.append(LambdaLR(optimizer, lambda step: coslog4(step) * min((step + 1) / warm, 1)))
+    elif settings.warmup_steps:
+        start = 1 / settings.warmup_steps
+        schedules.append(LinearLR(optimizer, start, total_iters=settings.warmup_steps - 1))
+    for step in range(EPOCHS):
+        if settings.weight_decay_schedule == "flat_cos":
+            optimizer.param_groups[0]["weight_decay"] = settings.weight_decay * flat_cos(step)
         optimizer.zero_grad()
-        F.cross_entropy(classifier(x)[0], labels).backward()
+        F.cross_entropy(classifier(x)[0], labels, label_smoothing=settings.label_smoothing).backward()
         if settings.gradient_clip is not None:
-            clip_grad_norm_(parameters, settings.gradient_clip)
+            clip_grad_norm_(parameters.values(), settings.gradient_clip)
         optimizer.step()
-        if schedule is not None:
+        for schedule in schedules:
             schedule.step()
-    return {f"classifier.{name}": parameter.detach()[0] for name, parameter in classifier.named_parameters()}
+    return {f"classifier.{name}": parameter.detach()[0] for name, parameter in parameters.items()}
+
+
+def coslog4(step: int) -> float:
+    return float(0.5 * (1 - np.cos(2 * np.pi * np.log2(1 + 15 * step / EPOCHS))))
+
+
+def flat_cos(step: int) -> float:
+    return float(0.5 * (1 + np.cos(np.pi * max(0.0, 2 * step / EPOCHS - 1))))
 
 
 @pytest.mark.parametrize(
@@ -257,6 +285,14 @@ def trained_alone(stack: Stack, position: int, settings: FinetuneSettings) -> di
         {"gradient_clip": 0.05},
         {"schedule": "cosine"},
         {"weight_decay": 0.01, "gradient_clip": 0.3, "schedule": "cosine"},
+        {"beta2": 0.9},
+        {"optimizer": "adamw", "weight_decay": 0.5},
+        {"optimizer": "adamw", "weight_decay": 2.0, "decayed": "weights", "weight_decay_schedule": "flat_cos"},
+        {"weight_decay": 0.1, "decayed": "weights"},
+        {"schedule": "coslog4", "optimizer": "adamw", "weight_decay": 0.5},
+        {"warmup_steps": 4},
+        {"warmup_steps": 3, "schedule": "coslog4"},
+        {"label_smoothing": 0.2},
     ],
     ids=" ".join,
 )
@@ -275,7 +311,19 @@ def test_each_trial_is_trained_as_by_torchs_optimiser_alone(
 
 
 @pytest.mark.parametrize(
-    "option", [{"weight_decay": 0.1}, {"gradient_clip": 0.05}, {"schedule": "cosine"}], ids=" ".join
+    "option",
+    [
+        {"weight_decay": 0.1},
+        {"gradient_clip": 0.05},
+        {"schedule": "cosine"},
+        {"schedule": "coslog4"},
+        {"schedule": "flat_cos"},
+        {"beta2": 0.9},
+        {"warmup_steps": 3},
+        {"label_smoothing": 0.1},
+        {"optimizer": "adamw", "weight_decay": 0.1},
+    ],
+    ids=" ".join,
 )
 def test_each_of_them_makes_a_difference(patients: Table, make_stack: MakeStack, option: dict[str, Any]) -> None:
     stack = make_stack(patients, range(2))
@@ -397,6 +445,111 @@ def test_steps_that_are_asked_for_go_before_the_largest_number_of_epochs(
     fit, _ = stack.finetune(replace(WATCHING_SETTINGS, max_epochs=2, min_steps=30), stack.labelled())
 
     assert fit.epochs.tolist() == [10]
+
+
+def test_steps_at_most_are_whole_epochs_and_replace_the_largest_number_of_epochs(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    stack = make_stack(patients, [0])
+    fits = [
+        stack.finetune(replace(WATCHING_SETTINGS, max_steps=steps), stack.labelled())[0].steps.tolist()
+        for steps in (2, 3, 31)
+    ]
+    assert fits == [[3], [3], [33]]
+
+
+def without_validation(stack: Stack) -> Stack:
+    """The stack without its validation rows."""
+    data = stack.data
+    none = {"validation": data.validation[:, :0], "validation_labels": data.validation_labels[:, :0]}
+    return replace(stack, data=replace(data, **none))
+
+
+def test_without_validation_rows_the_length_is_fixed_and_the_last_weights_are_kept(
+    patients: Table, make_stack: MakeStack
+) -> None:
+    """Of both phases. They are the weights that the same epochs leave with validation rows."""
+    settings = FinetuneSettings(max_epochs=5, batch_size=46, patience=0)
+    pretraining = PretrainSettings(max_epochs=4, batch_size=46, patience=0)
+    last = {"patience": None, "restore_best": False}
+    stack = make_stack(patients, range(2))
+    alone = without_validation(stack)
+
+    fit, _ = alone.finetune(settings, alone.labelled())
+    pretrained = alone.pretrain(pretraining, task())
+    watched, _ = stack.finetune(replace(settings, **last), stack.labelled())
+    pretrained_watched = stack.pretrain(replace(pretraining, **last), task())
+
+    for got, expected, epochs in ((fit, watched, 5), (pretrained, pretrained_watched, 4)):
+        assert got.epochs.tolist() == got.best_epochs.tolist() == [epochs] * 2
+        assert not any("validation_loss" in record for record in got.curves)
+        for name, weight in got.weights.items():
+            assert torch.equal(weight, expected.weights[name]), name
+
+
+def test_nothing_is_validated_where_nothing_is_watched(
+    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack = make_stack(patients, range(2))
+    monkeypatch.setattr(FinetuneModule, "validation_metrics", None)
+    fit, _ = stack.finetune(FinetuneSettings(max_epochs=3, monitor="none", metric="auroc"), stack.labelled())
+    assert fit.epochs.tolist() == [3, 3]
+    assert not any("validation_loss" in record for record in fit.curves)
+
+
+def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeStack) -> None:
+    """139 rows, in three steps an epoch."""
+    stack = make_stack(patients, [0])
+    settings = FinetuneSettings(max_epochs=5, batch_size=46, patience=0, fixed_below=140, fixed_steps=27)
+    few, _ = stack.finetune(settings, stack.labelled())
+    many, _ = stack.finetune(replace(settings, fixed_below=139), stack.labelled())
+    plain, _ = stack.finetune(replace(settings, fixed_below=0), stack.labelled())
+    assert few.steps.tolist() == [27]
+    assert "validation_loss" not in few.curves[-1]
+    assert many.curves == plain.curves
+
+
+def test_validation_that_is_rarer_than_the_epochs_judges_the_last_one(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    settings = FinetuneSettings(max_epochs=10, validate_every=10, batch_size=46, max_steps=6)
+    fit, _ = stack.finetune(settings, stack.labelled())
+    assert fit.best_epochs.tolist() == [2]
+
+
+def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0], network=ResNet(width=16))
+    module = stack.finetune_module(FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
+    module.configure_optimizers = lambda: torch.optim.Adam(module.parameters())  # type: ignore[method-assign]
+    optimizer = module.configure_optimizers()
+    module.optimizers = lambda **_: optimizer  # type: ignore[method-assign]
+    module.follow_schedules(3)
+    layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
+    assert [layer.share for layer in layers] == pytest.approx([0.5] * len(layers))
+    layer = Dropout(0.4)
+    layer.share = 0.5
+    dropped = (layer(torch.ones(100, 1000)) == 0).double().mean()
+    assert dropped == pytest.approx(0.2, abs=0.01)
+
+
+def test_label_smoothing_is_the_methods_own(patients: Table, make_stack: MakeStack) -> None:
+    """As a method it replaces the option of the phase, and both are the same loss."""
+    stack = make_stack(patients, [0, 1], precision="64-true")
+    settings = FinetuneSettings(max_epochs=3, batch_size=46)
+    by_phase, _ = stack.finetune(replace(settings, label_smoothing=0.1), stack.labelled())
+    method = LabelSmoothing(0.1)
+    for smoothing in (0.0, 0.3):
+        phase = replace(settings, label_smoothing=smoothing)
+        by_method, _ = stack.finetune(phase, method.examples(stack), supervision=method)
+        for name, weight in by_phase.weights.items():
+            torch.testing.assert_close(by_method.weights[name], weight, rtol=0, atol=1e-9)
+
+
+def test_numbers_are_not_smoothed(patients: Table, make_stack: MakeStack) -> None:
+    labels = patients.labels.astype(np.float64)
+    stack = make_stack(replace(patients, target=Number("y"), labels=labels), [0])
+    plain, _ = stack.finetune(SETTINGS, stack.labelled())
+    smoothed, _ = stack.finetune(replace(SETTINGS, label_smoothing=0.2), stack.labelled())
+    assert plain.curves == smoothed.curves
 
 
 def test_a_loss_of_another_shape_is_refused(patients: Table, make_stack: MakeStack) -> None:

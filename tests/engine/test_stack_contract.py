@@ -20,6 +20,7 @@ from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.methods import SupervisedPhase
 from scarf_lightning.methods.fine_tuning import Control
+from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from tests.promises import assert_same_start, is_exact
 from tests.reference import ReferenceTrial
@@ -127,6 +128,24 @@ def test_also_with_clipped_gradients_decaying_weights_and_a_schedule(patients: T
     whole = train(make_stack(patients, range(10)), Marginal(), max_epochs=12, **options)
     assert_same(train(make_stack(patients, [4]), Marginal(), max_epochs=12, **options), whole)
     assert_same(train(make_stack(patients, range(5, 10)), Marginal(), max_epochs=12, **options), whole)
+
+
+def test_also_with_decoupled_decay_schedules_and_smoothed_labels(patients: Table, make_stack: MakeStack) -> None:
+    options = {
+        "optimizer": "adamw",
+        "weight_decay": 0.05,
+        "decayed": "weights",
+        "beta2": 0.95,
+        "schedule": "coslog4",
+        "warmup_steps": 5,
+        "weight_decay_schedule": "flat_cos",
+        "dropout_schedule": "flat_cos",
+    }
+    network = ResNet(width=16)
+    whole = train(make_stack(patients, range(10), network=network), Marginal(), max_epochs=12, patience=1, **options)
+    assert len(set(whole.finetuning.epochs)) > 1, "trials must leave at different times for this to say anything"
+    alone = train(make_stack(patients, [4], network=network), Marginal(), max_epochs=12, patience=1, **options)
+    assert_same(alone, whole)
 
 
 def test_five_and_five_are_ten(patients: Table, make_stack: MakeStack) -> None:

@@ -11,7 +11,14 @@ import pytest
 from scarf_lightning.data.targets import Classes, Number, Target
 from scarf_lightning.errors import UsageError
 from scarf_lightning.options import Config, build_parts, check_combination, labels, options_of, parts, unused_options
-from scarf_lightning.options.combinations import check_labels, check_method, check_target, on_data, on_empty_selections
+from scarf_lightning.options.combinations import (
+    check_labels,
+    check_method,
+    check_target,
+    on_data,
+    on_no_effect,
+    on_target,
+)
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import StackedGenerator
 from scarf_lightning.results import identity
@@ -272,6 +279,12 @@ class TestTargetOfLoadedData:
         assert refusal(lambda: check_target(config_of(override), kind)).startswith(start)
 
 
+OF_NO_DECAY = {f"{phase}.{name}" for phase in ("pretrain", "finetune") for name in ("decayed", "weight_decay_schedule")}
+OF_VALIDATION = ("patience", "restore_best", "validate_every")
+IDLE = OF_NO_DECAY | {"finetune.label_smoothing_schedule", "finetune.fixed_steps"}
+"""Options of the phases that do nothing by default."""
+
+
 class TestUnused:
     """Which options have no part in a cell."""
 
@@ -334,7 +347,33 @@ class TestUnused:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_they_are_these(self, overrides: str, expected: set[str]) -> None:
-        assert unused_options(config_of(*overrides.split())) == expected
+        assert unused_options(config_of(*overrides.split())) - IDLE == expected - IDLE
+
+    @pytest.mark.parametrize(
+        ("overrides", "expected"),
+        [
+            ("", {"finetune.label_smoothing_schedule", "finetune.fixed_steps", *OF_NO_DECAY}),
+            ("finetune.monitor=none", {f"finetune.{name}" for name in OF_VALIDATION}),
+            ("pretrain.monitor=none", {f"pretrain.{name}" for name in OF_VALIDATION}),
+            ("finetune.monitor=none finetune.metric=auroc", {"finetune.metric"}),
+            ("finetune.max_steps=9", {"finetune.max_epochs"}),
+            ("finetune.label_smoothing=0.1 method=label_smoothing", {"finetune.label_smoothing"}),
+        ],
+    )
+    def test_options_of_a_phase_that_do_nothing_beside_the_others(self, overrides: str, expected: set[str]) -> None:
+        assert expected <= unused_options(config_of(*overrides.split()))
+
+    @pytest.mark.parametrize(
+        ("overrides", "used"),
+        [
+            ("finetune.weight_decay=0.1", {"finetune.decayed", "finetune.weight_decay_schedule"}),
+            ("finetune.label_smoothing=0.1", {"finetune.label_smoothing", "finetune.label_smoothing_schedule"}),
+            ("finetune.fixed_below=9", {"finetune.fixed_steps", "finetune.patience"}),
+            ("finetune.monitor=none finetune.metric=auroc tune=2", {"finetune.metric"}),
+        ],
+    )
+    def test_and_those_that_do_something(self, overrides: str, used: set[str]) -> None:
+        assert not used & unused_options(config_of(*overrides.split()))
 
     @pytest.mark.parametrize("name", names("corruption"))
     def test_features_are_selected_where_a_share_of_them_is_replaced(self, name: str) -> None:
@@ -425,15 +464,25 @@ class TestEmptySelections:
         assert (amounting.corruption == {"name": "none"}) == (not mask.any())
         if mask.any():
             assert identity(amounting, "") == identity(config, "")
-            assert on_empty_selections(config, amounting) == []
+            assert on_no_effect(config, amounting) == []
         else:
             assert identity(amounting, "") == identity(replace(config, corruption={"name": "none"}), "")
-            (sentence,) = on_empty_selections(config, amounting)
+            (sentence,) = on_no_effect(config, amounting)
             assert sentence.startswith(f"corruption.rate={rate:g} selects no feature")
 
     def test_a_cell_that_does_not_corrupt_says_nothing(self) -> None:
         config = config_of("pretrain=none")
-        assert on_empty_selections(config, on_data(config, 1, 1)) == []
+        assert on_no_effect(config, on_data(config, 1, 1)) == []
         cotrained = config_of("method=cotrain", "pretrain=none")
-        (sentence,) = on_empty_selections(cotrained, on_data(cotrained, 1, 1))
+        (sentence,) = on_no_effect(cotrained, on_data(cotrained, 1, 1))
         assert sentence.startswith("cotrain.corruption.rate=0.6 selects no feature")
+
+
+def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing() -> None:
+    config = config_of("finetune.label_smoothing=0.1")
+    amounting = on_target(config, Number)
+    assert amounting.finetune.label_smoothing == 0
+    (sentence,) = on_no_effect(config, amounting)
+    assert sentence.startswith("finetune.label_smoothing=0.1 is for classes")
+    assert on_target(config, Classes) is config
+    assert on_no_effect(config, config) == []

@@ -40,6 +40,7 @@ class Classes(Target):
     heading: ClassVar[str] = "class"
     usual_metric: ClassVar[str] = "accuracy"
     can_balance: ClassVar[bool] = True
+    can_smooth: ClassVar[bool] = True
     drawings: ClassVar[Mapping[str, str]] = {
         "roc_curves": "True against false positives",
         "confusion_matrix": "Which class is taken for which",
@@ -133,6 +134,11 @@ class Classes(Target):
         if targets.dim() == 2:
             return weights.gather(1, targets)
         return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
+
+    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
+        from ...losses.supervised import smoothed
+
+        return smoothed(targets, outputs, share)
 
     def fit(self, labels: Labels) -> Floats:
         return np.empty(0)

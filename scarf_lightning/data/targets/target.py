@@ -37,6 +37,7 @@ class Target(ABC):
     - ``heading``: of a column of labels or answers;
     - ``n_fitted``: K, how many numbers `fit` estimates;
     - ``can_balance``: whether ``finetune.class_weight=balanced`` is allowed, which calls `balanced`;
+    - ``can_smooth``: whether ``finetune.label_smoothing`` has a meaning, which calls `smoothed`;
     - ``drawings``: what a report draws of predictions: names of drawings, and how their titles begin.
     """
 
@@ -46,6 +47,7 @@ class Target(ABC):
     heading: ClassVar[str]
     n_fitted: ClassVar[int] = 0
     can_balance: ClassVar[bool] = False
+    can_smooth: ClassVar[bool] = False
     drawings: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
@@ -130,6 +132,11 @@ class Target(ABC):
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
         """Weights ``(T, m)`` that balance encoded ``targets`` ``(T, m, ...)`` by labels ``(T, n)``."""
+        raise NotImplementedError
+
+    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
+        """Encoded ``targets`` as probabilities ``(..., N, C)``, of which a uniform distribution has the given share.
+        ``outputs`` are those of h, ``(..., N, C)``."""
         raise NotImplementedError
 
     @abstractmethod
