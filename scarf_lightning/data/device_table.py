@@ -1,6 +1,6 @@
 """A table on the device: a batch is an index into it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cached_property
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..randomness import Roster
-from .preprocessing import Preprocessing
+from .preprocessing import Preprocessing, clipped
 from .table import ROWS_AT_A_TIME, Table
 
 
@@ -28,7 +28,7 @@ class DeviceTable:
     ) -> None:
         self.device, self.dtype = torch.device(device), dtype
         preprocessing.check_range(table, torch.finfo(dtype).max)
-        self._own: tuple[Tensor, ...] = ()  # fill, shift and scale of each trial, (T, 1, M), where they differ
+        self._own: dict[str, Tensor] = {}  # the arrays of each trial, (T, 1, M) or (T, M, 2, K), where they differ
         values = torch.from_numpy(table.values)
         if preprocessing.is_shared:
             values = torch.empty(values.shape, dtype=dtype)
@@ -36,8 +36,12 @@ class DeviceTable:
                 rows = slice(start, start + ROWS_AT_A_TIME)
                 values[rows] = torch.from_numpy(preprocessing.apply(table.values[rows], 0))
         else:
-            vectors = (preprocessing.fill, preprocessing.shift, preprocessing.scale)
-            self._own = tuple(torch.from_numpy(vector).unsqueeze(1).to(self.device) for vector in vectors)
+            arrays = {name: torch.from_numpy(array) for name, array in preprocessing.arrays().items()}
+            arrays.pop("target", None)
+            self._own = {
+                name: (array if name == "curve" else array.unsqueeze(1)).to(self.device)
+                for name, array in arrays.items()
+            }
         self._values = values.to(self.device)
 
     @property
@@ -57,7 +61,7 @@ class DeviceTable:
     def of(self, position: int) -> "DeviceTable":
         """The table of the trial at this position alone; its values are the same copy."""
         alone = copy(self)
-        alone._own = tuple(vector[position : position + 1] for vector in self._own)
+        alone._own = {name: array[position : position + 1] for name, array in self._own.items()}
         return alone
 
     @cached_property
@@ -67,8 +71,33 @@ class DeviceTable:
     def _finish(self, stored: Tensor, roster: Roster) -> Tensor:
         if not self._own:
             return stored
-        fill, shift, scale = map(roster.of, self._own)
-        return ((torch.where(stored.isnan(), fill, stored) - shift) * scale).to(self.dtype)
+        own = {name: roster.of(array) for name, array in self._own.items()}
+        return imputed_and_scaled(stored, own).to(self.dtype)
+
+
+def imputed_and_scaled(values: Tensor, arrays: Mapping[str, Tensor]) -> Tensor:
+    """Values ``(..., N, M)`` as `Preprocessing.apply` gives them. The arrays broadcast with them, but for ``curve``
+    ``(..., M, 2, K)``."""
+    filled = torch.where(values.isnan(), arrays["fill"], values)
+    if "curve" in arrays:
+        filled = along(filled, arrays["curve"])
+    scaled = (filled - arrays["shift"]) * arrays["scale"]
+    if "clip" in arrays:
+        scaled = clipped(scaled, arrays["clip"])
+    return scaled
+
+
+def along(values: Tensor, curve: Tensor) -> Tensor:
+    """Values ``(..., N, M)`` along a piecewise linear function of each column. Its knots are ``(..., M, 2, K)``:
+    ascending numbers, and what they become. A column whose knots are all equal stays as it is."""
+    numbers, ends = curve.unbind(-2)
+    x = values.mT.clamp(numbers[..., :1], numbers[..., -1:])
+    # The knot before each value, counted: an export has no search.
+    before = ((x.unsqueeze(-1) >= numbers.unsqueeze(-2)).sum(dim=-1) - 1).clamp(0, numbers.shape[-1] - 2)
+    start, stop, low, high = (part.gather(-1, before + step) for part in (numbers, ends) for step in (0, 1))
+    share = torch.where(stop > start, (x - start) / torch.where(stop > start, stop - start, 1.0), 0.0)
+    is_curved = (numbers[..., :1] < numbers[..., -1:]).mT
+    return torch.where(is_curved, (low + share * (high - low)).mT, values)
 
 
 class TrainingRows:

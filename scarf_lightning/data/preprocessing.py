@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,30 @@ COLUMNS_AT_A_TIME = 8
 FLOAT = np.dtype(np.float64)
 VECTORS = ("fill", "shift", "scale")
 """The vectors of `Preprocessing` that stand in front of every network."""
+CURVES = ("clip", "curve")
+"""Arrays of `Preprocessing` that only scalings which are no straight line have."""
+LARGEST = 1e100
+"""Size above which numbers are cut before they are squared."""
 
 
 @dataclass
 class Scaling(Options, ABC):
-    """A way of scaling numeric columns: x becomes (x - shift) / divisor (paper, section 4.3)."""
+    """A way of scaling numeric columns: x becomes (x - shift) / divisor (paper, section 4.3).
+
+    A scaling that is no straight line has a ``bound``, or a `curve`.
+    """
 
     name: ClassVar[str]
+
+    @property
+    def bound(self) -> float:
+        """Size that scaled numbers approach and do not exceed; infinite if there is none."""
+        return np.inf
+
+    def curve(self, values: Floats) -> Floats | None:
+        """Knots of a piecewise linear function that is applied before shift and divisor, from imputed ``values``
+        ``(n, M)``: numbers and what they become, ``(M, 2, K)``, both in ascending order. None for no such function."""
+        return None
 
     @abstractmethod
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
@@ -74,6 +91,57 @@ class NoScaling(Scaling):
 
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
+
+
+@dataclass
+class Robust(Scaling):
+    """z = (x - median) / (distance of the quartiles), and z / sqrt(1 + (z / bound)^2): outliers stay below the bound.
+    Half the range replaces the distance if the quartiles are equal.
+
+    The scaling of RealMLP (Holzmüller et al. 2024, section 3, https://arxiv.org/abs/2407.04491).
+    """
+
+    name: ClassVar[str] = "robust"
+    largest: float = option(3.0, "size that scaled numbers approach and do not exceed", "(0, 1000000]")
+
+    @property
+    def bound(self) -> float:
+        return self.largest
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        low, median, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        quartiles = high - low
+        return median, np.where(quartiles > 0, quartiles, np.ptp(values, axis=0) / 2)
+
+
+@dataclass
+class Quantile(Scaling):
+    """The quantile of the standard normal distribution at a number's rank, so that any column looks normal.
+
+    The number at place i of n has the rank (i - 1/2) / n, and one that occurs often has the mean of its ranks. Between
+    ``knots``, which are numbers of the column, the quantile is linear; beyond the last ones it is constant.
+    """
+
+    name: ClassVar[str] = "quantile"
+    knots: int = option(100, "numbers of a column that have their exact quantile", "[2, 10000]")
+
+    def statistics(self, values: Floats) -> tuple[Floats, Floats]:
+        # The curve does the work. A constant has none, and becomes zero.
+        is_constant = np.ptp(values, axis=0) == 0
+        return np.where(is_constant, values[0], 0.0), np.where(is_constant, 0.0, 1.0)
+
+    def curve(self, values: Floats) -> Floats:
+        from scipy.special import ndtri
+
+        n = len(values)
+        ordered = np.sort(values, axis=0)
+        # Whole positions: a rounding error would put a knot beside a number that occurs often.
+        knots = ordered[np.arange(self.knots) * (n - 1) // (self.knots - 1)]
+        curves = []
+        for numbers, column in zip(knots.T, ordered.T, strict=True):
+            below, up_to = (np.searchsorted(column, numbers, side=side) for side in ("left", "right"))
+            curves.append([numbers, ndtri((below + up_to) / (2 * n))])
+        return np.array(curves)
 
 
 @dataclass
@@ -148,9 +216,13 @@ def codes_in(column: Column, order: Sequence[str]) -> Floats:
     return np.array([place[category] for category in column.categories or ()])
 
 
+def _none() -> Floats:
+    return np.empty((0, 0))
+
+
 @dataclass(frozen=True)
 class Preprocessing:
-    """Fitted vectors: ``fill`` replaces missing values, and then x becomes (x - shift) * scale.
+    """Fitted arrays: ``fill`` replaces missing values, and then x becomes (x - shift) * scale.
 
     Codes of categorical columns have a shift of 0 and a scale of 1, unless their encoding uses them as numbers.
 
@@ -158,13 +230,17 @@ class Preprocessing:
         fill, shift, scale: float64 ``(T, M)``, one row for each trial.
         is_shared: whether all trials were fitted on the whole table.
         target: fitted to the labels of each trial, ``(T, K)``, see `Target.fit`; empty if nothing is.
+        clip: scaled numbers z end as z / sqrt(1 + clip z^2), ``(T, M)``; empty if none are clipped.
+        curve: see `Scaling.curve`, ``(T, M, 2, K)``; empty if there is none. A column with equal knots has none.
     """
 
     fill: Floats
     shift: Floats
     scale: Floats
     is_shared: bool
-    target: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    target: Floats = field(default_factory=_none)
+    clip: Floats = field(default_factory=_none)
+    curve: Floats = field(default_factory=_none)
 
     @classmethod
     def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
@@ -173,15 +249,15 @@ class Preprocessing:
         Raises:
             UsageError: a column's numbers are so large that its mean, deviation or range overflows.
         """
-        fitted: dict[bytes | None, tuple[Floats, Floats, Floats]] = {}
+        fitted: dict[bytes | None, dict[str, Floats]] = {}
         stacked = []
         for selected in rows:
             key = None if selected is None else selected.tobytes()
             if key not in fitted:
                 fitted[key] = _fit_one(table, selected, scaling)
             stacked.append(fitted[key])
-        fill, shift, scale = (np.stack(vectors) for vectors in zip(*stacked, strict=True))
-        return cls(fill, shift, scale, is_shared=set(fitted) == {None})
+        arrays = {name: np.stack([each[name] for each in stacked]) for name in stacked[0]}
+        return cls(**arrays, is_shared=set(fitted) == {None})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
@@ -190,33 +266,74 @@ class Preprocessing:
         Raises:
             ValueError: a vector is missing or of another type, or its name is unknown.
         """
-        if arrays.keys() - {"target"} != set(VECTORS) or {array.dtype for array in arrays.values()} != {FLOAT}:
+        needed = arrays.keys() - {"target", *CURVES}
+        if needed != set(VECTORS) or {array.dtype for array in arrays.values()} != {FLOAT}:
             raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
         return cls(**arrays, is_shared=is_shared)
 
     def of(self, trial: int) -> "Preprocessing":
-        """The vectors of the trial at position ``trial`` alone."""
-        one = slice(trial, trial + 1)
-        return Preprocessing(self.fill[one], self.shift[one], self.scale[one], self.is_shared, self.target[one])
+        """The arrays of the trial at position ``trial`` alone."""
+        return self.take(np.array([trial]))
+
+    def take(self, trials: Ints) -> "Preprocessing":
+        """The arrays of the trials at these positions."""
+        chosen = {name: array[trials] for name, array in self.arrays().items()}
+        if not self.target.size:
+            chosen["target"] = self.target[trials] if len(self.target) else self.target
+        return Preprocessing(**chosen, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
-        """The vectors by name, as they are kept."""
-        kept = {"fill": self.fill, "shift": self.shift, "scale": self.scale}
-        return kept | ({"target": self.target} if self.target.size else {})
+        """The arrays by name, as they are kept."""
+        kept = {name: getattr(self, name) for name in VECTORS}
+        for name in ("target", *CURVES):
+            if getattr(self, name).size:
+                kept[name] = getattr(self, name)
+        return kept
 
     def check_range(self, table: "Table", largest: float) -> None:
         """Raise `UsageError` for a column with imputed and scaled values above ``largest``."""
         if len(table.values) == 0:
             return
-        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])[:, None]
+        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.abs((np.where(np.isnan(extremes), self.fill, extremes) - self.shift) * self.scale)
+            scaled = np.stack([np.abs(self.apply(extremes, trial)) for trial in range(len(self.fill))])
         _refuse_overflow(table, np.all(scaled <= largest, axis=(0, 1)), "become larger than training can compute with")
 
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""
         filled = np.where(np.isnan(values), self.fill[trial], values)
-        return np.asarray((filled - self.shift[trial]) * self.scale[trial])
+        if self.curve.size:
+            filled = _along(filled, self.curve[trial])
+        scaled = (filled - self.shift[trial]) * self.scale[trial]
+        return np.asarray(clipped(scaled, self.clip[trial]) if self.clip.size else scaled)
+
+    def undo(self, scaled: Floats, trial: int) -> Floats:
+        """The numbers in their own unit that become ``scaled`` ``(n, M)``. A constant column has its one value."""
+        if self.clip.size:
+            # A number at the bound itself would be infinite.
+            squares = np.minimum(self.clip[trial] * scaled**2, 1 - FLOAT_EPSILON)
+            scaled = scaled / np.sqrt(1 - squares)
+        scale = self.scale[trial]
+        numbers = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0) + self.shift[trial]
+        return _along(numbers, self.curve[trial][:, ::-1]) if self.curve.size else numbers
+
+
+FLOAT_EPSILON = float(np.finfo(np.float64).eps)
+
+
+def clipped(scaled: Any, clip: Any) -> Any:
+    """z / sqrt(1 + clip z^2) of scaled numbers z, arrays of numpy or tensors."""
+    scaled = scaled.clip(-LARGEST, LARGEST)
+    return scaled / (1 + clip * scaled * scaled) ** 0.5
+
+
+def _along(values: Floats, curve: Floats) -> Floats:
+    """Values ``(n, M)`` along a curve ``(M, 2, K)``; a column whose knots are all equal stays as it is."""
+    found = values.copy()
+    for m, (numbers, ends) in enumerate(curve):
+        if numbers[0] < numbers[-1]:
+            found[:, m] = np.interp(values[:, m], numbers, ends)
+    return found
 
 
 def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
@@ -232,9 +349,11 @@ def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None
 
 
 @np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
-def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> tuple[Floats, Floats, Floats]:
-    """Fill, shift and scale of one trial, each ``(M,)``."""
+def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, Floats]:
+    """The arrays of one trial, each ``(M, ...)``."""
     fill, shift, divisor = np.zeros((3, len(table.columns)))  # a column without any value in these rows stays zero
+    has_indicators = np.array(table.n_categories) > 0
+    curves = []
     for block in _blocks(len(table.columns)):
         values = table.values[:, block]
         values = np.array(values if rows is None else values[rows], order="C")
@@ -246,12 +365,18 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> tuple[Float
                 fill[block][m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
         np.copyto(values, fill[block], where=missing)
         shift[block], divisor[block] = scaling.statistics(values)
+        curves.append(scaling.curve(values))
     _refuse_overflow(
         table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
     )
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
-    has_indicators = np.array(table.n_categories) > 0
-    return fill, np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)
+    shift, scale = np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)
+    arrays = {"fill": fill, "shift": shift, "scale": scale}
+    if np.isfinite(scaling.bound):
+        arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
+    if knots := [curve for curve in curves if curve is not None]:
+        arrays["curve"] = np.where(has_indicators[:, None, None], 0.0, np.concatenate(knots))
+    return arrays
 
 
 def _blocks(n_columns: int) -> list[slice]:

@@ -7,11 +7,11 @@ from functools import cached_property, partial
 import torch
 from torch import Tensor, nn
 
-from ..networks import Columns, Network, OneHot, ReLUNetwork, initialise
+from ..networks import Columns, Network, OneHot, initialise
 from ..options.settings import NetworkSettings
 from ..pretexts import Pretext
 from ..randomness import Purpose, Streams
-from .lifting import lift, load_state, part_of
+from .lifting import lift, load_state, part_of, unlift
 
 
 class Encoder(nn.Module):
@@ -63,11 +63,24 @@ class Classifier(nn.Module):
 
 
 @dataclass(frozen=True)
+class TrainingData:
+    """What networks look at before they train, on the host.
+
+    Attributes:
+        rows: the encoded training rows ``(n, D)`` of the trial at a position.
+        targets: the labels that training sees of this trial, ``(m, ...)``, as `Target.encode` gives them.
+    """
+
+    rows: Callable[[int], Tensor]
+    targets: Callable[[int], Tensor]
+
+
+@dataclass(frozen=True)
 class Networks:
     """Makes the networks of trials on a table.
 
-    ``network`` is f, and ``settings`` are of g, h and the initial weights, which ``streams`` draw. ``look`` gives the
-    encoded training rows ``(n, D)`` of the trial at a position, for networks that look at them.
+    ``network`` is f, and ``settings`` are of g, h and the initial weights, which ``streams`` draw. ``data`` is for
+    networks that look at it; without it they start as they are built.
     """
 
     columns: Columns
@@ -75,7 +88,7 @@ class Networks:
     streams: Streams
     network: Network
     settings: NetworkSettings
-    look: Callable[[int], Tensor] | None = None
+    data: TrainingData | None = None
 
     def encoder(
         self,
@@ -88,29 +101,38 @@ class Networks:
     ) -> Encoder:
         """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
         build = partial(self.network.build, self.columns, dropout)
-        built = self._build(trials, Purpose.ENCODER, fit, build, draws_linear_layers=not self.network.starts_as_built)
-        if type(self.network).prepare is not Network.prepare and pretrained is None:
-            assert self.look is not None
-            for position, module in enumerate(built):
-                self.network.prepare(module, self.look(position))
+        prepare = self._prepare if pretrained is None and self._overrides("prepare") else None
+        draws_linear_layers = not self.network.starts_as_built
+        built = self._build(
+            trials, Purpose.ENCODER, fit, build, prepare=prepare, draws_linear_layers=draws_linear_layers
+        )
         encoder = Encoder(self.columns, built, self.width, learns_missing_values=learns_missing_values)
         if pretrained is not None:
             load_state(encoder.body, part_of(pretrained, "body"))
         return encoder
 
-    def head(self, trials: Sequence[int], *, fit: int = 0, dropout: float | None = None) -> nn.Module:
-        """h, with the outputs that the target asks for."""
-        return lift(self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout)))
+    def head(
+        self, trials: Sequence[int], encoder: Encoder | None = None, *, fit: int = 0, dropout: float | None = None
+    ) -> nn.Module:
+        """h, with the outputs that the target asks for. A new one may look at the embeddings of ``encoder``."""
+        prepare = None
+        if encoder is not None and self._overrides("prepare_head"):
+            alone = self._build(trials, Purpose.ENCODER, fit, partial(self.network.build, self.columns, dropout))
+            prepare = partial(self._prepare_head, unlift(encoder.body, alone))
+        return lift(self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout), prepare=prepare))
 
-    def plain_head(self, dropout: float | None = None) -> ReLUNetwork:
+    def plain_head(self, dropout: float | None = None) -> nn.Module:
         """h of one trial."""
         layers = self.settings.head
-        return ReLUNetwork([self.width, *[layers.width] * (layers.depth - 1), self.n_outputs], dropout=dropout)
+        return self.network.head([self.width, *[layers.width] * (layers.depth - 1), self.n_outputs], dropout)
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
-        """g, as the pretext builds it."""
-        build = partial(pretext.head, self.width, self.columns, self.settings.pretrain_head)
-        return lift(self._build(trials, Purpose.PRETRAIN_HEAD, 0, build))
+        """g, as the pretext builds it and the network trains it."""
+        return lift(self._build(trials, Purpose.PRETRAIN_HEAD, 0, partial(self.plain_pretrain_head, pretext)))
+
+    def plain_pretrain_head(self, pretext: Pretext) -> nn.Module:
+        """g of one trial."""
+        return self.network.pretrain_head(pretext.head(self.width, self.columns, self.settings.pretrain_head))
 
     @cached_property
     def width(self) -> int:
@@ -119,6 +141,22 @@ class Networks:
             alone = self.network.build(self.columns, None).eval()
             return int(alone(torch.zeros(2, self.columns.n_encoded)).shape[-1])
 
+    def _overrides(self, method: str) -> bool:
+        """Whether the network looks at data, by a method of its own."""
+        return getattr(type(self.network), method) is not getattr(Network, method)
+
+    def _prepare(self, module: nn.Module, position: int) -> None:
+        assert self.data is not None
+        self.network.prepare(module, self.data.rows(position))
+
+    @torch.no_grad()
+    def _prepare_head(self, encoders: Sequence[nn.Module], head: nn.Module, position: int) -> None:
+        assert self.data is not None
+        encoder = encoders[position]
+        weight = next(encoder.parameters())
+        embeddings = encoder.eval()(self.data.rows(position).to(weight))
+        self.network.prepare_head(head, embeddings.to(next(head.parameters())), self.data.targets(position))
+
     def _build(
         self,
         trials: Sequence[int],
@@ -126,16 +164,19 @@ class Networks:
         fit: int,
         build: Callable[[], nn.Module],
         *,
+        prepare: Callable[[nn.Module, int], None] | None = None,
         draws_linear_layers: bool = True,
     ) -> list[nn.Module]:
-        """A module for each trial, whose constructor and linear layers draw from the trial's stream."""
+        """A module for each trial. Its constructor, its linear layers and ``prepare`` draw from the trial's stream."""
         built = []
-        for trial in trials:
+        for position, trial in enumerate(trials):
             seed = self.streams.seed_of(trial, purpose, fit)
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 module = build()
-            if draws_linear_layers:
-                initialise(module, self.settings.weight_init, torch.Generator().manual_seed(seed))
+                if draws_linear_layers:
+                    initialise(module, self.settings.weight_init, torch.Generator().manual_seed(seed))
+                if prepare is not None:
+                    prepare(module, position)
             built.append(module)
         return built

@@ -44,7 +44,7 @@ class TrialStopping(pl.Callback):
         longest_wait: validations without improvement after which a trial stops.
         active: positions in the stack of the trials still training.
         best: best ``sign`` times metric so far, ``(T,)``; ``sign`` is -1 if higher is better.
-        best_epochs: the first epoch, counted from 1, that reached it, ``(T,)``; the last one if nothing is watched.
+        best_epochs: the epoch, counted from 1, that reached it, ``(T,)``; the last one if nothing is watched.
         waited: validations since the best one, ``(T,)``.
         seconds: each epoch's time shared equally among the trials in it, ``(T,)``.
         latest: a record for each trial of the latest epoch, with validation metrics if there was a validation.
@@ -58,6 +58,7 @@ class TrialStopping(pl.Callback):
         self.trials, self.monitor = np.array(trials), f"validation_{metric.name if metric else settings.monitor}"
         self.sign, self.min_epochs = -metric.sign if metric else 1, min_epochs
         self.longest_wait, self.validate_every = settings.stops_after, settings.validate_every
+        self._takes_ties = settings.ties == "last"
         self._watches, self._restore_best = settings.monitor != "none", settings.keeps_best
         self.active: NDArray[np.int64] = np.arange(len(trials))
         self.best = np.full(len(trials), np.inf)
@@ -110,7 +111,9 @@ class TrialStopping(pl.Callback):
 
     def _judge(self, metric: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which of the trials still here have improved."""
-        improved = metric < self.best[self.active]
+        best = self.best[self.active]
+        # A trial that has diverged is as bad as the start, and no tie.
+        improved = (metric < best) | (self._takes_ties & (metric == best) & np.isfinite(metric))
         better = self.active[improved]
         self.best[better] = metric[improved]
         self.best_epochs[better] = self.epochs[better]

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ..networks import Dropout
+from ..networks import Dropout, without_ones
 from ..randomness import StackedGenerator
 
 Weight = TypeVar("Weight")
@@ -32,20 +32,31 @@ def lift(networks: Sequence[nn.Module]) -> nn.Module:
 
 
 def acts_on_last_axis(network: nn.Module) -> bool:
-    """Whether all layers of a module act on the last axis alone, by their type or by their ``acts_on_last_axis``."""
+    """Whether all layers of a module act on the last axis alone, by their type or by their ``acts_on_last_axis``, see
+    `Network.build`."""
     kind = type(network)
     known = kind in ON_LAST_AXIS or kind in (nn.Sequential, nn.ModuleList) or getattr(kind, "acts_on_last_axis", False)
     return known and all(acts_on_last_axis(child) for child in network.children())
 
 
 def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
-    """The first network with its linear layers replaced by stacked ones."""
+    """The first network with stacked parameters and buffers. Linear layers are replaced, for the sake of speed."""
     if type(networks[0]) is nn.Linear:
         return StackedLinear(networks)  # type: ignore[arg-type]
     lifted = deepcopy(networks[0])
+    _stack_own(lifted, networks)
     for name, _ in networks[0].named_children():
         setattr(lifted, name, _on_last_axis([getattr(network, name) for network in networks]))
     return lifted
+
+
+def _stack_own(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
+    """Give a module the parameters and buffers of ``modules``, without those of their layers, one beside the other."""
+    for name, parameter in list(stacked.named_parameters(recurse=False)):
+        values = [getattr(module, name).detach() for module in modules]
+        setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
+    for name, _ in list(stacked.named_buffers(recurse=False)):
+        setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
 
 
 class StackedLinear(nn.Module):
@@ -64,22 +75,10 @@ class StackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
-        x, weight = _without_ones(x, self.weight)
+        x, weight = without_ones(x, self.weight)
         if bias.shape[-1] == 1:
             return torch.baddbmm(F.pad(bias, (0, 1)), x, weight)[..., :1]
         return torch.baddbmm(bias, x, weight)
-
-
-def _without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Pad factors of width one with zeros to width two.
-
-    A product with a dimension of one takes another path, on which the size of the stack shows in the last bit.
-    """
-    if weight.shape[-2] == 1:
-        x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
-    if weight.shape[-1] == 1:
-        weight = F.pad(weight, (0, 1))
-    return x, weight
 
 
 class Vmapped(nn.Module):
@@ -94,11 +93,7 @@ class Vmapped(nn.Module):
         super().__init__()
         self.network = deepcopy(networks[0])
         for stacked, *modules in zip(self.network.modules(), *(n.modules() for n in networks), strict=True):
-            for name, parameter in list(stacked.named_parameters(recurse=False)):
-                values = [getattr(module, name).detach() for module in modules]
-                setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
-            for name, _ in list(stacked.named_buffers(recurse=False)):
-                setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
+            _stack_own(stacked, modules)
         for part in list(self.network.modules()):
             for name, child in part.named_children():
                 if type(child) is nn.Linear:
@@ -124,7 +119,7 @@ class VmappedLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         n_out = self.out_features
-        rows, weight = _without_ones(x.flatten(0, -2), self.weight.T)
+        rows, weight = without_ones(x.flatten(0, -2), self.weight.T)
         out = (rows @ weight)[..., :n_out]
         if self.bias is not None:
             out = out + self.bias
@@ -184,13 +179,18 @@ def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
             network.load_state_dict({name: weight[trial] for name, weight in lifted.network.state_dict().items()})
+            continue
         for name, stacked in lifted.named_modules():
-            if isinstance(stacked, StackedLinear):
-                linear = network.get_submodule(name)
-                assert isinstance(linear, nn.Linear)
-                linear.weight.data = stacked.weight[trial].T.clone()
-                if linear.bias is not None:
-                    linear.bias.data = stacked.bias[trial, 0].clone()
+            module = network.get_submodule(name)
+            if isinstance(module, nn.Linear):
+                assert isinstance(stacked, StackedLinear)
+                module.weight.data = stacked.weight[trial].T.clone()
+                if module.bias is not None:
+                    module.bias.data = stacked.bias[trial, 0].clone()
+                continue
+            own = dict(stacked.named_parameters(recurse=False)) | dict(stacked.named_buffers(recurse=False))
+            for name_of_own, tensor in own.items():
+                getattr(module, name_of_own).data = tensor[trial].clone()
     return list(networks)
 
 

@@ -119,7 +119,7 @@ class Demand:
             classifier = Classifier(encoder, lifted(networks.plain_head()))
             weights = sum(parameter.nbytes for parameter in classifier.parameters())
             for pretext, size, passes in self.pretexts:
-                g = lifted(pretext.head(width, columns, self.settings.pretrain_head))
+                g = lifted(networks.plain_pretrain_head(pretext))
                 weights += sum(parameter.nbytes for parameter in g.parameters())
                 index = torch.empty(n_trials, size, dtype=torch.int64, device=META)
                 task = PretextTask(pretext, encoder, g, CorruptionSource(encoder, table, index, roster), random)

@@ -19,7 +19,7 @@ from ..networks import Columns, Network, OneHot
 from ..options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
 from ..pretexts import Pretext
 from ..randomness import Purpose, Roster, StackedGenerator, Streams
-from .encoder import Classifier, Encoder, Networks
+from .encoder import Classifier, Encoder, Networks, TrainingData
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, state
@@ -63,7 +63,8 @@ class Stack:
     def networks(self) -> Networks:
         columns = Columns(tuple(self.table.n_categories))
         n_outputs = self.table.target.n_outputs
-        return Networks(columns, n_outputs, self.streams, self.network, self.settings, self._training_rows)
+        data = TrainingData(self._training_rows, self._training_targets)
+        return Networks(columns, n_outputs, self.streams, self.network, self.settings, data)
 
     def of(self, position: int) -> "Stack":
         """A stack of the trial at this position alone, on the same copy of the table."""
@@ -150,7 +151,8 @@ class Stack:
         )
         if settings.freeze == "encoder":
             encoder.freeze()
-        classifier = Classifier(encoder, self.networks.head(self.trials, fit=number, dropout=supervision.dropout_rate))
+        head = self.networks.head(self.trials, encoder, fit=number, dropout=supervision.dropout_rate)
+        classifier = Classifier(encoder, head)
         give_streams(classifier, self._random(Purpose.DROPOUT, roster, number))
         random, auxiliary = self._random(supervision.stream, roster, number), None
         if supervision.auxiliary is not None:
@@ -232,6 +234,11 @@ class Stack:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
         encoded: Tensor = OneHot(self.table.n_categories)(self.of(position).raw(self.data.train[[position]])[0].cpu())
         return encoded
+
+    def _training_targets(self, position: int) -> Tensor:
+        """The encoded labels that training sees of the trial at a position."""
+        alone = self.data.of(position)
+        return torch.from_numpy(self.table.target.encode(alone.labels, alone.preprocessing.target)[0])
 
     @cached_property
     def _fitted(self) -> Tensor:

@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..data.preprocessing import VECTORS
 from ..data.splits import Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
@@ -237,7 +236,8 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
             encoder = {}
             for name, weight in fit.part("encoder").items():
                 encoder[f"encoder.{name}"] = weight.cpu().numpy()
-            vectors = {name: getattr(stack.data.preprocessing, name) for name in VECTORS}
+            vectors = stack.data.preprocessing.arrays()
+            vectors.pop("target", None)
             rows += own
             kept += StoredTrial.of_stack(own, vectors, encoder)
     return _voting(training, kept, None), rows

@@ -135,12 +135,8 @@ def corrupted_view(model: Model, rows: pd.DataFrame, training: pd.DataFrame, see
         names = [column.name for column in columns]
         embeddings = model.encoder(view)
         # Back to the columns' own units.
-        shift = model.preprocessing.shift[0]
-        scale = model.preprocessing.scale[0]
-        scaled = view[0].double().numpy()
-        # A constant column is scaled to zeros; its one value is the shift.
-        own = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0)
-        values = _frame(columns, own + shift, rows.index)
+        own = model.preprocessing.undo(view[0].double().numpy(), 0)
+        values = _frame(columns, own, rows.index)
     is_selected = mask.expand(view.shape)[0]
     selected = pd.DataFrame(is_selected.numpy(), rows.index, names)
     return View(values, selected, np.asarray(embeddings[0].numpy(), dtype=np.float32))

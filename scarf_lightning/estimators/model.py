@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..data.preprocessing import VECTORS, Preprocessing
+from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.targets import Classes, Target
 from ..errors import UsageError
@@ -172,7 +172,7 @@ def model_of(config: Config, trials: Sequence[StoredTrial], reader: Reader, targ
     vectors, weights = {}, {}
     for vector in trials[0].preprocessing:
         # Encoders alone need nothing that was fitted to labels.
-        if vector in VECTORS or target is not None:
+        if vector != "target" or target is not None:
             vectors[vector] = np.stack([kept.preprocessing[vector] for kept in trials])
     for weight in trials[0].weights:
         weights[weight] = np.stack([kept.weights[weight] for kept in trials])

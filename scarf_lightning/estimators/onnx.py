@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..data.device_table import imputed_and_scaled
 from ..errors import UsageError
 from ..networks import OneHot
 from .trained_networks import TrainedNetworks, named
@@ -100,18 +101,19 @@ class Voters(nn.Module):
             self.order = model.order
         is_categorical = [column.is_categorical for column in columns]
         self.register_buffer("is_categorical", torch.tensor(is_categorical))
-        for name in ("fill", "shift", "scale"):
+        self.names = [name for name in model.preprocessing.arrays() if name != "target"]
+        for name in self.names:
             vectors = np.array(getattr(model.preprocessing, name))
             self.register_buffer(name, torch.from_numpy(vectors))
         self.fitted = torch.from_numpy(np.array(model.preprocessing.target))
 
     def forward(self, values: Tensor) -> Tensor:
-        is_missing = values.isnan() | (self.is_categorical & (values < 0))
+        values = torch.where(self.is_categorical & (values < 0), torch.nan, values)
         embedded = []
         for t, encoder in enumerate(self.encoders):
-            filled = torch.where(is_missing, self.fill[t], values)
-            scaled = (filled - self.shift[t]) * self.scale[t]
+            own = {name: getattr(self, name)[t] for name in self.names}
             # Imputed and scaled in float64, as the model does, and computed on in its own precision.
+            scaled = imputed_and_scaled(values, own)
             encoded = self.one_hot(scaled.to(self.dtype))
             embedded.append(encoder(encoded))
         if self.target is None:

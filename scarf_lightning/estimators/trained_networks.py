@@ -17,7 +17,7 @@ from ..data.reading import Reader
 from ..data.reading.frames import frame_of
 from ..data.table import Column, Table
 from ..data.targets import Classes, Number, Target, target_from_plain
-from ..engine.encoder import Classifier, Encoder, Networks
+from ..engine.encoder import Classifier, Encoder, Networks, TrainingData
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import lift, load_state, part_of, state, unlift
 from ..errors import UsageError
@@ -119,7 +119,8 @@ class Description:
         n_outputs = 0
         if self.predicts is not None:
             n_outputs = self.predicts.n_outputs
-        return Networks(columns, n_outputs, streams, network, settings, look=_no_training_rows)
+        data = TrainingData(_no_training_rows, _no_training_rows)
+        return Networks(columns, n_outputs, streams, network, settings, data)
 
 
 @dataclass(eq=False)
@@ -210,9 +211,14 @@ class TrainedNetworks:
     def _check_preprocessing(self) -> None:
         vectors = self.preprocessing.arrays()
         target = self.description.predicts
+        n_columns = len(self.description.columns)
         expected: dict[str, tuple[int, ...]] = {}
         for name in VECTORS:
-            expected[name] = (len(self.description.columns),)
+            expected[name] = (n_columns,)
+        if "clip" in vectors:
+            expected["clip"] = (n_columns,)
+        if "curve" in vectors:
+            expected["curve"] = (n_columns, 2, *vectors["curve"].shape[3:4])
         if target is not None and target.n_fitted:
             expected["target"] = (target.n_fitted,)
         self._compare(vectors, expected)

@@ -81,6 +81,19 @@ class SomeColumns:
         return x.index_select(-1, self._index)
 
 
+def without_ones(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The factors of a product with zeros beside widths of one, ``(..., n_in)`` and ``(..., n_in, n_out)``.
+
+    A product with a dimension of one takes another path, on which the size of the stack shows in the last bit. If n_out
+    is one, the product has a second column, of zeros.
+    """
+    if weight.shape[-2] == 1:
+        x, weight = F.pad(x, (0, 1)), F.pad(weight, (0, 0, 0, 1))
+    if weight.shape[-1] == 1:
+        weight = F.pad(weight, (0, 1))
+    return x, weight
+
+
 class Dropout(nn.Module):
     """Zeroes a share ``rate`` of the units in training and scales up the others (Srivastava et al. 2014).
 

@@ -1,6 +1,7 @@
 """The interface of the axis ``network``, and the columns of a table as a network sees them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ from typing import Any, ClassVar
 from torch import Tensor, nn
 
 from ..options.option import Options
+from .layers import ReLUNetwork
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,10 @@ class Network(Options, ABC):
         """A module from encoded rows ``(..., N, D)`` to embeddings ``(..., N, E)``, of any width E.
 
         The engine runs it under `torch.vmap`, which hides the trial axis. A module that consists of layers on the last
-        axis alone may declare ``acts_on_last_axis = True``; it is then called with the trial axis, which is faster.
+        axis alone may declare ``acts_on_last_axis = True``; it is then called with the trial axis, which is faster. Its
+        own parameters and buffers get that axis in front too, so they must broadcast with it: a bias is ``(1, width)``.
+
+        A module may train its own parameters at other `Rates`.
 
         Args:
             columns: the D encoded columns.
@@ -83,5 +88,20 @@ class Network(Options, ABC):
         """
 
     def prepare(self, module: nn.Module, rows: Tensor) -> None:
-        """Set up the module with the encoded training rows ``(n, D)`` before training, for example its bins."""
+        """Set up the module with the encoded training rows ``(n, D)`` before training, for example its bins. Random
+        numbers are drawn from the global generator, which holds the trial's stream."""
+        return
+
+    def head(self, widths: Sequence[int], dropout: float | None) -> nn.Module:
+        """h: from embeddings to outputs, ``(..., N, widths[0])`` to ``(..., N, widths[-1])``. ``dropout`` is as in
+        `build`. Linear layers are initialised by ``network.weight_init``."""
+        return ReLUNetwork(widths, dropout=dropout)
+
+    def pretrain_head(self, head: nn.Module) -> nn.Module:
+        """g as the network trains it, from the one that the pretext made."""
+        return head
+
+    def prepare_head(self, head: nn.Module, embeddings: Tensor, targets: Tensor) -> None:
+        """Set up h with the embeddings ``(n, E)`` of the training rows, and with the labels that training sees as
+        `Target.encode` gives them, as `prepare` does f."""
         return

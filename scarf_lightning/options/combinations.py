@@ -174,7 +174,7 @@ def _unused_of_phase(place: str, settings: FitSettings) -> set[str]:
     """The options of a phase that do nothing beside its other options."""
     unused = set[str]()
     if settings.monitor == "none":
-        unused |= {"patience", "restore_best", "validate_every"}
+        unused |= {"patience", "restore_best", "validate_every", "ties"}
     if settings.max_steps is not None:
         unused.add("max_epochs")
     if settings.weight_decay == 0:

@@ -59,7 +59,8 @@ class FitSettings(Options):
         "error", "validation metric that early stopping watches; none trains the full length and keeps the last weights"
     )
     validate_every: int = option(1, "epochs between validations; patience counts validations", "[1, 1000000]")
-    restore_best: bool = option(True, "keep the weights of the first best epoch, not of the last")
+    restore_best: bool = option(True, "keep the weights of the best epoch, not of the last")
+    ties: Literal["first", "last"] = option("first", "which of equally good epochs is the best one")
     min_steps: int = option(0, "minimum number of optimiser steps before a trial may stop", "[0, 100000000]")
     max_steps: int | None = option(
         None, "largest number of optimiser steps, in whole epochs, in place of max_epochs", "[1, 100000000]"

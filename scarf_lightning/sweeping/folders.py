@@ -30,7 +30,16 @@ CONF, SWEEPS = _folder("conf"), _folder("sweeps")
 def recipe_options(name: str) -> Mapping[str, Any]:
     """The options that a recipe of ours sets, by their full names, and their values; none of a user's own recipe."""
     file = CONF / "recipe" / f"{name}.yaml"
-    return dict(_flat(OmegaConf.to_container(OmegaConf.load(file)))) if file.exists() else {}
+    if not file.exists():
+        return {}
+    content = OmegaConf.to_container(OmegaConf.load(file))
+    assert isinstance(content, dict)
+    options: dict[str, Any] = {}
+    for default in content.pop("defaults", []):
+        # A recipe may begin with another one. An entry that is no name chooses a part of an axis.
+        if isinstance(default, str) and default != "_self_":
+            options |= recipe_options(default)
+    return options | dict(_flat(content))
 
 
 def _flat(options: Any, before: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """What the networks of a stack start from: a pre-training, loaded or trained, or the encoders of another training."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,8 +91,7 @@ class Start:
 
     def preprocess(self, trials: Sequence[int], fitted: Preprocessing) -> Preprocessing:
         """The preprocessing of T trials, with what their target has ``fitted`` to their labels."""
-        chosen, own = self._chosen(trials), self.preprocessing
-        return Preprocessing(own.fill[chosen], own.shift[chosen], own.scale[chosen], own.is_shared, fitted.target)
+        return replace(self.preprocessing.take(self._chosen(trials)), target=fitted.target)
 
     def _chosen(self, trials: Sequence[int]) -> NDArray[np.int64]:
         return np.array(trials, dtype=np.int64) % len(self.preprocessing.fill)

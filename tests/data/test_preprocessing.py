@@ -9,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
+from scipy.interpolate import interp1d
+from scipy.stats import norm, rankdata
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from scarf_lightning.data.device_table import DeviceTable
 from scarf_lightning.data.preprocessing import (
@@ -23,6 +32,8 @@ from scarf_lightning.data.preprocessing import (
     OneHotEncoding,
     Ordinal,
     Preprocessing,
+    Quantile,
+    Robust,
     Scaling,
     ZScore,
 )
@@ -31,7 +42,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.networks import OneHot
 from scarf_lightning.randomness import Roster
 
-SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling()]
+SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile()]
 ROWS = np.array([3, 55, 1, 40, 22, 17, 8, 30, 31, 59, 12, 13, 44, 5])
 
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS, ids=lambda s: s.name)
@@ -44,6 +55,17 @@ def table_of(features: dict[str, Any], categorical: tuple[str, ...] = ()) -> Tab
     return Table.from_frame(frame, target, categorical=flags, name="t", source="test:t")
 
 
+def normal_quantiles(fit_values: NDArray, values: NDArray, n_knots: int) -> NDArray[np.float64]:
+    """One column, by SciPy's mean ranks."""
+    n = len(fit_values)
+    ends = dict(zip(fit_values, norm.ppf((rankdata(fit_values) - 0.5) / n), strict=True))
+    chosen = [sorted(fit_values)[k * (n - 1) // (n_knots - 1)] for k in range(n_knots)]
+    knots = np.unique(chosen)
+    if len(knots) == 1:
+        return np.zeros(len(values))
+    return interp1d(knots, [ends[knot] for knot in knots])(np.clip(values, knots[0], knots[-1]))
+
+
 def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDArray[np.float64]:
     """Impute by the mean and scale with scikit-learn, for numeric columns."""
     imputer = SimpleImputer(strategy="mean").fit(fit_values)
@@ -52,6 +74,16 @@ def scikit_learn(scaling: Scaling, fit_values: NDArray, values: NDArray) -> NDAr
         fit_range = MinMaxScaler().fit(fit_values)
         centre = fit_range.transform(fit_values).mean(axis=0)
         return fit_range.transform(values) - centre
+    if isinstance(scaling, Robust):
+        spread = np.subtract(*np.percentile(fit_values, [75, 25], axis=0))
+        spread = np.where(spread > 0, spread, (fit_values.max(axis=0) - fit_values.min(axis=0)) / 2)
+        robust = RobustScaler(with_scaling=False).fit(fit_values).transform(values) / np.where(
+            spread > 0, spread, np.inf
+        )
+        return 3 * np.sin(np.arctan(robust / 3))
+    if isinstance(scaling, Quantile):
+        columns = zip(fit_values.T, values.T, strict=True)
+        return np.stack([normal_quantiles(*column, scaling.knots) for column in columns], axis=1)
     scaler = {"zscore": StandardScaler(), "minmax": MinMaxScaler(), "none": FunctionTransformer()}[scaling.name]
     return scaler.fit(fit_values).transform(values)
 
@@ -463,3 +495,58 @@ def test_a_column_of_one_category_has_an_indicator_or_a_number(encoding: Encodin
 def test_an_order_that_there_is_not() -> None:
     with pytest.raises(ValueError, match="order must be one of declared, sorted, not random"):
         Ordinal("random")
+
+
+CURVED = [Robust(), Quantile(), Quantile(5)]
+
+
+@pytest.mark.parametrize("scaling", CURVED, ids=str)
+def test_the_device_scales_along_a_curve_as_the_host_does(mixed_table: Table, scaling: Scaling) -> None:
+    """Whether all trials share a fit, which is applied once, or each has its own."""
+    fitted = Preprocessing.fit(mixed_table, [ROWS, np.arange(30)], scaling)
+    table = DeviceTable(mixed_table, fitted, device="cpu", dtype=torch.float64)
+    index = torch.arange(60).repeat(2, 1)
+    expected = np.stack([fitted.apply(mixed_table.values, trial) for trial in range(2)])
+    np.testing.assert_allclose(table.rows(index, Roster(2)), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(table.of(1).rows(index[:1], Roster(1))[0], table.rows(index, Roster(2))[1])
+
+
+@pytest.mark.parametrize("scaling", [ZScore(), *CURVED], ids=str)
+def test_scaling_is_undone(scaling: Scaling) -> None:
+    """Between the knots of a curve that does not repeat; a constant has its one value."""
+    random = np.random.default_rng(0)
+    table = table_of({"a": random.normal(size=60), "b": random.exponential(size=60), "c": [2.5] * 60})
+    fitted = Preprocessing.fit(table, [ROWS], scaling)
+    values = table.values[ROWS]
+    np.testing.assert_allclose(fitted.undo(fitted.apply(values, 0), 0), values, rtol=1e-9, atol=1e-9)
+
+
+def test_an_outlier_stays_below_the_bound() -> None:
+    table = numbers(x=[0.0, 1.0, 2.0, 1e200])
+    fitted = Preprocessing.fit(table, [None], Robust(2.5))
+    assert np.abs(fitted.apply(table.values, 0)).max() <= 2.5
+
+
+def test_robust_scaling_is_the_authors() -> None:
+    pipeline = pytest.importorskip("pytabkit.models.nn_models.pipeline")
+    models = pytest.importorskip("pytabkit.models.nn_models.models")
+    data = pytest.importorskip("pytabkit.models.data.data")
+    random = np.random.default_rng(3)
+    rare = (random.random(80) < 0.1) * 7.0
+    table = table_of({"a": random.normal(size=80), "b": random.exponential(size=80) * 50, "c": rare, "d": [1.0] * 80})
+    x = torch.tensor(table.values, dtype=torch.float32)
+    rows = data.DictDataset({"x_cont": x}, {"x_cont": data.TensorInfo(feat_shape=[4])})
+    for factory in (pipeline.MedianCenterFactory(), pipeline.RobustScaleFactory()):
+        rows = factory.fit(rows).forward_ds(rows)
+    theirs = models.smooth_clip_func(rows.tensors["x_cont"])
+    ours = Preprocessing.fit(table, [None], Robust()).apply(table.values, 0)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_arrays_of_a_curve_are_kept_and_given_back() -> None:
+    table = numbers(x=[0.0, 1.0, 2.0, 3.0])
+    for scaling, name in ((Robust(), "clip"), (Quantile(), "curve")):
+        fitted = Preprocessing.fit(table, [None, None], scaling)
+        assert set(fitted.arrays()) == {*VECTORS, name}
+        again = Preprocessing.from_arrays(fitted.arrays(), is_shared=True).of(1)
+        np.testing.assert_array_equal(again.apply(table.values, 0), fitted.apply(table.values, 1))

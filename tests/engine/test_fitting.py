@@ -129,6 +129,16 @@ def test_each_trial_stops_by_itself_and_keeps_its_first_best_weights(patients: T
     assert stopping.seconds.min() > 0
 
 
+def test_of_equally_good_epochs_the_last_may_be_the_best(patients: Table) -> None:
+    script = [[0.5, 0.3, 0.4, 0.3, 0.3, 0.6, 0.6, 0.6]]
+    first, stopping = run(patients, script, patience=2)
+    assert (stopping.best_epochs.tolist(), stopping.epochs.tolist()) == ([2], [5])
+    last, stopping = run(patients, script, patience=2, ties="last")
+    assert (stopping.best_epochs.tolist(), stopping.epochs.tolist()) == ([5], [8])
+    assert [module.epochs_trained.tolist() for module in (first, last)] == [[[5.0]], [[8.0]]]
+    assert stopping.weights["epochs_trained"].tolist() == [[5.0]]
+
+
 def test_an_epochs_time_is_shared_equally_among_the_trials_in_it(
     patients: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -280,7 +280,7 @@ class TestTargetOfLoadedData:
 
 
 OF_NO_DECAY = {f"{phase}.{name}" for phase in ("pretrain", "finetune") for name in ("decayed", "weight_decay_schedule")}
-OF_VALIDATION = ("patience", "restore_best", "validate_every")
+OF_VALIDATION = ("patience", "restore_best", "validate_every", "ties")
 IDLE = OF_NO_DECAY | {"finetune.label_smoothing_schedule", "finetune.fixed_steps"}
 """Options of the phases that do nothing by default."""
 

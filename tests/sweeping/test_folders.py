@@ -38,6 +38,12 @@ def test_the_options_of_a_recipe_have_their_full_names() -> None:
     assert recipe_options("of a user") == {}
 
 
+def test_a_recipe_may_begin_with_another_one() -> None:
+    found, begun_with = recipe_options("realmlp_number"), recipe_options("realmlp")
+    assert found["finetune.schedule"] == begun_with["finetune.schedule"] == "coslog4"
+    assert (found["finetune.learning_rate"], begun_with["finetune.learning_rate"]) == (0.2, 0.04)
+
+
 def test_a_file_is_read_by_its_name(tmp_path: Path) -> None:
     write(tmp_path, "title: Tïtle\npaper: Figure 3\ntrials: 7\ncells: [{seed: 1}]\nreport: [{draw: x}]\n")
 

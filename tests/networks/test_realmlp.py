@@ -1,0 +1,293 @@
+"""RealMLP against its authors' package `pytabkit`, or what the package gave for a small network."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from scarf_lightning.data.preprocessing import Preprocessing, Robust
+from scarf_lightning.data.table import Table
+from scarf_lightning.engine.lifting import lift
+from scarf_lightning.networks import Columns, Dropout, Network, OneHot, Rates, rates_of
+from scarf_lightning.networks.realmlp import (
+    PBLD,
+    Activation,
+    CategoryTable,
+    Clamp,
+    NTKLinear,
+    ParametricActivation,
+    RealMLP,
+    RealMLPInput,
+    RobustOneHot,
+    Scale,
+    in_ntk,
+    mish,
+    selu,
+    smooth_clip,
+)
+from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_lifted_is_a_loop, assert_same, make_table, train
+
+SMALL = {"width": 12, "depth": 2, "frequencies": 5, "largest_one_hot": 5, "category_embedding": 3}
+STORED = Path(__file__).with_name("realmlp_of_pytabkit.json")
+"""Rows, weights and outputs of a small network of pytabkit 1.7.3; `store` makes it again."""
+OURS = {
+    "plr/weight_1": "0.numbers.frequency",
+    "plr/bias_1": "0.numbers.phase",
+    "plr/weight_2": "0.numbers.weight",
+    "plr/bias_2": "0.numbers.shift",
+    "net/first_layer/layer-0/scale": "1.scale",
+    "net/first_layer/layer-0/weight": "2.weight",
+    "net/first_layer/layer-0/bias": "2.bias",
+    "net/first_layer/layer-0/act": "3.strength",
+    "net/middle_layer/layer-1/weight": "5.weight",
+    "net/middle_layer/layer-1/bias": "5.bias",
+    "net/middle_layer/layer-1/act": "6.strength",
+}
+"""Our parameter for each scope of pytabkit's."""
+OF_HEAD = {"net/last_layer/layer-2/weight": "layers.0.weight", "net/last_layer/layer-2/bias": "layers.0.bias"}
+AUTHORS = {
+    "hidden_sizes": [12, 12], "plr_hidden_1": 5, "plr_hidden_2": 4, "max_one_hot_cat_size": 6, "embedding_size": 3,
+}  # fmt: skip
+
+
+def frame() -> pd.DataFrame:
+    """60 rows with every kind of column: numbers, an outlier, a binary, a small and a large category."""
+    random = np.random.default_rng(5)
+    numbers = {"a": random.normal(size=60), "b": random.exponential(size=60) * 30}
+    numbers["b"][7] = 4000
+    categories = {"c": "xy", "d": "pqrs", "e": "abcdefghijkl"}
+    drawn = {name: pd.Categorical(random.permutation(list(of) * 30)[:60]) for name, of in categories.items()}
+    return pd.DataFrame(numbers | drawn)
+
+
+def labels(kind: str) -> np.ndarray:
+    random = np.random.default_rng(6)
+    return random.integers(3, size=60) if kind == "classes" else random.normal(size=60) * 5 + 2
+
+
+def asked_of_pytabkit(kind: str) -> dict[str, Any]:
+    """Parameters and outputs after two epochs on the first 45 rows."""
+    pytabkit = pytest.importorskip("pytabkit")
+    models = {"classes": pytabkit.RealMLP_TD_Classifier, "number": pytabkit.RealMLP_TD_Regressor}
+    model = models[kind](n_epochs=2, device="cpu", n_cv=1, random_state=0, **AUTHORS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of how the package makes tensors
+        model.fit(frame(), labels(kind), val_idxs=np.arange(45, 60))
+    network = model.alg_interface_.model.model
+    parameters = {str(value.context.scope)[1:]: value.detach()[0] for value in network.parameters()}
+    predicted = model.predict_proba(frame()) if kind == "classes" else model.predict(frame())
+    return {"parameters": parameters, "outputs": torch.as_tensor(np.asarray(predicted))}
+
+
+def stored(kind: str) -> dict[str, Any]:
+    kept = json.loads(STORED.read_text())[kind]
+    parameters = {name: torch.tensor(values) for name, values in kept["parameters"].items()}
+    return {"parameters": parameters, "outputs": torch.tensor(kept["outputs"])}
+
+
+def store() -> None:
+    """Write what pytabkit gives: ``python -c "from tests.networks.test_realmlp import store; store()"``."""
+    found = {}
+    for kind in ("classes", "number"):
+        asked = asked_of_pytabkit(kind)
+        parameters = {name: value.tolist() for name, value in asked["parameters"].items()}
+        found[kind] = {"parameters": parameters, "outputs": asked["outputs"].tolist()}
+    STORED.write_text(json.dumps(found))
+
+
+@pytest.mark.parametrize("kind", ["classes", "number"])
+@pytest.mark.parametrize("source", [stored, asked_of_pytabkit])
+def test_with_the_same_weights_it_predicts_what_the_authors_package_predicts(source: Any, kind: str) -> None:
+    """From raw columns to probabilities and numbers: scaling, encodings, embeddings, layers, standardised targets."""
+    asked = source(kind)
+    theirs, y = asked["parameters"], labels(kind)
+    table = Table.from_frame(
+        frame(), pd.Series(y.astype(str) if kind == "classes" else y), categorical=[False] * 2 + [True] * 3,
+        name="t", source="test",
+    )  # fmt: skip
+    train_rows = np.arange(45)
+    rows = Preprocessing.fit(table, [train_rows], Robust()).apply(table.values, 0)
+    encoded = OneHot(table.n_categories)(torch.tensor(rows, dtype=torch.float32))
+    options = RealMLP(**SMALL, activation="selu" if kind == "classes" else "mish", clamp=kind == "number")
+    f = options.build(Columns(tuple(table.n_categories)), None)
+    options.prepare(f, encoded[train_rows])
+    h = options.head([12, len(set(y)) if kind == "classes" else 1], None)
+    shift, scale = (0.0, 1.0) if kind == "classes" else (y[:45].mean(), y[:45].std())
+    options.prepare_head(h, f(encoded[train_rows]).detach(), torch.tensor((y[:45, None] - shift) / scale))
+    with torch.no_grad():
+        for scope, name in OURS.items():
+            give(f, name, theirs[scope])
+        give(f, "0.tables.0.weight", theirs["tfms/emb"][1:])  # their first row is for missing values
+        for scope, name in OF_HEAD.items():
+            give(h, ("0." if kind == "number" else "") + name, theirs[scope])
+        outputs = h.eval()(f.eval()(encoded))
+        ours = outputs.softmax(dim=-1) if kind == "classes" else outputs[:, 0] * scale + shift
+    torch.testing.assert_close(ours.double(), asked["outputs"].double(), rtol=1e-5, atol=1e-5)
+
+
+def give(module: nn.Module, name: str, value: Tensor) -> None:
+    parameter = dict(module.named_parameters())[name]
+    assert parameter.shape == value.shape, name
+    parameter.copy_(value)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TABLES)
+def test_it_is_a_loop_over_single_networks(kind: str) -> None:
+    assert_lifted_is_a_loop(RealMLP(**SMALL, dropout=0.0), Columns(KINDS_OF_TABLES[kind]))
+
+
+@pytest.mark.parametrize(
+    ("network", "kind"),
+    [
+        (RealMLP(**SMALL), "every kind of column"),
+        (RealMLP(**SMALL | {"width": 7}, activation="mish"), "numbers"),
+        (RealMLP(**SMALL, embedding=2), "one number"),
+        (RealMLP(**SMALL, embeds_numbers=False, learned_strength=False, initial="normal"), "two constants"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_trial_alone_is_that_trial_among_four(network: Network, kind: str) -> None:
+    table = make_table(KINDS_OF_TABLES[kind])
+    assert_same(train(network, table, [2]), train(network, table, [0, 1, 2, 3]))
+
+
+def test_a_stack_needs_no_vmap() -> None:
+    built = [RealMLP().build(Columns((0, 3, 12)), None) for _ in range(2)]
+    assert type(lift(built)) is nn.Sequential
+
+
+def test_activations_are_torchs() -> None:
+    x = torch.linspace(-30, 30, 601, dtype=torch.float64)
+    torch.testing.assert_close(selu(x), F.selu(x))
+    torch.testing.assert_close(mish(x), F.mish(x))
+    assert mish(torch.tensor([1e30])).isfinite().all()
+
+
+@pytest.mark.parametrize("function", [selu, mish])
+def test_they_round_an_element_alike_wherever_it_stands(function: Any) -> None:
+    x = torch.randn(500)
+    whole = function(x)
+    for start in range(0, 400, 7):
+        for n in (1, 5, 17, 50):
+            assert torch.equal(function(x[start : start + n].clone()), whole[start : start + n])
+
+
+def test_a_learned_strength_of_one_is_the_activation_and_of_zero_none() -> None:
+    layer, x = ParametricActivation("selu", 4), torch.randn(6, 4)
+    torch.testing.assert_close(layer(x), selu(x))
+    assert torch.equal(Activation("selu")(x), selu(x))
+    layer.strength.data.zero_()
+    assert torch.equal(layer(x), x)
+
+
+def test_layers_start_with_outputs_of_unit_deviation_and_bend_among_their_rows() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(400, 6) * torch.tensor([100.0, 1, 1, 1, 1, 0.01]) + 5
+    layer = NTKLinear(6, 50)
+    layer.fit(x)
+    without = x @ layer.weight.detach() / math.sqrt(6)
+    torch.testing.assert_close(without.std(dim=0, correction=0), torch.ones(50), rtol=1e-4, atol=1e-4)
+    assert (-layer.bias > without.min(dim=0).values).all()
+    assert (-layer.bias < without.max(dim=0).values).all()
+    assert (-layer.bias - without.mean(dim=0)).detach().std() == pytest.approx(math.sqrt(1 / 3), rel=0.3)
+
+
+def test_the_spread_of_biases_is_that_of_a_mean_with_random_weights() -> None:
+    """Shares of a uniform draw from the simplex of five have the mean square 2 / 30: their squares sum to 1 / 3."""
+    torch.manual_seed(0)
+    layer = NTKLinear(1, 4000)
+    layer.fit(torch.randn(3000, 1))
+    assert layer.bias.detach().std() == pytest.approx(math.sqrt(1 / 3), rel=0.05)
+
+
+def test_one_row_leaves_finite_weights() -> None:
+    layer = NTKLinear(3, 4)
+    layer.fit(torch.ones(1, 3))
+    assert layer.weight.isfinite().all()
+    assert layer.bias.isfinite().all()
+    assert layer(torch.ones(2, 3)).abs().max() < 1e-5, "each unit bends at the one row"
+
+
+def test_rates_are_the_authors() -> None:
+    f = RealMLP(**SMALL).build(Columns((0, 2, 6)), None)
+    found = {
+        (type(owner), name): rates_of(owner, name)
+        for owner in f.modules()
+        for name, _ in owner.named_parameters(recurse=False)
+    }
+    assert found == {
+        (PBLD, "frequency"): Rates(0.1, 0.1),
+        (PBLD, "phase"): Rates(0.1, 0.1),
+        (PBLD, "weight"): Rates(0.1, 0.1),
+        (PBLD, "shift"): Rates(0.1, 0.1),
+        (CategoryTable, "weight"): Rates(),
+        (Scale, "scale"): Rates(6.0, 6.0),
+        (NTKLinear, "weight"): Rates(),
+        (NTKLinear, "bias"): Rates(0.1, 0.0),
+        (ParametricActivation, "strength"): Rates(0.1, 0.1),
+    }
+
+
+def test_numbers_are_kept_within_the_training_labels_in_evaluation_alone() -> None:
+    clamp = Clamp(1)
+    x = torch.tensor([[-9.0], [0.5], [9.0]])
+    assert torch.equal(clamp.eval()(x), x), "before it has seen labels"
+    clamp.fit(torch.tensor([[-1.0], [2.0]], dtype=torch.float64))
+    assert clamp(x).flatten().tolist() == [-1.0, 0.5, 2.0]
+    assert torch.equal(clamp.train()(x), x)
+
+
+def test_indicators_are_centred_and_scaled_as_numbers_are() -> None:
+    module = RobustOneHot(3)
+    module.fit(torch.tensor([[1.0, 0.0, 1.0]] * 6 + [[0.0, 1.0, 1.0]] * 2))
+    # Of eight rows six have the first category: median and upper quartile 1, lower quartile 0.75.
+    got = module(torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]))
+    expected = smooth_clip(torch.tensor([[0.0, 0.0, 0.0], [-4.0, 4.0, 0.0]]))
+    torch.testing.assert_close(got, expected)
+
+
+def test_columns_that_are_seen() -> None:
+    """A binary category is one column, and one with more values than are allowed is embedded."""
+    inputs = RealMLPInput(Columns((0, 2, 4, 12, 0)), RealMLP())
+    assert inputs.width == 2 * 4 + 1 + 4 + 8
+    x = torch.zeros(1, Columns((0, 2, 4, 12, 0)).n_encoded)
+    x[0, 1] = 1
+    assert inputs.indicators(x).tolist() == [[1, 0, 0, 0, 0]]
+    assert inputs(x).shape == (1, inputs.width)
+
+
+def test_g_gets_layers_of_the_same_kind() -> None:
+    class SideBySide(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.Linear(3, 4), nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+
+    head = in_ntk(SideBySide())
+    assert [type(layer) for layer in head.modules() if not list(layer.children())] == [NTKLinear, NTKLinear, nn.ReLU]
+
+
+def test_the_method_dropout_sets_the_rate() -> None:
+    def rates(dropout: float | None) -> list[float]:
+        module = RealMLP(**SMALL).build(Columns((0,)), dropout)
+        return [part.rate for part in module.modules() if isinstance(part, Dropout)]
+
+    assert rates(None) == [0.15, 0.15]
+    assert rates(0.4) == [0.4, 0.4]
+
+
+def test_the_simple_network_starts_with_equal_answers() -> None:
+    """Weights and biases of the last layer are zero, those of others normal."""
+    options = RealMLP(**SMALL, initial="normal")
+    h = options.head([12, 8, 3], None)
+    options.prepare_head(h, torch.randn(20, 12), torch.zeros(20, dtype=torch.int64))
+    hidden, last = (layer for layer in h.modules() if isinstance(layer, NTKLinear))
+    assert hidden.bias.std() > 0.3
+    assert last.weight.abs().max() == last.bias.abs().max() == 0
