@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+GAP = "(missing)"
+"""The category of missing values, if they have one of their own."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -26,22 +29,41 @@ class Column:
             of the data's identity.
         indicators: how many of the first codes become an indicator, see `Encoding`. None stands for all; 0 means that
             the codes are used as numbers.
+        has_gaps: whether a value was missing when the table was made. Not part of the data's identity.
+        tells_gaps: whether networks see which values are missing: as the last category, or in a column of 0 and 1 that
+            follows a number.
     """
 
     name: str
     categories: tuple[str, ...] | None = None
     declared: tuple[str, ...] | None = field(default=None, compare=False)
     indicators: int | None = None
+    has_gaps: bool = field(default=False, compare=False)
+    tells_gaps: bool = False
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Column":
         """A column from its entry in a record."""
         categories = plain["categories"]
-        return cls(plain["name"], categories and tuple(categories), indicators=plain.get("indicators"))
+        return cls(
+            plain["name"],
+            categories and tuple(categories),
+            indicators=plain.get("indicators"),
+            tells_gaps=plain.get("tells_gaps", False),
+        )
 
     @property
     def is_categorical(self) -> bool:
         return self.categories is not None
+
+    @property
+    def adds_gap_column(self) -> bool:
+        """Whether a column of 0 and 1 follows, which is 1 where the value is missing."""
+        return self.tells_gaps and self.n_indicators == 0
+
+    @property
+    def n_categories(self) -> int:
+        return len(self.categories or ())
 
     @property
     def n_indicators(self) -> int:

@@ -97,7 +97,7 @@ def along(values: Tensor, curve: Tensor) -> Tensor:
     start, stop, low, high = (part.gather(-1, before + step) for part in (numbers, ends) for step in (0, 1))
     share = torch.where(stop > start, (x - start) / torch.where(stop > start, stop - start, 1.0), 0.0)
     is_curved = (numbers[..., :1] < numbers[..., -1:]).mT
-    return torch.where(is_curved, (low + share * (high - low)).mT, values)
+    return torch.where(is_curved & ~values.isnan(), (low + share * (high - low)).mT, values)
 
 
 class TrainingRows:

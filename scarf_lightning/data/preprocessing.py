@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.option import Options, option
-from .columns import Column, Floats, Ints
+from .columns import GAP, Column, Floats, Ints
 
 if TYPE_CHECKING:
     from .table import Table
@@ -144,13 +144,20 @@ class Quantile(Scaling):
         return np.array(curves)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Encoding(Options, ABC):
     """An encoding of categorical columns; numeric ones stay as they are. ``widens`` says whether a category may become
-    a column of its own."""
+    a column of its own.
+
+    With ``gaps`` networks see which values are missing in the columns that have missing values. In a column of
+    categories these are a category of their own. A number gets a column beside it, 1 where the number is missing and 0
+    elsewhere, and the missing number is 0 after scaling. Both are one feature to corruptions and pretexts: a value
+    that is replaced or hidden takes its gap with it.
+    """
 
     name: ClassVar[str]
     widens: ClassVar[bool] = True
+    gaps: bool = option(False, "show networks which values are missing, by a category or by a column beside a number")
 
     @abstractmethod
     def column(self, column: Column) -> Column:
@@ -158,7 +165,21 @@ class Encoding(Options, ABC):
 
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
-        return tuple(self.column(column) if column.is_categorical else column for column in columns)
+        found = []
+        for column in columns:
+            told = self._telling_gaps(column) if self.gaps and column.has_gaps else column
+            found.append(self.column(told) if told.is_categorical else told)
+        return tuple(found)
+
+    def _telling_gaps(self, column: Column) -> Column:
+        """A column that shows its gaps; encoded categories have one for them."""
+        if column.tells_gaps or not column.is_categorical or not self.widens:
+            return replace(column, tells_gaps=True)
+        categories = column.categories or ()
+        gap = GAP
+        while gap in categories:
+            gap += "'"
+        return replace(column, categories=(*categories, gap), tells_gaps=True)
 
     def encode(self, table: "Table") -> "Table":
         """The table with its columns encoded. Its hash is another one."""
@@ -222,7 +243,8 @@ def _none() -> Floats:
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """Fitted arrays: ``fill`` replaces missing values, and then x becomes (x - shift) * scale.
+    """Fitted arrays: ``fill`` replaces missing values, and then x becomes (x - shift) * scale. It is NaN for numbers
+    whose gaps networks see.
 
     Codes of categorical columns have a shift of 0 and a scale of 1, unless their encoding uses them as numbers.
 
@@ -371,6 +393,10 @@ def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, F
     )
     scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
     shift, scale = np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)
+    for m, column in enumerate(table.columns):
+        if column.tells_gaps:
+            # A missing number stays one, which the input layer shows; a missing category takes the last code.
+            fill[m] = np.nan if column.adds_gap_column else column.n_categories - 1
     arrays = {"fill": fill, "shift": shift, "scale": scale}
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)

@@ -114,7 +114,7 @@ class Table:
         for column, of_column in columns:
             if np.isinf(of_column).any():
                 raise UsageError(f"column {column.name!r} of {source} holds an infinite value; mark it as missing.")
-            described.append(column)
+            described.append(replace(column, has_gaps=bool(np.isnan(of_column).any())))
             values.append(of_column)
         if not described:
             raise UsageError(f"{source} has no column with a value in it.")
@@ -207,7 +207,7 @@ class Table:
     @property
     def n_encoded(self) -> int:
         """The number of columns after the encoding."""
-        return sum(n or 1 for n in self.n_categories)
+        return sum((column.n_indicators or 1) + column.adds_gap_column for column in self.columns)
 
     @cached_property
     def is_categorical(self) -> NDArray[np.bool_]:

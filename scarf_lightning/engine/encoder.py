@@ -27,7 +27,7 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.columns, self.width, self.is_frozen = columns, width, False
-        self.one_hot = OneHot(columns.n_categories)
+        self.one_hot = OneHot(columns.n_categories, columns.gaps)
         self.missing: nn.Parameter | None = None
         if learns_missing_values:
             self.missing = nn.Parameter(torch.zeros(len(networks), 1, columns.n_encoded, dtype=torch.float32))

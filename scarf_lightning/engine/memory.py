@@ -81,7 +81,7 @@ class Demand:
     def _networks(self) -> Networks:
         """Builds the networks; the weights that it draws are of no interest."""
         assert self.network is not None
-        columns, n_outputs = Columns(tuple(self.table.n_categories)), self.table.target.n_outputs
+        columns, n_outputs = Columns.of(self.table.columns), self.table.target.n_outputs
         return Networks(columns, n_outputs, Streams(0, 0), self.network, self.settings)
 
     def at_most(self, n_trials: int) -> int:

@@ -60,6 +60,18 @@ class CorruptionSource(TrainingRows):
         return encoded
 
 
+@dataclass
+class WithGaps(Selection):
+    """Selects encoded columns so that the gaps of a number are selected with it. ``chosen`` is that of `Columns`."""
+
+    selection: Selection
+    chosen: list[int]
+
+    def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
+        alone = self.selection.mask(rate, n_rows, self.chosen[-1] + 1, random)
+        return alone[..., torch.tensor(self.chosen, device=alone.device)]
+
+
 class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
@@ -71,8 +83,13 @@ class BatchRows:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
         is_raw = corruption.space == "raw"
         rows = self._raw if is_raw else self.encoded
+        if self.columns.gaps and not is_raw:
+            selection = WithGaps(selection, self.columns.chosen)
         view, _ = corruption(rows, self._source, self.random, selection)
-        return self._source.encode(view) if is_raw else view, view != rows
+        changed = view != rows
+        if self.columns.gaps and is_raw:
+            changed &= ~(view.isnan() & rows.isnan())  # a gap that another gap replaces
+        return self._source.encode(view) if is_raw else view, changed
 
 
 class PretextTask:

@@ -61,7 +61,7 @@ class Stack:
 
     @cached_property
     def networks(self) -> Networks:
-        columns = Columns(tuple(self.table.n_categories))
+        columns = Columns.of(self.table.columns)
         n_outputs = self.table.target.n_outputs
         data = TrainingData(self._training_rows, self._training_targets)
         return Networks(columns, n_outputs, self.streams, self.network, self.settings, data)
@@ -200,8 +200,7 @@ class Stack:
 
     def encoded(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(T, n)`` imputed, scaled and one-hot encoded, ``(T, n, D)``, for models that are no networks."""
-        one_hot = OneHot(self.table.n_categories).to(self.hardware.device)
-        encoded: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
+        encoded: NDArray[np.float64] = self._one_hot.to(self.hardware.device)(self.raw(rows)).double().cpu().numpy()
         return encoded
 
     @torch.no_grad()
@@ -232,8 +231,13 @@ class Stack:
 
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
-        encoded: Tensor = OneHot(self.table.n_categories)(self.of(position).raw(self.data.train[[position]])[0].cpu())
+        encoded: Tensor = self._one_hot(self.of(position).raw(self.data.train[[position]])[0].cpu())
         return encoded
+
+    @property
+    def _one_hot(self) -> OneHot:
+        columns = Columns.of(self.table.columns)
+        return OneHot(columns.n_categories, columns.gaps)
 
     def _training_targets(self, position: int) -> Tensor:
         """The encoded labels that training sees of the trial at a position."""

@@ -307,6 +307,8 @@ class ScarfPredictor(ScarfEstimator):
             return Task(config, table_of(given.frame, target, config, weights), labels, given)
         model = self._start()
         network = replace(config.network, name=model.description.network, encoder=model.description.encoder)
+        # The columns of the model show the gaps that they showed when it was trained, and no others.
+        config = replace(config, encoding={**config.encoding, "gaps": False})
         # A model says by fit_on whether all trials are preprocessed alike.
         fit_on: Literal["all", "train"] = "all" if model.preprocessing.is_shared else "train"
         config = replace(config, network=network, fit_on=fit_on)

@@ -156,6 +156,8 @@ def _encoded_names(columns: tuple[Column, ...]) -> list[str]:
             names.append(column.name)
         for category in indicators:
             names.append(f"{column.name}={category}")
+        if column.adds_gap_column:
+            names.append(f"{column.name} is missing")
     return names
 
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ..data.device_table import imputed_and_scaled
 from ..errors import UsageError
-from ..networks import OneHot
+from ..networks import Columns, OneHot
 from .trained_networks import TrainedNetworks, named
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ class Voters(nn.Module):
         super().__init__()
         columns = model.description.columns
         encoders, heads = model.one_by_one()
-        self.one_hot = OneHot([column.n_indicators for column in columns])
+        encoded = Columns.of(columns)
+        self.one_hot = OneHot(encoded.n_categories, encoded.gaps)
         self.encoders = nn.ModuleList(encoders)
         self.heads = nn.ModuleList(heads)
         self.target = model.description.predicts

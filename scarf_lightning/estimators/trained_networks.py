@@ -114,7 +114,7 @@ class Description:
         """Builds f and h; ``streams`` draw their initial weights."""
         network = build("network", {"name": self.network} | self.encoder, "network.encoder")
         settings = NetworkSettings(name=self.network, encoder=self.encoder, head=self.head)
-        columns = Columns(tuple(column.n_indicators for column in self.columns))
+        columns = Columns.of(self.columns)
         # Encoders alone have no head, whose width this is.
         n_outputs = 0
         if self.predicts is not None:
@@ -221,6 +221,10 @@ class TrainedNetworks:
             expected["curve"] = (n_columns, 2, *vectors["curve"].shape[3:4])
         if target is not None and target.n_fitted:
             expected["target"] = (target.n_fitted,)
+        # A number whose gaps networks see is not imputed.
+        shows = np.array([column.adds_gap_column for column in self.description.columns])
+        if vectors.get("fill", shows).shape[1:] == shows.shape:
+            vectors["fill"] = np.where(np.isnan(vectors["fill"]) & shows, 0.0, vectors["fill"])
         self._compare(vectors, expected)
         for vector in vectors.values():
             if not np.isfinite(vector).all():

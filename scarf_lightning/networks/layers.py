@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import torch
@@ -37,29 +37,41 @@ def is_weight(module: nn.Module, name: str) -> bool:
 
 class OneHot(nn.Module):
     """The input layer: a categorical column becomes one column for each of its ``n_categories``; numeric columns, which
-    have 0 categories, pass.
+    have 0 categories, pass. A number of a column with ``gaps`` is followed by 1 if it is NaN, else by 0; NaN becomes 0.
 
     **Shape.** Input ``(..., M)`` with codes in the categorical columns, output ``(..., D)``.
+
+    >>> OneHot([0, 2], gaps=[True, False])(torch.tensor([[float("nan"), 1.0]]))
+    tensor([[0., 1., 0., 1.]])
     """
 
     source: Tensor
     code: Tensor
     is_categorical: Tensor
+    is_gap: Tensor
 
-    def __init__(self, n_categories: Sequence[int]) -> None:
+    def __init__(self, n_categories: Sequence[int], gaps: Sequence[bool] = ()) -> None:
         super().__init__()
-        encoded = [(m, code) for m, count in enumerate(n_categories) for code in range(max(count, 1))]
+        self._has_gaps = any(gaps)
+        widths = [max(count, 1) + gap for count, gap in zip_longest(n_categories, gaps, fillvalue=False)]
+        encoded = [(m, code) for m, width in enumerate(widths) for code in range(width)]
         source, code = (torch.tensor(each) for each in zip(*encoded, strict=True))
+        is_categorical = torch.tensor(n_categories)[source] > 0
         self.register_buffer("source", source, persistent=False)
         self.register_buffer("code", code, persistent=False)
-        self.register_buffer("is_categorical", torch.tensor(n_categories)[source] > 0, persistent=False)
-        self._is_identity = not any(n_categories)
+        self.register_buffer("is_categorical", is_categorical, persistent=False)
+        self.register_buffer("is_gap", ~is_categorical & (code == 1), persistent=False)
+        self._is_identity = not any(n_categories) and not self._has_gaps
 
     def forward(self, x: Tensor) -> Tensor:
         if self._is_identity:
             return x
         spread = x.index_select(-1, self.source)
-        return torch.where(self.is_categorical, (spread == self.code).to(x.dtype), spread)
+        encoded = torch.where(self.is_categorical, (spread == self.code).to(x.dtype), spread)
+        if not self._has_gaps:
+            return encoded
+        is_missing = spread.isnan()
+        return torch.where(self.is_gap, is_missing.to(x.dtype), encoded.masked_fill(is_missing, 0.0))
 
 
 class SomeColumns:

@@ -1,15 +1,19 @@
 """The interface of the axis ``network``, and the columns of a table as a network sees them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from torch import Tensor, nn
 
 from ..options.option import Options
 from .layers import ReLUNetwork
+
+if TYPE_CHECKING:
+    from ..data.columns import Column
 
 
 @dataclass(frozen=True)
@@ -18,9 +22,19 @@ class Columns:
 
     Attributes:
         n_categories: the number of categories of each of the M features, 0 for a numeric one.
+        gaps: whether a feature, which is then a number, has a column beside it that shows where it is missing; empty if
+            none has.
     """
 
     n_categories: tuple[int, ...]
+    gaps: tuple[bool, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Iterable["Column"]) -> Self:
+        """The features of encoded columns."""
+        described = list(columns)
+        gaps = tuple(column.adds_gap_column for column in described)
+        return cls(tuple(column.n_indicators for column in described), gaps if any(gaps) else ())
 
     @property
     def n_features(self) -> int:
@@ -29,8 +43,8 @@ class Columns:
 
     @cached_property
     def n_encoded(self) -> int:
-        """D: one column for a numeric feature, and one for each category of the others."""
-        return sum(max(count, 1) for count in self.n_categories)
+        """D: one column for a numeric feature, one for its gaps if it shows them, and one for each category."""
+        return self._bounds[-1][1]
 
     @cached_property
     def numeric(self) -> list[int]:
@@ -39,8 +53,29 @@ class Columns:
 
     @cached_property
     def categorical(self) -> list[slice]:
-        """The encoded columns of each categorical feature."""
-        return [slice(*bounds) for bounds, count in zip(self._bounds, self.n_categories, strict=True) if count > 0]
+        """The encoded columns of each categorical feature. The gaps of a number are a category too."""
+        found = []
+        for (start, stop), count in zip(self._bounds, self.n_categories, strict=True):
+            if count > 0:
+                found.append(slice(start, stop))
+            elif stop - start > 1:
+                found.append(slice(start + 1, stop))
+        return found
+
+    @cached_property
+    def chosen(self) -> list[int]:
+        """For each encoded column its place among those that a corruption selects by themselves: gaps share the place
+        of their number.
+
+        >>> Columns((0, 2), gaps=(True, False)).chosen
+        [0, 0, 1, 2]
+        """
+        found, place = [], -1
+        gaps = {bounds.start for bounds in self.categorical} & {start + 1 for start in self.numeric if self.gaps}
+        for column in range(self.n_encoded):
+            place += column not in gaps
+            found.append(place)
+        return found
 
     def of_feature(self, feature: int) -> range:
         """The encoded columns of one feature."""
@@ -49,8 +84,8 @@ class Columns:
     @cached_property
     def _bounds(self) -> list[tuple[int, int]]:
         bounds, start = [], 0
-        for count in self.n_categories:
-            bounds.append((start, start + max(count, 1)))
+        for count, gap in zip_longest(self.n_categories, self.gaps, fillvalue=False):
+            bounds.append((start, start + max(count, 1) + gap))
             start = bounds[-1][1]
         return bounds
 

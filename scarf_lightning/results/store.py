@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -266,12 +266,14 @@ class CellStore:
         options: Mapping[str, Any],
         labels: Mapping[str, str],
         reading: Mapping[str, Any] | None = None,
+        gaps: Sequence[bool] = (),
     ) -> None:
         """Write what the cell is, before its first stack.
 
         ``columns`` has each feature with its categories, None for a numeric one; ``overrides`` ask for the cell on the
         command line; ``config`` is its resolved configuration, and ``options`` the part that it uses, see `columns`;
-        ``labels`` are names of its parts for people, by axis; ``reading`` tells how a user's file was read.
+        ``labels`` are names of its parts for people, by axis; ``reading`` tells how a user's file was read; ``gaps``
+        tells which columns show networks their missing values.
         """
         if self.is_described:
             return
@@ -282,7 +284,10 @@ class CellStore:
                 "dataset": dataset,
                 "dataset_id": dataset_id,
                 "source": source,
-                "columns": [{"name": name, "categories": categories} for name, categories in columns],
+                "columns": [
+                    {"name": name, "categories": categories} | ({"tells_gaps": True} if tells_gaps else {})
+                    for (name, categories), tells_gaps in zip_longest(columns, gaps, fillvalue=False)
+                ],
                 "overrides": list(overrides),
                 "config": dict(config),
                 "reading": dict(reading or {}),

@@ -178,12 +178,13 @@ class CellTraining:
     def describe(self, overrides: Sequence[str]) -> None:
         """Write into the store what the cell is, before its first record, and the ``overrides`` that asked for it."""
         assert self.store is not None
-        table = self.table
+        table, columns_seen = self.table, self.parts.encoding.columns(self.table.columns)
         self.store.describe(
             dataset=table.name,
             dataset_id=table.dataset_id,
             source=table.source,
-            columns=[(column.name, column.categories) for column in self.parts.encoding.encode(table).columns],
+            columns=[(column.name, column.categories) for column in columns_seen],
+            gaps=[column.tells_gaps for column in columns_seen],
             target=table.target,
             overrides=overrides,
             config=asdict(self.config),

@@ -39,7 +39,7 @@ from scarf_lightning.data.preprocessing import (
 )
 from scarf_lightning.data.table import Table
 from scarf_lightning.errors import UsageError
-from scarf_lightning.networks import OneHot
+from scarf_lightning.networks import Columns, OneHot
 from scarf_lightning.randomness import Roster
 
 SCALINGS: list[Scaling] = [ZScore(), MinMax(), Mean(), NoScaling(), Robust(), Quantile()]
@@ -550,3 +550,59 @@ def test_arrays_of_a_curve_are_kept_and_given_back() -> None:
         assert set(fitted.arrays()) == {*VECTORS, name}
         again = Preprocessing.from_arrays(fitted.arrays(), is_shared=True).of(1)
         np.testing.assert_array_equal(again.apply(table.values, 0), fitted.apply(table.values, 1))
+
+
+GAPPY = {
+    "a": [1.0, 2.0, None, 4.0, 5.0] * 4,
+    "b": [1.0, 2.0, 3.0, 4.0, 5.0] * 4,
+    "c": ["x", None, "y", "x", "x"] * 4,
+    "d": ["p", "q", "p", "q", "p"] * 4,
+    "e": [3.0, None, 3.0, 3.0, 3.0] * 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "expected"),
+    [
+        # a, its gap, b, x, y, gap of c, p, q, e (constant) and its gap
+        (OneHotEncoding(gaps=True), [[0, 1, 0, 0, 1, 0, 1, 0, 0, 0], [-0.71, 0, -0.71, 0, 0, 1, 0, 1, 0, 1]]),
+        (OneHotDropLast(gaps=True), [[0, 1, 0, 0, 1, 1, 0, 0], [-0.71, 0, -0.71, 0, 0, 0, 0, 1]]),
+        (Ordinal(gaps=True), [[0, 1, 0, 2.0, 0, -0.82, 0, 0], [-0.71, 0, -0.71, 0, 1, 1.22, 0, 1]]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_networks_see_which_values_are_missing(encoding: Encoding, expected: list[list[float]]) -> None:
+    """Rows 2 and 1. A column that is constant but for its gaps is a feature."""
+    table = encoding.encode(table_of(GAPPY, ("c", "d")))
+    fitted = Preprocessing.fit(table, [None], ZScore())
+    columns = Columns.of(table.columns)
+    one_hot = OneHot(columns.n_categories, columns.gaps)
+    encoded = one_hot(torch.tensor(fitted.apply(table.values[[2, 1]], 0)))
+    assert encoded.shape[1] == columns.n_encoded == table.n_encoded
+    np.testing.assert_allclose(encoded, expected, atol=0.011)
+
+
+@pytest.mark.parametrize("encoding", [OneHotEncoding(), OneHotDropLast(), Ordinal()], ids=lambda each: each.name)
+def test_a_table_without_gaps_is_encoded_as_ever(encoding: Encoding) -> None:
+    table = table_of({"a": [1.0, 2.0] * 6, "c": ["x", "y"] * 6}, ("c",))
+    assert replace(encoding, gaps=True).columns(table.columns) == encoding.columns(table.columns)
+
+
+def test_columns_that_show_their_gaps_show_them_once() -> None:
+    encoding = OneHotEncoding(gaps=True)
+    once = encoding.columns(table_of(GAPPY, ("c", "d")).columns)
+    assert encoding.columns(once) == once
+    assert once[2].categories == ("x", "y", "(missing)")
+    taken = table_of({"c": ["(missing)", None, "y"] * 6}, ("c",))
+    assert encoding.columns(taken.columns)[0].categories == ("(missing)", "y", "(missing)'")
+
+
+def test_the_device_shows_the_same_gaps() -> None:
+    table = OneHotEncoding(gaps=True).encode(table_of(GAPPY, ("c", "d")))
+    for rows in ([None, None], [np.arange(9), np.arange(12)]):
+        for scaling in (ZScore(), Robust(), Quantile()):
+            fitted = Preprocessing.fit(table, rows, scaling)
+            on_device = DeviceTable(table, fitted, device="cpu", dtype=torch.float64)
+            got = on_device.rows(torch.arange(20).repeat(2, 1), Roster(2))
+            for trial in range(2):
+                np.testing.assert_allclose(got[trial], fitted.apply(table.values, trial), rtol=1e-12, atol=1e-12)

@@ -8,23 +8,26 @@ import pytest
 import torch
 from torch import Tensor
 
+from scarf_lightning.corruption import Corruption
 from scarf_lightning.corruption.strategies import (
     Bernoulli,
     Exact,
     Gaussian,
     Joint,
     Marginal,
+    Mean,
     Missing,
     NoCorruption,
     Shared,
     SingleRow,
     Zero,
 )
+from scarf_lightning.data.preprocessing import OneHotEncoding
 from scarf_lightning.data.table import Table
 from scarf_lightning.engine import pretext_task
 from scarf_lightning.engine.fitting import Fit
 from scarf_lightning.engine.lifting import load_state
-from scarf_lightning.engine.pretext_task import PretextTask, StaticViews
+from scarf_lightning.engine.pretext_task import BatchRows, CorruptionSource, PretextTask, StaticViews
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses.loss import AlignUniform, BarlowTwins, Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.methods import SupervisedPhase
@@ -33,7 +36,8 @@ from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.pretexts import Pretext, Views
 from scarf_lightning.pretexts.others import SubTab, Vime
 from scarf_lightning.pretexts.scarf import Autoencoder
-from tests.promises import assert_same_numbers, is_exact
+from scarf_lightning.randomness import Roster, StackedGenerator
+from tests.promises import assert_same_numbers, assert_same_start, is_exact
 from tests.stacks import MakeStack, task
 
 TASKS = {
@@ -364,3 +368,52 @@ def test_what_stands_in_several_places_is_kept_once() -> None:
     assert left.parts == views.parts
     assert left.targets[0][0] is left.targets[1][0] is left.inputs[0]
     assert left.n_bytes == 4 * 16 * 3
+
+
+@pytest.fixture
+def gappy(patients: Table) -> Table:
+    """The table with its gaps in view."""
+    return OneHotEncoding(gaps=True).encode(patients)
+
+
+@pytest.mark.parametrize("corruption", [Marginal(), Joint(), Zero(), Mean()], ids=lambda each: each.name)
+def test_the_gap_of_a_number_is_replaced_with_it(gappy: Table, make_stack: MakeStack, corruption: Corruption) -> None:
+    """Where a number of a view differs from its row, its gap is that of the row that it came from, or of none."""
+    stack = make_stack(gappy, [0, 1])
+    encoder = stack.networks.encoder(stack.trials)
+    rows, roster = stack.on_device(stack.data.train), Roster(2)
+    source = CorruptionSource(encoder, stack.datamodule.table, rows, roster)
+    batch = BatchRows(stack.raw(stack.data.train), source, StackedGenerator([1, 2]))
+    view, mask = batch.corrupted(corruption, Exact())
+
+    columns = batch.columns
+    assert any(columns.gaps)
+    assert view.isfinite().all()
+    clean = batch.encoded
+    for feature, shows in enumerate(columns.gaps):
+        if not shows:
+            continue
+        number, gap = columns.of_feature(feature)
+        stays = view[..., number] == clean[..., number]
+        # Of a row that keeps its number, the gap stays, unless a gap replaced a number that is 0.
+        assert (view[..., gap] == clean[..., gap])[stays & (clean[..., number] != 0)].all()
+        if corruption.name in ("marginal", "joint"):
+            assert (view[..., number][view[..., gap] == 1] == 0).all()
+            pairs = {tuple(pair) for pair in clean[..., [number, gap]].flatten(0, 1).tolist()}
+            assert {tuple(pair) for pair in view[..., [number, gap]].flatten(0, 1).tolist()} <= pairs
+        if corruption.name == "zero":
+            assert (view[..., gap] == 0)[~stays].all()
+    if corruption.space == "raw":
+        assert torch.equal(mask.any(dim=-1), (view != clean).any(dim=-1))
+
+
+def test_a_stack_with_gaps_in_view_trains_alike_in_any_company(gappy: Table, make_stack: MakeStack) -> None:
+    settings = PretrainSettings(max_epochs=3, batch_size=46)
+    for chosen in (task(Marginal()), Vime(Marginal(), Exact()), SubTab(Joint(), Exact())):
+        whole = make_stack(gappy, range(3)).pretrain(settings, chosen)
+        alone = make_stack(gappy, [1]).pretrain(settings, chosen)
+        if not is_exact():
+            assert_same_start(alone, whole, [1])
+            continue
+        for name, weight in alone.weights.items():
+            assert torch.equal(weight[0], whole.weights[name][1]), name
