@@ -179,23 +179,25 @@ def fit(
 ) -> Fit:
     """Train the module until every trial has stopped; it ends with the kept weights of all trials.
 
-    Without validation rows a phase watches nothing, see `FitSettings`.
+    Without validation rows a phase watches nothing, see `FitSettings`. With them, one that watches nothing is still
+    measured on them at its end.
     """
     settings, steps_per_epoch = module.settings, datamodule.steps_per_epoch
     if not datamodule.n_validation:
         settings = settings.unwatched()
     min_epochs, max_epochs = settings.epochs(steps_per_epoch)
     module.steps_per_epoch = steps_per_epoch
-    validates = settings.monitor != "none"
-    stopping = TrialStopping(trials, settings, metric=module.metric if validates else None, min_epochs=min_epochs)
+    watches = settings.monitor != "none"
+    stopping = TrialStopping(trials, settings, metric=module.metric if watches else None, min_epochs=min_epochs)
     trainer = pl.Trainer(
         accelerator=hardware.device.type,
         devices=1,
         # Lightning's own double precision would convert every batch; 32-true leaves number types alone.
         precision="bf16-mixed" if hardware.precision == "bf16-mixed" else "32-true",
         max_epochs=max_epochs,
-        check_val_every_n_epoch=min(settings.validate_every, max_epochs),  # an epoch at least is judged
-        limit_val_batches=None if validates else 0,
+        # One epoch at least is judged. If nothing is watched it is the last one, so that the record tells how it went.
+        check_val_every_n_epoch=min(settings.validate_every, max_epochs) if watches else max_epochs,
+        limit_val_batches=None if datamodule.n_validation else 0,
         callbacks=[stopping, *(watch(phase, stopping, max_epochs) if watch else [])],
         logger=False,
         enable_checkpointing=False,

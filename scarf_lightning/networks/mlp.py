@@ -5,7 +5,7 @@ Source of the embeddings: https://arxiv.org/abs/2203.05556; defaults are those o
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from ..options.option import option
-from .layers import ReLUNetwork, SomeColumns
+from .layers import Rates, ReLUNetwork, SomeColumns
 from .network import Columns, Network
 
 
@@ -34,13 +34,15 @@ class MLP(Network):
 
 
 class LinearReLUPerFeature(nn.Module):
-    """A linear layer and a ReLU of its own for each feature ("LR" in the paper).
+    """A linear layer and a ReLU of its own for each feature ("LR" in the paper), trained at a multiple ``rate`` of the
+    learning rate.
 
     **Shape.** Input ``(..., N, F, n_in)``, output ``(..., N, F, n_out)``.
     """
 
-    def __init__(self, n_features: int, n_in: int, n_out: int) -> None:
+    def __init__(self, n_features: int, n_in: int, n_out: int, rate: float = 1.0) -> None:
         super().__init__()
+        self.rates = dict.fromkeys(("weight", "bias"), Rates(rate))
         bound = 1 / math.sqrt(n_in)
         self.weight = nn.Parameter(torch.empty(n_features, n_in, n_out).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.empty(n_features, n_out).uniform_(-bound, bound))
@@ -75,8 +77,12 @@ class WithNumericEmbeddings(nn.Module):
 
 @dataclass
 class MLPOnEmbeddings(MLP):
-    """The paper's network on ``embedding`` columns for each number; categories stay one-hot columns."""
+    """The paper's network on ``embedding`` columns for each number; categories stay one-hot columns.
 
+    ``embedding_rate`` is the learning rate of the embeddings' linear layers, relative to that of other weights.
+    """
+
+    embedding_rate: ClassVar[float] = 1.0
     embedding: int = option(24, "width of the embedding of a numeric feature", "[2, 100000]")
 
     @abstractmethod
@@ -86,7 +92,8 @@ class MLPOnEmbeddings(MLP):
     def build(self, columns: Columns, dropout: float | None) -> nn.Module:
         n_numeric = len(columns.numeric)
         encoding, n_components = self.encoding(n_numeric)
-        embedding = nn.Sequential(encoding, LinearReLUPerFeature(n_numeric, n_components, self.embedding))
+        linear = LinearReLUPerFeature(n_numeric, n_components, self.embedding, self.embedding_rate)
+        embedding = nn.Sequential(encoding, linear)
         widths = [columns.n_encoded + n_numeric * (self.embedding - 1), *[self.width] * self.depth]
         return WithNumericEmbeddings(columns, embedding, ReLUNetwork(widths, is_encoder=True, dropout=dropout))
 
@@ -94,10 +101,13 @@ class MLPOnEmbeddings(MLP):
 class Periodic(nn.Module):
     """concat(cos(v), sin(v)) of v = 2 pi c x, with learned frequencies c that start as N(0, ``scale`` squared).
 
-    Initial frequencies are cut at three standard deviations, as in `rtdl_num_embeddings`. Source: section 3.3.
+    Initial frequencies are cut at three standard deviations, as in `rtdl_num_embeddings`. Source: section 3.3. They are
+    small numbers, so a step of Adam moves them ten times as far as other weights, and their decay is as theirs.
 
     **Shape.** Input ``(..., N, F)``, output ``(..., N, F, 2 * frequencies)``.
     """
+
+    rates: ClassVar[Mapping[str, Rates]] = {"frequency": Rates(10.0, 0.1)}
 
     def __init__(self, n_features: int, frequencies: int, scale: float) -> None:
         super().__init__()
@@ -113,10 +123,10 @@ class Periodic(nn.Module):
 class MLPPLR(MLPOnEmbeddings):
     """An MLP on PLR embeddings of the numeric features: periodic, linear, ReLU.
 
-    Differs from the paper: frequencies start ten times as large as in the authors' package, whose 0.01 is meant to be
-    tuned, and then trained for thousands of steps. Embeddings of 0.01 hardly depend on their number: with 20 labels a
-    network that early stopping ends after some hundred steps stays at chance (mfeat-karhunen: 12 % of ten classes, 38 %
-    with 0.1).
+    Differs from the paper: frequencies start ten times as large as in the authors' package, and learn ten times as
+    fast. Its 0.01 is meant to be tuned, and then trained for thousands of steps. Embeddings of 0.01 hardly depend on
+    their number: with 20 labels a network that early stopping on the loss ends after some hundred steps stays at chance,
+    12 % on mfeat-karhunen and 10 % on pendigits. With these numbers it has 50 and 30 %, and the plain MLP 52 and 46 %.
     """
 
     name: ClassVar[str] = "mlp_plr"
@@ -184,12 +194,18 @@ class PiecewiseLinear(nn.Module):
 
 @dataclass
 class MLPPLE(MLPOnEmbeddings):
-    """An MLP on Q-LR embeddings of the numeric features: piecewise linear by quantiles, linear, ReLU."""
+    """An MLP on Q-LR embeddings of the numeric features: piecewise linear by quantiles, linear, ReLU.
+
+    Differs from the paper: the linear layer of an embedding learns ten times as fast as other weights. Each of its
+    inputs is constant for most rows, so its gradient is small. With 20 labels and early stopping on the loss it has 24 %
+    on pendigits, which has ten classes; at the usual rate it has 12 %, next to chance.
+    """
 
     name: ClassVar[str] = "mlp_ple"
     label: ClassVar[str] = "MLP-PLE"
     paper: ClassVar[str] = "Gorishniy et al., 2022, arXiv:2203.05556"
     typical_cost: ClassVar[float] = 2.0
+    embedding_rate: ClassVar[float] = 10.0
     bins: int = option(48, "largest number of bins of a numeric feature", "[2, 10000]")
 
     def encoding(self, n_features: int) -> tuple[nn.Module, int]:

@@ -5,15 +5,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from torch import Tensor, nn
 
 from ..options.option import Options
 from .layers import ReLUNetwork
 
-if TYPE_CHECKING:
-    from ..data.columns import Column
+
+class EncodedColumn(Protocol):
+    """A column of a table, as its encoding describes it.
+
+    Attributes:
+        n_indicators: how many of its categories have a column of their own; 0 for a number.
+        adds_gap_column: whether a column beside the number shows where it is missing.
+    """
+
+    @property
+    def n_indicators(self) -> int: ...
+
+    @property
+    def adds_gap_column(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +42,7 @@ class Columns:
     gaps: tuple[bool, ...] = ()
 
     @classmethod
-    def of(cls, columns: Iterable["Column"]) -> Self:
+    def of(cls, columns: Iterable["EncodedColumn"]) -> Self:
         """The features of encoded columns."""
         described = list(columns)
         gaps = tuple(column.adds_gap_column for column in described)

@@ -312,12 +312,12 @@ def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
-def on_no_effect(config: Config, amounting: Config) -> list[str]:
+def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
     """A sentence on each option of a cell that does nothing on its data, so that `on_data` or `on_target` changed it:
-    a corruption that selects nothing, and the smoothing of labels that are numbers."""
+    a corruption that selects nothing, and the smoothing of labels that are numbers, unless the recipe asked for it."""
     smoothing = config.finetune.label_smoothing
-    idle = []
-    if smoothing != amounting.finetune.label_smoothing and "finetune" in method_of(config).uses:
+    idle, is_asked_for = [], (of_recipe or {}).get("finetune.label_smoothing") != smoothing
+    if is_asked_for and smoothing != amounting.finetune.label_smoothing and "finetune" in method_of(config).uses:
         idle.append(
             f"finetune.label_smoothing={smoothing:g} is for classes: on numbers the cell trains, and counts, as "
             "finetune.label_smoothing=0."

@@ -39,6 +39,7 @@ from ..options import CellParts, Config, build_parts
 from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
+from ..sweeping.folders import recipe_options
 from .pretraining import Start, pretrain
 from .trained_stack import TrainedStack
 from .tuning import tune, tuning_metric
@@ -113,7 +114,7 @@ class CellTraining:
             store = CellStore(results, identity(amounting, table.hash))
         if results is not None and config.cache.max_gb:
             pretrained = PretrainingStore(results, pretraining_identity(amounting, table.hash), config.cache.max_gb)
-        notes = on_no_effect(config, amounting)
+        notes = on_no_effect(config, amounting, recipe_options(config.recipe))
         first_split = Streams(config.seed, table.n_labelled).numpy(0, Purpose.SPLIT)
         notes += filter(None, [parts.splitting.on_copies(table, first_split)])
         return cls(amounting, parts, table, hardware, store, pretrained, notes, console)._within_memory()

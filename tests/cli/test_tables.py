@@ -23,6 +23,7 @@ from scarf_lightning.metrics import METRICS
 from scarf_lightning.options import Config
 from scarf_lightning.options.settings import CotrainSettings, FinetuneSettings, ViewsSettings
 from scarf_lightning.results import columns
+from scarf_lightning.sweeping.folders import recipe_options
 from tests.cells import some_cell, some_config, some_record
 
 COTRAIN = {"name": "cotrain"}
@@ -123,8 +124,10 @@ def test_options_that_differ_from_their_defaults_are_named_too() -> None:
 
 
 def test_a_recipe_stands_for_the_options_that_it_sets() -> None:
-    of_recipe = FinetuneSettings(monitor="loss", min_steps=100, patience=5, weight_decay=0.01)
-    cell = some_cell(recipe="practical", fit_on="train", finetune=of_recipe)
+    of_recipe = recipe_options("practical")
+    finetune = {name.removeprefix("finetune."): value for name, value in of_recipe.items() if "finetune." in name}
+    settings = FinetuneSettings(**finetune | {"patience": 5})
+    cell = some_cell(recipe="practical", fit_on="train", finetune=settings, encoding={"name": "onehot", "gaps": True})
 
     said = describe(cell.axes(), cell.settings(), ["practical"])
 

@@ -487,14 +487,16 @@ def test_without_validation_rows_the_length_is_fixed_and_the_last_weights_are_ke
             assert torch.equal(weight, expected.weights[name]), name
 
 
-def test_nothing_is_validated_where_nothing_is_watched(
-    patients: Table, make_stack: MakeStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nothing_is_watched_the_end_alone_is_measured(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, range(2))
-    monkeypatch.setattr(FinetuneModule, "validation_metrics", None)
-    fit, _ = stack.finetune(FinetuneSettings(max_epochs=3, monitor="none", metric="auroc"), stack.labelled())
-    assert fit.epochs.tolist() == [3, 3]
-    assert not any("validation_loss" in record for record in fit.curves)
+    fit, classifier = stack.finetune(FinetuneSettings(max_epochs=3, monitor="none", metric="auroc"), stack.labelled())
+    assert fit.epochs.tolist() == fit.best_epochs.tolist() == [3, 3]
+    measured = [record["epoch"] for record in fit.curves if "validation_loss" in record]
+    assert measured == [3, 3]
+    assert "validation_auroc" not in fit.curves[-1]
+    predicted = stack.predict(classifier, stack.data.validation).argmax(axis=2)
+    error = (predicted != patients.labels[stack.data.validation]).mean(axis=1)
+    assert [record["validation_error"] for record in fit.curves[-2:]] == pytest.approx(error.tolist())
 
 
 def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeStack) -> None:
@@ -505,7 +507,7 @@ def test_a_fit_on_few_rows_has_a_fixed_length(patients: Table, make_stack: MakeS
     many, _ = stack.finetune(replace(settings, fixed_below=139), stack.labelled())
     plain, _ = stack.finetune(replace(settings, fixed_below=0), stack.labelled())
     assert few.steps.tolist() == [27]
-    assert "validation_loss" not in few.curves[-1]
+    assert ["validation_loss" in record for record in few.curves] == [False] * 8 + [True]
     assert many.curves == plain.curves
 
 

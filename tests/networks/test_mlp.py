@@ -5,13 +5,19 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from scarf_lightning.networks import Columns, Dropout, ReLUNetwork
+from scarf_lightning.data.preprocessing import ZScore
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Full, prepare_trials
+from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.stack import Stack
+from scarf_lightning.networks import Columns, Dropout, Network, ReLUNetwork, rates_of
 from scarf_lightning.networks.mlp import (
     MLP,
     MLPPLE,
@@ -21,6 +27,8 @@ from scarf_lightning.networks.mlp import (
     PiecewiseLinear,
     WithNumericEmbeddings,
 )
+from scarf_lightning.options.settings import FinetuneSettings, NetworkSettings
+from scarf_lightning.randomness import Streams
 from tests.networks.in_a_stack import KINDS_OF_TABLES, assert_lifted_is_a_loop, assert_same, make_table, train
 
 
@@ -144,11 +152,42 @@ def test_its_defaults_are_those_of_the_authors_package() -> None:
     authors = pytest.importorskip("rtdl_num_embeddings")
     theirs = inspect.signature(authors.PeriodicEmbeddings).parameters
     ours = MLPPLR()
-    assert (ours.frequencies, ours.frequency_scale, ours.embedding) == (
-        theirs["n_frequencies"].default,
-        theirs["frequency_init_scale"].default,
-        theirs["d_embedding"].default,
-    )
+    assert (ours.frequencies, ours.embedding) == (theirs["n_frequencies"].default, theirs["d_embedding"].default)
+    assert ours.frequency_scale == 10 * theirs["frequency_init_scale"].default
+
+
+def test_embeddings_learn_faster_than_other_weights() -> None:
+    """Frequencies of PLR and linear layers of PLE ten times as fast."""
+    found = {
+        network.name: {
+            name: rates_of(owner, name).learning
+            for owner in network.build(Columns((0, 0)), None).modules()
+            for name, _ in owner.named_parameters(recurse=False)
+            if not isinstance(owner, nn.Linear)
+        }
+        for network in (MLPPLR(), MLPPLE())
+    }
+    assert found == {
+        "mlp_plr": {"frequency": 10.0, "weight": 1.0, "bias": 1.0},
+        "mlp_ple": {"weight": 10.0, "bias": 10.0},
+    }
+
+
+@pytest.mark.parametrize("network", [MLP(), MLPPLR(), MLPPLE()], ids=lambda each: each.name)
+def test_a_few_steps_leave_chance(network: Network) -> None:
+    """The sign of a number is learned in forty steps at the usual rate, also where the loss then stops training."""
+    random = np.random.default_rng(1)
+    numbers = random.normal(size=(120, 3))
+    table = Table.from_frame(
+        pd.DataFrame(numbers), pd.Series((numbers[:, 0] > 0).astype(str)), categorical=[False] * 3, name="signs",
+        source="made up",
+    )  # fmt: skip
+    data = prepare_trials(table, [0], Streams(0, 120), regime=Full(), scaling=ZScore(), fit_on="train")
+    stack = Stack(table, data, Streams(0, 120), network, NetworkSettings(), Hardware(torch.device("cpu"), "32-true"))
+    settings = FinetuneSettings(monitor="loss", patience=5, max_epochs=40, weight_decay=0.01)
+    _, classifier = stack.finetune(settings, stack.labelled())
+    predicted = stack.predict(classifier, data.test)[0].argmax(axis=1)
+    assert (predicted == table.labels[data.test[0]]).mean() > 0.75
 
 
 def test_frequencies_start_normal_and_within_three_deviations() -> None:

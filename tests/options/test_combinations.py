@@ -484,5 +484,6 @@ def test_numbers_are_not_smoothed_and_the_cell_counts_as_one_without_smoothing()
     assert amounting.finetune.label_smoothing == 0
     (sentence,) = on_no_effect(config, amounting)
     assert sentence.startswith("finetune.label_smoothing=0.1 is for classes")
+    assert on_no_effect(config, amounting, {"finetune.label_smoothing": 0.1}) == [], "of a recipe, which serves both"
     assert on_target(config, Classes) is config
     assert on_no_effect(config, config) == []
