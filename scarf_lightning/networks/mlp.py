@@ -125,8 +125,8 @@ class MLPPLR(MLPOnEmbeddings):
 
     Differs from the paper: frequencies start ten times as large as in the authors' package, and learn ten times as
     fast. Its 0.01 is meant to be tuned, and then trained for thousands of steps. Embeddings of 0.01 hardly depend on
-    their number: with 20 labels a network that early stopping on the loss ends after some hundred steps stays at chance,
-    12 % on mfeat-karhunen and 10 % on pendigits. With these numbers it has 50 and 30 %, and the plain MLP 52 and 46 %.
+    their number: with 20 labels a network that early stopping on the loss ends after some hundred steps stays at
+    chance, 12 % on mfeat-karhunen and 10 % on pendigits. With these numbers it has 50 and 30 %, the plain MLP 52 and 46.
     """
 
     name: ClassVar[str] = "mlp_plr"
@@ -197,8 +197,8 @@ class MLPPLE(MLPOnEmbeddings):
     """An MLP on Q-LR embeddings of the numeric features: piecewise linear by quantiles, linear, ReLU.
 
     Differs from the paper: the linear layer of an embedding learns ten times as fast as other weights. Each of its
-    inputs is constant for most rows, so its gradient is small. With 20 labels and early stopping on the loss it has 24 %
-    on pendigits, which has ten classes; at the usual rate it has 12 %, next to chance.
+    inputs is constant for most rows, so its gradient is small. With 20 labels and early stopping on the loss it has
+    24 % on pendigits, which has ten classes; at the usual rate it has 12 %, next to chance.
     """
 
     name: ClassVar[str] = "mlp_ple"
