@@ -126,7 +126,7 @@ class MLPPLR(MLPOnEmbeddings):
     Differs from the paper: frequencies start ten times as large as in the authors' package, and learn ten times as
     fast. Its 0.01 is meant to be tuned, and then trained for thousands of steps. Embeddings of 0.01 hardly depend on
     their number: with 20 labels a network that early stopping on the loss ends after some hundred steps stays at
-    chance, 12 % on mfeat-karhunen and 10 % on pendigits. With these numbers it has 50 and 30 %, the plain MLP 52 and 46.
+    chance, 12 % on mfeat-karhunen and 10 % on pendigits. With these numbers it has 50 and 30, the plain MLP 52 and 46.
     """
 
     name: ClassVar[str] = "mlp_plr"
