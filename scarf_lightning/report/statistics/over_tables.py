@@ -136,20 +136,11 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     spreads = scale * np.geomspace(0.02, 5, SPREADS)
     centre, spread = centres[:, None, None], spreads[None, :, None]
 
-    # For each centre, spread and table: the likelihood of its gain, and the sum of likelihood times shrunk gain.
     log_posteriors, shrunk_each = [], []
     for tail in TAILS:
-        likelihood = np.zeros((CENTRES, SPREADS, len(gains)))
-        weighted = np.zeros_like(likelihood)
-        for stretch in _stretches(tail):
-            between, within = (spread * stretch) ** 2, errors**2
-            variance = between + within
-            density = np.exp(-((gains - centre) ** 2) / variance / 2) / np.sqrt(variance) / NORMALS
-            likelihood += density
-            weighted += density * (gains * between + centre * within) / variance
-        likelihood = np.maximum(likelihood, np.finfo(np.float64).tiny)
+        likelihood, shrunk = _likelihoods(gains, errors, centre, spread * _stretches(tail)[:, None, None, None])
         log_posteriors.append(np.log(likelihood).sum(axis=-1))
-        shrunk_each.append(weighted / likelihood)
+        shrunk_each.append(shrunk)
 
     # Points of the grid are spaced by the logarithm of the spread, so its density is multiplied by the spread.
     prior = spreads / (1 + (spreads / scale) ** 2)
@@ -157,23 +148,51 @@ def next_table(gains: Floats, errors: Floats, margin: float) -> NextTable:
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
 
-    above = np.zeros(2)
+    # Each point of the grid predicts the next gain by the same mixture of normal distributions.
+    above, not_below = 0.0, 0.0
     for weights, tail in zip(posterior, TAILS, strict=True):
         for stretch in _stretches(tail):
-            for place, bound in enumerate((margin, -margin)):
-                exceeds = ndtr((centres[:, None] - bound) / (spreads * stretch))
-                above[place] += float((weights * exceeds).sum()) / NORMALS
-    shrunk = np.einsum("tcs,tcsd->d", posterior, np.array(shrunk_each))
-    n_gain, n_lose = int((shrunk > margin).sum()), int((shrunk < -margin).sum())
+            deviation = spreads * stretch
+            above += float((weights * ndtr((centres[:, None] - margin) / deviation)).sum()) / NORMALS
+            not_below += float((weights * ndtr((centres[:, None] + margin) / deviation)).sum()) / NORMALS
+
+    known = np.einsum("tcs,tcsd->d", posterior, np.array(shrunk_each))
+    n_gain = int((known > margin).sum())
+    n_lose = int((known < -margin).sum())
     return NextTable(
-        gains=float(above[0]),
-        same=float(above[1] - above[0]),
-        loses=float(1 - above[1]),
-        shrunk=tuple(shrunk.tolist()),
+        gains=above,
+        same=not_below - above,
+        loses=1 - not_below,
+        shrunk=tuple(known.tolist()),
         n_gain=n_gain,
         n_same=len(gains) - n_gain - n_lose,
         n_lose=n_lose,
     )
+
+
+def _likelihoods(gains: Floats, errors: Floats, centre: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+    """The likelihood of each table's gain, and its gain moved towards the centre, at each point of the grid.
+
+    Args:
+        gains, errors: of D tables, ``(D,)``.
+        centre: of the true gains, ``(centres, 1, 1)``.
+        deviations: standard deviations of the mixed normal distributions, ``(NORMALS, 1, spreads, 1)``.
+
+    Returns:
+        Both ``(centres, spreads, D)``.
+    """
+    likelihood: Floats = np.zeros(())
+    weighted: Floats = np.zeros(())
+    for deviation in deviations:
+        between, within = deviation**2, errors**2
+        variance = between + within
+        density = np.exp(-((gains - centre) ** 2) / variance / 2) / np.sqrt(variance) / NORMALS
+        # The part of its distance that a gain keeps is the part of the variance that lies between tables.
+        moved = (gains * between + centre * within) / variance
+        likelihood = likelihood + density
+        weighted = weighted + density * moved
+    likelihood = np.maximum(likelihood, np.finfo(np.float64).tiny)
+    return likelihood, weighted / likelihood
 
 
 def steadied(errors: Floats) -> Floats:

@@ -100,21 +100,24 @@ def error_parts(
     (0.5, 0.0833, 0.25)
     """
     trials = len(values)
-    means = np.array([float(each.mean()) for each in values])
+    means = np.array([its.mean() for its in values])
     mean = float(means.mean())
     deviations, shares = _by_unit(values, units, means)
     n_units = shares.shape[1]
 
     # Each unit's contributions to the mean's deviation, summed over the trials that tested it.
-    totals = (deviations + shares * (means - mean)[:, None]).sum(axis=0) / trials
+    offsets = means - mean
+    totals = (deviations + shares * offsets[:, None]).sum(axis=0) / trials
     # One more row of each kind, as likely to have the one value as the other.
-    totals = np.append(totals, np.sqrt(((unseen - mean) ** 2).mean(axis=1)) / n_units)
+    added = np.sqrt(((unseen - mean) ** 2).mean(axis=1))
+    totals = np.append(totals, added / n_units)
     of_units = float((totals**2).sum() * _unbiased(n_units))
 
     # The variance of a trial's mean that its own test rows explain, beside what all trials have in common.
     n_each = np.count_nonzero(shares, axis=1)
     common = common_share(shares)
-    explained = float(((deviations**2).sum(axis=1) * _unbiased(n_each)).mean()) * (1 - common)
+    of_test_rows = (deviations**2).sum(axis=1) * _unbiased(n_each)
+    explained = float(of_test_rows.mean()) * (1 - common)
     spread = float(means.var(ddof=1)) if trials > 1 else 0.0
     of_fits = max(0.0, spread - explained) / trials
 
@@ -123,11 +126,21 @@ def error_parts(
     bound = _variance_within_units(deviations, shares) * in_training / (1 - in_training)
     of_rows = of_units + OF_BOUND * bound / n_units
 
+    # Where test rows explain all of the spread by chance, fits may still have a part in it.
     uncertain_fits = max(of_fits, FEWEST_FREEDOM * max(spread, explained) / trials)
     variances = [(of_rows, _freedom_of_units(totals)), (uncertain_fits, trials - 1)]
-    freedom = _satterthwaite(of_rows + of_fits, variances)
-    varies = any(np.ptp(each) > 0 for each in values) or bool(np.ptp(means) > 0)
-    return ErrorParts(mean, of_rows, of_fits, freedom, trials, n_units, float(n_each.mean()), common, varies)
+    varies = np.ptp(np.concatenate(list(values))) > 0
+    return ErrorParts(
+        mean=mean,
+        of_rows=of_rows,
+        of_fits=of_fits,
+        freedom=_satterthwaite(of_rows + of_fits, variances),
+        trials=trials,
+        n_tested=n_units,
+        n_test=float(n_each.mean()),
+        common=common,
+        varies=bool(varies),
+    )
 
 
 def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Floats:
@@ -226,30 +239,39 @@ def _by_unit(values: Sequence[Floats], units: Sequence[Integers], means: Floats)
     """Each unit's part of a trial's mean, as a deviation from that mean, and its share of the trial's rows; both
     ``(T, U)``, zero where the trial did not test the unit."""
     known = np.unique(np.concatenate(list(units)))
-    deviations = np.zeros((len(values), len(known)))
-    shares = np.zeros_like(deviations)
-    for trial, (its, rows) in enumerate(zip(values, units, strict=True)):
-        places = np.searchsorted(known, rows)
-        deviations[trial] = np.bincount(places, its - means[trial], minlength=len(known)) / len(its)
-        shares[trial] = np.bincount(places, minlength=len(known)) / len(its)
+    n_units = len(known)
+    deviations = np.zeros((len(values), n_units))
+    shares = np.zeros((len(values), n_units))
+    for trial, its in enumerate(values):
+        places = np.searchsorted(known, units[trial])
+        counts = np.bincount(places, minlength=n_units)
+        sums = np.bincount(places, its - means[trial], minlength=n_units)
+        shares[trial] = counts / len(its)
+        deviations[trial] = sums / len(its)
     return deviations, shares
 
 
 def _share_in_training(common: float, n_trained: float, values: Sequence[Floats]) -> float:
     """The chance that a row of the table trains in a trial; 0 if all trials share their test rows."""
-    n_test = float(np.mean([len(each) for each in values]))
+    n_test = float(np.mean([len(its) for its in values]))
+    # Splits without a row in common, such as those of cross-validation, test all rows that there are.
     n_rows = n_test / common if common else n_test * len(values)
-    return min(n_trained / n_rows, 1 - n_test / n_rows, MOST_IN_TRAINING)
+    not_tested = 1 - n_test / n_rows
+    return min(n_trained / n_rows, not_tested, MOST_IN_TRAINING)
 
 
 def _variance_within_units(deviations: Floats, shares: Floats) -> float:
     """The variance of a unit's value from trial to trial, pooled over the units that several trials tested."""
-    tested = shares > 0
-    values = np.divide(deviations, shares, out=np.zeros_like(deviations), where=tested)
-    counts = tested.sum(axis=0)
-    centred = np.where(tested, values - values.sum(axis=0) / np.maximum(counts, 1), 0.0)
+    is_tested = shares > 0
+    values = np.divide(deviations, shares, out=np.zeros_like(deviations), where=is_tested)
+    counts = is_tested.sum(axis=0)
+    means = values.sum(axis=0) / np.maximum(counts, 1)
+    squares = np.where(is_tested, (values - means) ** 2, 0.0)
+    # Each unit that is tested k times shows its variance with k - 1 degrees of freedom.
     repeats = int((counts - 1).clip(min=0).sum())
-    return float((centred**2).sum()) / repeats if repeats else 0.0
+    if not repeats:
+        return 0.0
+    return float(squares.sum()) / repeats
 
 
 def _unbiased(n: int | Integers) -> Floats:
