@@ -61,6 +61,7 @@ class Purpose(StrEnum):
     SPLIT = "split"
     LABELLED_SUBSET = "labelled subset"
     LABEL_NOISE = "label noise"
+    VALIDATING = "labels that validate"
     ENCODER = "initialisation of f"
     PRETRAIN_HEAD = "initialisation of g"
     HEAD = "initialisation of h"

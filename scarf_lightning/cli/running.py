@@ -98,9 +98,8 @@ def _in_rounds(
 
 def _that_comes_first(cells: Sequence[Cell], everything: Sequence[Cell], terminal: Terminal) -> list[Cell]:
     """Cells to train before ``everything``, the cells with all labels, if these are expected to take longer than the
-    time limit: the cells with few labels and without pre-training. Those without a network come first, because a
-    network is validated on a tenth of the rows however few labels there are. None if the size of a table is not known
-    before it is loaded."""
+    time limit: the cells with few labels and without pre-training, those without a network first. None if the size of
+    a table is not known before it is loaded."""
     limit, surveyed = cells[0].config.seconds_limit, survey(everything)
     if limit is None or all(each.state is State.FINISHED for each in surveyed):
         return []  # and no file is read
@@ -134,22 +133,30 @@ def as_far_as_trained(cells: Sequence[Cell]) -> list[Cell]:
 
 def that_fit(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """The cells that have enough labels, as finished cells on the same data tell; and a sentence on the others."""
-    known: dict[str, int] = {}
+    known: dict[tuple[str, bool], int] = {}
     for each in survey([cell for cell in cells if cell.config.regime["name"] == "full"]):
         if each.rows:
-            known[each.cell.source.key] = int(min(each.rows.column("n_labelled")))
+            of_data = each.cell.source.key, counts_validation(each.cell)
+            most = min(each.rows.column("n_labels" if counts_validation(each.cell) else "n_labelled"))
+            known[of_data] = min(int(most), known.get(of_data, int(most)))
     fitting, too_many = [], dict[tuple[str, int], list[float]]()
     for cell in cells:
-        wanted, most = cell.config.regime.get("labels", 0), known.get(cell.source.key)
+        wanted = cell.config.regime.get("labels", 0)
+        most = known.get((cell.source.key, counts_validation(cell)))
         if most is not None and wanted >= most:
             too_many.setdefault((str(cell.axes()["dataset"]), most), []).append(wanted)
         else:
             fitting.append(cell)
     reasons = [
-        f"Left out: {', '.join(f'{n:g}' for n in dict.fromkeys(numbers))} labels; {name} has {most} to train with."
+        f"Left out: {', '.join(f'{n:g}' for n in dict.fromkeys(numbers))} labels; {name} has {most} to learn from."
         for (name, most), numbers in too_many.items()
     ]
     return fitting, reasons
+
+
+def counts_validation(cell: Cell) -> bool:
+    """Whether the labels of a cell are those that train and those that validate, and not the former alone."""
+    return bool(cell.config.regime.get("validation") == "inside")
 
 
 def _with_trials(cell: Cell, trials: int) -> Cell:

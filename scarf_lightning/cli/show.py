@@ -126,7 +126,10 @@ class Terminal:
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
                 console.print(cell_table(each.axes, each.rows, metric))
-        for sentence in (*why_no_interval(axes), *on_few_steps([each.rows for each in surveyed])):
+        from ..report.learning import on_not_learnt
+
+        signs = on_not_learnt([(each.cell.called, each.rows, each.target) for each in surveyed if each.rows])
+        for sentence in (*why_no_interval(axes), *on_few_steps([each.rows for each in surveyed]), *signs):
             console.say(sentence)
         results = surveyed[0].cell.results
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):

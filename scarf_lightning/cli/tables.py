@@ -44,6 +44,8 @@ def cell_table(axes: Row, rows: Sequence[Row], chosen: Metric = CHOSEN) -> Table
             table.add_row(metric.label, *_in_words(axes, rows, metric), str(len(values)))
     if n_diverged(rows):
         table.add_row("diverged, without metrics", "", "", str(n_diverged(rows)))
+    if constant := of_one_class(rows):
+        table.add_row("one class for every test row", "", "", constant)
     table.add_section()
     for phase in ("pretrain", "finetune"):
         epochs = _known(rows, f"{phase}_epochs")
@@ -164,7 +166,8 @@ def _with_interval(axes: Row, rows: Sequence[Row], chosen: Metric) -> str:
     mean, low, high = _interval(axes, rows, chosen)
     # An interval that is cut at a bound of the metric is shorter on that side.
     half = "" if math.isnan(low) else f" ± {chosen.plain(max(high - mean, mean - low))}"
-    return f"{chosen.plain(mean)}{half}"
+    constant = of_one_class(rows)
+    return f"{chosen.plain(mean)}{half}" + (f", {constant} one class" if constant else "")
 
 
 def _laid_out(varying: Mapping[str, Sequence[str]], outcomes: Mapping[str, Sequence[str]]) -> Table:
@@ -249,7 +252,7 @@ def _shown(cells: Sequence[Row]) -> list[str]:
 
 
 def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
-    headings = ("trials", chosen.label, "95 % interval", "pretrain epochs", "finetune epochs", "seconds")
+    headings = ("trials", chosen.label, "95 % interval", "one class", "pretrain epochs", "finetune epochs", "seconds")
     if not rows:
         return dict.fromkeys(headings, "") | {"trials": "0", chosen.label: "not finished"}
     gone = n_diverged(rows)
@@ -261,7 +264,14 @@ def _outcome(axes: Row, rows: Sequence[Row], chosen: Metric) -> dict[str, str]:
     seconds = sum((pretrain or 0.0) + finetune for pretrain, finetune in zip(*phases, strict=True))
     trials = f"{len(rows)}, {gone} diverged" if gone else str(len(rows))
     mean, interval = _in_words(axes, rows, chosen) if _known(rows, chosen.name) else ("", "")
-    return dict(zip(headings, (trials, mean, interval, *epochs, f"{seconds:.1f}"), strict=True))
+    constant = of_one_class(rows)
+    return dict(zip(headings, (trials, mean, interval, constant, *epochs, f"{seconds:.1f}"), strict=True))
+
+
+def of_one_class(rows: Sequence[Row]) -> str:
+    """How many trials predict one class for every test row, such as ``2 of 5``; empty if none does."""
+    found = _known(rows, "one_class")
+    return f"{sum(found)} of {len(found)}" if any(found) else ""
 
 
 def _known(rows: Sequence[Row], name: str) -> list[Any]:

@@ -1,44 +1,83 @@
 """The trials of a stack: which labels training sees (paper, section 4), their rows and their preprocessing."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import UsageError
 from ..options.option import Options, option
 from ..randomness import Purpose, Streams
 from .columns import Ints
 from .preprocessing import Preprocessing, Scaling
-from .splits import Random, Splitting
+from .splits import Random, Split, Splitting
 from .targets import Labels, Target
 
 if TYPE_CHECKING:
     from .table import Table
 
+Bools = NDArray[np.bool_]
+Watches = Callable[[int], bool]
+"""Whether anything stops or chooses by labels, given the number of labels in all."""
 
-@dataclass
+
+@dataclass(kw_only=True)
 class Regime(Options, ABC):
-    """A rule that turns the labels of the training rows into those that training sees. With ``hides_labels`` some rows
-    lose their label."""
+    """A rule that says which labels a cell sees.
+
+    The rule is applied to a pool of labels. With ``validation=outside``, as in the paper, these are the labels of the
+    training rows. Those of the validation rows stop or choose, and do not count. With ``validation=inside`` the pool is
+    all labels but those of test rows. Some of the labels that the rule shows stop or choose: a share of them if the
+    rule hides others, else those of the split's validation rows. Where nothing stops or chooses, all of them train.
+
+    Class variables:
+
+    - ``hides_labels``: whether it leaves rows without a label.
+    """
 
     name: ClassVar[str]
     hides_labels: ClassVar[bool] = False
+    validation: Literal["outside", "inside"] = option(
+        "outside", "labels that stop or choose: outside those that are counted, as in the paper, or a part of them"
+    )
 
     @abstractmethod
     def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
-        """Positions among the training rows that keep a label, and the labels there: both ``(n_labelled,)``.
+        """Positions in the pool that keep a label, and the labels there: both ``(n_labels,)``.
 
         Raises:
             UsageError: there are fewer labels than the regime shows.
         """
 
+    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
+        """The labels that validate with ``validation=inside``, if anything stops or chooses.
+
+        Args:
+            strata: the classes of the labels, or groups of numbers, ``(n_labels,)``.
+            is_of_split: whether a label is one of the split's validation rows, ``(n_labels,)``.
+        """
+        return is_of_split
+
+
+@dataclass(kw_only=True)
+class HidingRegime(Regime, ABC):
+    """A rule that hides the labels of some rows, which stay as rows without a label."""
+
+    hides_labels: ClassVar[bool] = True
+    validation_share: float = option(
+        0.2, "share of the labels that validates with validation=inside, if anything stops or chooses", "(0, 1)"
+    )
+
+    def validating(self, strata: Ints, is_of_split: Bools, random: np.random.Generator) -> Bools:
+        return validating_share(strata, self.validation_share, random)
+
 
 @dataclass
 class Full(Regime):
-    """Training sees every training label."""
+    """Every label is seen."""
 
     name: ClassVar[str] = "full"
     label: ClassVar[str] = "all labels"
@@ -48,15 +87,14 @@ class Full(Regime):
 
 
 @dataclass
-class Few(Regime):
-    """Some random training rows keep their label; the others stay as unlabelled rows.
+class Few(HidingRegime):
+    """Some random rows keep their label; the others stay as unlabelled rows.
 
     Of two numbers of labels, the smaller one shows a part of the labels that the larger one shows.
     """
 
     name: ClassVar[str] = "few"
-    hides_labels: ClassVar[bool] = True
-    labels: float = option(20, "training rows that keep their label: a number, or a share below 1", "(0, inf)")
+    labels: float = option(20, "rows that keep their label: a number, or a share below 1", "(0, inf)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,13 +111,12 @@ class Few(Regime):
 
 
 @dataclass
-class Semi25(Regime):
-    """A random share of the training rows keeps its label (section 4.4), as in ``few`` with a share."""
+class Semi25(HidingRegime):
+    """A random share of the rows keeps its label (section 4.4), as in ``few`` with a share."""
 
     name: ClassVar[str] = "semi25"
     label: ClassVar[str] = "25 % labelled"
-    hides_labels: ClassVar[bool] = True
-    labelled: float = option(0.25, "share of the training rows that keep their label", "(0, 1]")
+    labelled: float = option(0.25, "share of the labels that are kept", "(0, 1]")
 
     def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         return _kept(labels, round(self.labelled * len(labels)), streams, trial)
@@ -94,12 +131,12 @@ def _kept(labels: Labels, n: int, streams: Streams, trial: int) -> tuple[Ints, L
 
 @dataclass
 class Noise30(Regime):
-    """Exactly round(noise * n) training labels are drawn at random: of classes uniformly over all, the true one
-    included; of numbers each is that of another training row."""
+    """Exactly round(noise * n) labels are drawn at random: of classes uniformly over all, the true one
+    included; of numbers each is that of another row."""
 
     name: ClassVar[str] = "noise30"
     label: ClassVar[str] = "30 % of labels redrawn"
-    noise: float = option(0.3, "share of the training labels that are drawn at random", "[0, 1]")
+    noise: float = option(0.3, "share of the labels that are drawn at random", "[0, 1]")
 
     def apply(self, labels: Labels, target: Target, streams: Streams, trial: int) -> tuple[Ints, Labels]:
         random = streams.numpy(trial, Purpose.LABEL_NOISE)
@@ -108,32 +145,112 @@ class Noise30(Regime):
 
 
 @dataclass(frozen=True)
+class Budget:
+    """The labels that the supervised phase of one trial sees, and the rows that it may use.
+
+    Attributes:
+        labelled, labels: rows to train on and their labels, both ``(n_labelled,)``.
+        validation, validation_labels: rows that stop or choose and their labels, both ``(n_validation,)``.
+        usable: rows that may train, with a label or without, ``(n,)``.
+    """
+
+    labelled: Ints
+    labels: Labels
+    validation: Ints
+    validation_labels: Labels
+    usable: Ints
+
+    @classmethod
+    def outside(cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int) -> "Budget":
+        """The labels of the training rows, and beside them those of the split's validation rows."""
+        pool = split.train[table.is_labelled[split.train]]
+        positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
+        return cls(pool[positions], seen, split.validation, table.labels[split.validation], split.train)
+
+    @classmethod
+    def inside(
+        cls, table: "Table", split: Split, regime: Regime, streams: Streams, trial: int, watches: Watches
+    ) -> "Budget":
+        """Labels of all rows but test rows, some of which validate if anything stops or chooses."""
+        # An estimator scores its networks on the validation rows, which are its test rows: none trains on these.
+        spare = split.validation[~np.isin(split.validation, split.test)]
+        known = split.train[table.is_labelled[split.train]]
+        pool = np.concatenate([known, spare if regime.hides_labels else split.validation])
+        positions, seen = regime.apply(table.labels[pool], table.target, streams, trial)
+        rows = pool[positions]
+        validates, is_watched = np.zeros(len(rows), dtype=bool), watches(len(rows))
+        if is_watched:
+            random = streams.numpy(trial, Purpose.VALIDATING)
+            validates = regime.validating(table.target.strata(seen), np.isin(rows, split.validation), random)
+        trains = ~validates & ~np.isin(rows, split.test)
+        if not trains.any() or validates.any() != is_watched:
+            raise UsageError(
+                f"{len(rows)} label{'s' * (len(rows) > 1)} cannot both train and validate; show more labels, or set "
+                "finetune.monitor=none, with which nothing validates."
+            )
+        usable = np.concatenate([split.train, spare])
+        return cls(
+            labelled=rows[trains],
+            labels=seen[trains],
+            validation=rows[validates],
+            validation_labels=seen[validates],
+            usable=usable[~np.isin(usable, rows[validates])],
+        )
+
+
+def validating_share(strata: Ints, share: float, random: np.random.Generator) -> Bools:
+    """The rows that validate: a random share of each stratum ``(n,)``, at least one row in all and at most all but one.
+
+    The last row of a stratum validates only if there is no other, so that each class keeps a label to train with.
+    """
+    order = random.permutation(len(strata))
+    priority = np.empty(len(strata))
+    for stratum in np.unique(strata):
+        own = order[strata[order] == stratum]
+        # Row k of n has the place (k + 1/2) / n, so that every stratum gives its share of the rows that come first.
+        priority[own] = (np.arange(len(own)) + 0.5) / len(own)
+        priority[own[-1]] = np.inf
+    n_validating = min(max(1, round(share * len(strata))), len(strata) - 1)
+    validates = np.zeros(len(strata), dtype=bool)
+    validates[order[np.argsort(priority[order], kind="stable")[:n_validating]]] = True
+    return validates
+
+
+@dataclass(frozen=True)
 class TrialData:
     """The data of ``T`` trials on one table, with equally many rows of each kind.
 
     Attributes:
         trials: their numbers.
-        train, validation, test: row numbers, int64 ``(T, n)``. Training rows may have no label.
+        train: training rows of the split, int64 ``(T, n)``. Pre-training learns from them; some may have no label.
+        watched: validation rows of the split, by which pre-training stops.
+        usable: rows that the supervised phase may train on, with a label or without.
+        labelled, labels: those whose label the supervised phase trains on, and these labels, ``(T, n_labelled)``.
+        validation, validation_labels: rows by which the supervised phase stops or chooses, and their labels.
+        test: test rows.
         predicted: the rows that the method predicts: further rows if there are any, then the test rows.
-        labelled, labels: the training rows whose label training sees, and these labels, ``(T, n_labelled)``.
-        validation_labels: the labels of the validation rows.
+        n_labels_inside: validation labels that count as labels of the regime.
     """
 
     trials: tuple[int, ...]
     train: Ints
-    validation: Ints
-    test: Ints
-    predicted: Ints
+    watched: Ints
+    usable: Ints
     labelled: Ints
     labels: Labels
+    validation: Ints
     validation_labels: Labels
+    test: Ints
+    predicted: Ints
     preprocessing: Preprocessing
+    n_labels_inside: int = 0
 
     def of(self, position: int) -> "TrialData":
         """The data of the trial at this position alone."""
         one = slice(position, position + 1)
-        arrays = {f.name: getattr(self, f.name)[one] for f in fields(self) if f.name != "preprocessing"}
-        return TrialData(**arrays, preprocessing=self.preprocessing.of(position))
+        others = ("preprocessing", "n_labels_inside")
+        arrays = {field.name: getattr(self, field.name)[one] for field in fields(self) if field.name not in others}
+        return replace(self, **arrays, preprocessing=self.preprocessing.of(position))
 
 
 def prepare_trials(
@@ -145,6 +262,7 @@ def prepare_trials(
     scaling: Scaling,
     fit_on: str,
     splitting: Splitting | None = None,
+    watches: Watches = lambda n_labels: True,
 ) -> TrialData:
     """Split, label and preprocess the table for each trial.
 
@@ -153,6 +271,7 @@ def prepare_trials(
         streams: random streams of the data.
         fit_on: ``all`` fits imputation and scaling on all rows, ``train`` on the training rows only.
         splitting: None splits as the paper does (section 4).
+        watches: whether the supervised phase stops or chooses anything; ``regime.validation=inside`` asks.
 
     Raises:
         UsageError: the table cannot be split in this way, has fewer labels than the regime shows, or these rows all
@@ -160,27 +279,33 @@ def prepare_trials(
     """
     rule = splitting or Random(copies="apart")
     splits = [rule.of_trial(table, trial, streams.numpy(trial, Purpose.SPLIT)) for trial in trials]
-    labelled, labels = [], []
+    is_inside = regime.validation == "inside"
+    budgets = []
     for trial, split in zip(trials, splits, strict=True):
-        known = split.train[table.is_labelled[split.train]]
-        positions, seen = regime.apply(table.labels[known], table.target, streams, trial)
-        if table.weights is not None and not table.weights[known[positions]].any():
+        if is_inside:
+            budget = Budget.inside(table, split, regime, streams, trial, watches)
+        else:
+            budget = Budget.outside(table, split, regime, streams, trial)
+        if table.weights is not None and not table.weights[budget.labelled].any():
             raise UsageError(
-                f"the {len(positions)} labelled training rows of trial {trial} all have the weight 0; give more rows a "
-                "weight above 0, or leave those without one out of the table."
+                f"the {len(budget.labelled)} labelled training rows of trial {trial} all have the weight 0; give more "
+                "rows a weight above 0, or leave those without one out of the table."
             )
-        labelled.append(known[positions])
-        labels.append(seen)
-    validation, test = (np.stack([getattr(split, part) for split in splits]) for part in ("validation", "test"))
+        budgets.append(budget)
     fitted = Preprocessing.fit(table, [split.train if fit_on == "train" else None for split in splits], scaling)
+    test = np.stack([split.test for split in splits])
+    validation = np.stack([budget.validation for budget in budgets])
     return TrialData(
         trials=tuple(trials),
         train=np.stack([split.train for split in splits]),
+        watched=np.stack([split.validation for split in splits]),
+        usable=np.stack([budget.usable for budget in budgets]),
+        labelled=np.stack([budget.labelled for budget in budgets]),
+        labels=np.stack([budget.labels for budget in budgets]),
         validation=validation,
+        validation_labels=np.stack([budget.validation_labels for budget in budgets]),
         test=test,
         predicted=test,
-        labelled=np.stack(labelled),
-        labels=np.stack(labels),
-        validation_labels=table.labels[validation],
-        preprocessing=replace(fitted, target=np.stack([table.target.fit(seen) for seen in labels])),
+        preprocessing=replace(fitted, target=np.stack([table.target.fit(budget.labels) for budget in budgets])),
+        n_labels_inside=validation.shape[1] if is_inside else 0,
     )

@@ -79,7 +79,7 @@ class Stack:
         module = PretrainModule(task, validation_random, roster=roster, settings=settings)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
-        train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.validation))
+        train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.watched))
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
         return self._fit("pretrain", module, train, validation, order, settings.batch_size)
 
@@ -114,7 +114,7 @@ class Stack:
             supervision: what the method changes of a training step.
             number: distinguishes the fits of a method that trains several models in a trial.
         """
-        settings = settings.of_rows(len(examples))
+        settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
         module = self.finetune_module(settings, pretrained, supervision, number)
         if module.metric is not None and self.data.validation.size:
             for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):

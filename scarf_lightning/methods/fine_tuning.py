@@ -161,6 +161,6 @@ class Distill(Method):
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         first, teacher = phase.fit(stack, stack.labelled(), self, number=1)
-        soft = stack.predict(teacher, stack.data.train)
-        fit, classifier = phase.fit(stack, stack.examples(stack.data.train, soft), self)
+        soft = stack.predict(teacher, stack.data.usable)
+        fit, classifier = phase.fit(stack, stack.examples(stack.data.usable, soft), self)
         return MethodResult.of_fits(stack.predict(classifier, stack.data.predicted), fit, [first])

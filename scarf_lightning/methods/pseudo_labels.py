@@ -37,8 +37,8 @@ class PseudoLabels:
     @classmethod
     def start(cls, stack: "Stack") -> "PseudoLabels":
         """The labelled training rows of a stack of one."""
-        train, labelled = stack.data.train[0], stack.data.labelled[0]
-        return cls(labelled, stack.data.labels[0], np.setdiff1d(train, labelled))
+        data = stack.data
+        return cls(data.labelled[0], data.labels[0], np.setdiff1d(data.usable[0], data.labelled[0]))
 
     def add(self, chosen: Bools, labels: Ints) -> None:
         """Label the ``chosen`` ones of the unlabelled rows, both ``(m,)``."""

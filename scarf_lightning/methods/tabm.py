@@ -28,6 +28,7 @@ class TabM(Rival):
     name: ClassVar[str] = "tabm"
     package: ClassVar[str] = "tabm"
     label: ClassVar[str] = "plain TabM"
+    validates: ClassVar[bool] = True
     paper: ClassVar[str] = "Gorishniy et al., 2025, arXiv:2410.24210"
     search_space: ClassVar[dict[str, Any]] = {
         "learning_rate": ("log", 1e-4, 5e-3),

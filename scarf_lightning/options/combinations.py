@@ -65,6 +65,16 @@ def hides_labels(config: Config) -> bool:
     return bool(part("regime", config.regime.get("name")).hides_labels)
 
 
+def watched_from(config: Config) -> float:
+    """The smallest number of labels, in all, with which the supervised phase of a cell stops or chooses by some of
+    them; infinite if it never does."""
+    method, settings = method_of(config), config.finetune
+    if config.tune or method.validates:
+        return 0
+    stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
+    return settings.fixed_below if "finetune" in method.uses and stops_or_chooses else math.inf
+
+
 def encoding_of(config: Config) -> Choice:
     """How the cell's table is encoded. A method without a network encodes it by itself."""
     return config.encoding if "network" in method_of(config).uses else NOT_WIDENED
@@ -134,6 +144,9 @@ def unused_options(config: Config) -> set[str]:
     """Dotted names of options, or of groups of them, that this cell does not use. Its method, pre-training and
     co-training task say by their fields which axes they use."""
     method, unused, corruptions = method_of(config), set[str](), list[Choice]()
+    if "validation_share" in config.regime:
+        is_inside = config.regime["validation"] == "inside"
+        unused |= set() if is_inside and watched_from(config) < math.inf else {"regime.validation_share"}
     wanted = _field_names(method)
     if is_pretrained(config):
         wanted |= _field_names(part("pretrain", config.pretrain.name))

@@ -189,6 +189,7 @@ def _line(comparison: Comparison, results: CellResults, metric: Metric, *, many:
         "answer_alone": verdict.answer,
         "claim": verdict.claim,
         "basis": verdict.basis,
+        "not_learnt": comparison.not_learnt or comparison.spoilt,
         "difference": verdict.difference,
         "difference_low": verdict.low,
         "difference_high": verdict.high,

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .learning import FEWEST_CONSTANT, not_learnt
 from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
@@ -33,6 +35,8 @@ class Comparison:
         means: the mean difference on each dataset.
         labels: how many labels training sees, infinity for all; None if cells do not differ in it.
         against: the reference in a sentence.
+        not_learnt: the sign that the competitor has learnt nothing, see `learning.not_learnt`; empty if there is none.
+        spoilt: why there is no answer: the side that is worse has not learnt. Empty otherwise.
     """
 
     context: str
@@ -46,6 +50,8 @@ class Comparison:
     means: tuple[float, ...] = ()
     labels: float | None = None
     against: str = ""
+    not_learnt: str = ""
+    spoilt: str = ""
 
     @property
     def label(self) -> str:
@@ -94,7 +100,7 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
     for family in families.values():
         answers = answers_together([each.verdict for each in family], margin)
         for each, answer in zip(family, answers, strict=True):
-            found.append(replace(each, claimed=answer))
+            found.append(replace(each, claimed="cannot tell" if each.spoilt else answer))
     return found
 
 
@@ -124,15 +130,40 @@ def _compare(
         for place, pair in enumerate(cells):
             by_dataset.append(verdict_of(results, [pair], differences[[place]], sizes[[place]], options))
     told = pairs[0]
+    verdict = verdict_of(results, cells, differences, sizes, options)
+    broken, broken_reference = (_not_learnt(side, results) for side in zip(*cells, strict=True))
+    spoilt = ""
+    if broken and verdict.answer.startswith("hurts"):
+        spoilt = f"it {broken}"
+    elif broken_reference and verdict.answer.startswith("helps"):
+        spoilt = f"{told.reference_name} {broken_reference}"
+    if spoilt:
+        verdict = replace(verdict, answer="cannot tell", reason=spoilt)
     return Comparison(
         context=told.context if several or told.labels is not None else "",
         name=told.name,
         reference=told.reference_name,
         pairs=cells,
         datasets=[str(results.cells.loc[cell, "dataset"]) for cell, _ in cells],
-        verdict=verdict_of(results, cells, differences, sizes, options),
+        verdict=verdict,
         by_dataset=tuple(by_dataset),
         means=tuple(mean_of(differences).tolist()),
         labels=told.labels,
         against=told.against,
+        not_learnt=broken,
+        spoilt=spoilt,
     )
+
+
+def _not_learnt(cells: Sequence[int], results: CellResults) -> str:
+    """The sign that a setting has learnt nothing, on a third of its datasets or more; empty otherwise."""
+    found = []
+    for cell in cells:
+        rows: Any = results.trials[results.trials["cell"] == cell].to_dict("records")
+        if sign := not_learnt(rows, results.targets.get(cell)):
+            found.append(sign)
+    if len(found) < max(1, FEWEST_CONSTANT * len(cells)):
+        return ""
+    if len(cells) == 1:
+        return f"{found[0]}, so it has not learnt"
+    return f"{found[0]}, and has not learnt on {len(found)} of {len(cells)} datasets"

@@ -220,8 +220,8 @@ def label_curve(results: CellResults, options: ReportOptions, comparisons: Seque
         label_curve_figure(lines, metric, n_references),
         narrow=label_curve_figure(lines, metric, n_references, is_narrow=True),
         alt=f"{metric.heading} over the number of labels. {'; '.join(words)}.",
-        caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labelled training rows: mean "
-        f"and its 95 % interval.{verdicts}",
+        caption=f"{metric.heading[:1].upper()}{metric.heading[1:]} over the number of labels, those that validate "
+        f"included: mean and its 95 % interval.{verdicts}",
     )
 
 
@@ -266,7 +266,7 @@ def label_curve_figure(
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{n:g}" for n in ticks])
     axes.minorticks_off()
-    axes.set_xlabel("labelled training rows")
+    axes.set_xlabel("labels in all")
     axes.set_ylabel(metric.heading)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1 if is_narrow else 3, frameon=False)
     return figure
@@ -275,7 +275,8 @@ def label_curve_figure(
 def _point(cells: Sequence[int], results: CellResults, metric: Metric) -> Point:
     """The number of labels, and the metric of one cell, or of several as their mean over datasets."""
     trials = results.trials[results.trials["cell"].isin(cells)].dropna(subset=[metric.name])
-    n_labelled = float(trials["n_labelled"].median())
+    # Rows of older versions lack the labels in all.
+    n_labels = float(trials["n_labels"].fillna(trials["n_labelled"]).median())
     if len(cells) == 1:
-        return n_labelled, level_of(results, int(cells[0]), metric)
-    return n_labelled, datasets_interval(trials.groupby("cell")[metric.name].mean().to_numpy())
+        return n_labels, level_of(results, int(cells[0]), metric)
+    return n_labels, datasets_interval(trials.groupby("cell")[metric.name].mean().to_numpy())

@@ -80,8 +80,9 @@ class CellResults:
             the cell does not use it; ``fingerprint``; ``wanted`` and ``finished`` trials; ``failure``; ``overrides``.
         trials: a row a finished trial: ``cell``, a label of ``cells``; ``trial``; whether it ``diverged``; each metric,
             NaN if it did or if the row is older than the metric and has no predictions; ``finetune_epochs``;
-            ``n_train, n_test, n_labelled``, rows of the split; ``pretrain_seconds, finetune_seconds``, NaN without
-            such a phase.
+            ``n_train, n_test, n_labelled``, rows of the split; ``n_labels``, with those that validate; ``one_class``, 1
+            if all test rows were predicted as one class; ``pretrain_seconds, finetune_seconds``, NaN without such a
+            phase.
         folders: of the cells in the store, by label.
         damaged: records that cannot be used, and why.
         usual: the axis columns of a cell without overrides; names leave out what is usual.
@@ -185,7 +186,7 @@ def read_results(
         "trial": pd.Series(column("trial"), dtype="int64"),
         "diverged": pd.Series([value is not None for value in column("diverged")], dtype="bool"),
     }
-    for name in (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, *SECONDS):
+    for name in (*(metric.name for metric in metrics()), "finetune_epochs", *SIZES, "n_labels", "one_class", *SECONDS):
         trials[name] = pd.Series(column(name), dtype="float64")
     labels: dict[str, dict[str, str]] = {}
     for cell in wanted:

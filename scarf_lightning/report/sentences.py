@@ -116,10 +116,11 @@ def _over_labels(comparisons: Sequence[Comparison], where: str, metric: Metric) 
     sentences = [f"{where[:1].upper()}{where[1:]}, beside {_in_full(references(comparisons))}:"]
     for name, group in _by_competitor(comparisons).items():
         parts: list[str] = []
-        for answer, run in itertools.groupby(group, key=lambda each: each.claimed):
+        for (answer, why), run in itertools.groupby(group, key=lambda each: (each.claimed, each.spoilt)):
             effects = [f"{effect(each, metric)} with {each.context}" for each in run]
             answered = told(name, answer) if not parts else _told_again(answer)
-            parts.append(f"{answered}: {', '.join(effects)}")
+            reason = f", because {why}" if why else ""
+            parts.append(f"{answered}{reason}: {', '.join(effects)}")
         sentences.append(f"{'; '.join(parts)}.")
     return sentences
 

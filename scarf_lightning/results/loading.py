@@ -6,7 +6,7 @@ What is torn, damaged, of another schema or of another cell is left out, with a 
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import NDArray
 
 from ..errors import RecordWarning, UsageError
-from ..metrics import METRICS, Metric, metrics
+from ..metrics import METRICS, metrics
 from .files import DamagedRecordError
 from .identity import with_reading
 from .records import PREDICTIONS, WEIGHTS, Row, check_fields, read_file
@@ -316,13 +316,19 @@ def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path,
 def measured_rows(stored: Stored) -> dict[int, Row]:
     """A cell's rows by trial.
 
-    A metric that is younger than a row is computed from the trial's predictions, if they were kept.
+    Metrics and ``one_class``, if they are younger than a row, are computed from the trial's predictions, if kept.
     """
-    known = () if stored.description is None else stored.target.metrics()
-    late: dict[int, list[Metric]] = {}
+    if stored.description is None:
+        return stored.rows
+    target = stored.target
+    functions: dict[str, Callable[[Any, Any], float | bool | None]] = {}
+    for metric in target.metrics():
+        functions[metric.name] = metric.function
+    functions["one_class"] = lambda predictions, labels: target.is_one_class(predictions)
+    late: dict[int, list[str]] = {}
     for trial, row in stored.rows.items():
         # A trial that diverged has no metrics at all.
-        missing = [metric for metric in known if metric.name not in row]
+        missing = [name for name in functions if name not in row]
         if missing and row.get("diverged") is None:
             late[trial] = missing
     if not late:
@@ -332,7 +338,7 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     rows = dict(stored.rows)
     for trial in predictions.keys() & late.keys():
         its = predictions[trial]
-        rows[trial] = rows[trial] | {each.name: each.function(its.values, its.labels) for each in late[trial]}
+        rows[trial] = rows[trial] | {name: functions[name](its.values, its.labels) for name in late[trial]}
     return rows
 
 

@@ -72,12 +72,15 @@ DESCRIBED: Fields = {
 """Fields of a description that readers rely on."""
 COUNTS = (
     "trial", "pretrain_epochs", "pretrain_steps", "pretrain_best_epoch", "finetune_epochs", "finetune_steps",
-    "finetune_best_epoch", "fits", "n_train", "n_labelled", "n_unlabelled", "n_validation", "n_test", "threads",
+    "finetune_best_epoch", "fits", "n_train", "n_labels", "n_labelled", "n_unlabelled", "n_validation", "n_test",
+    "threads",
 )  # fmt: skip
 TEXTS = ("diverged", "device", "precision")
+FLAGS = ("one_class",)
 SECONDS = ("pretrain_seconds", "finetune_seconds")
 MOST_TRIALS = 10_000
 COUNT: set[type] = {int, NoneType}
+FLAG: set[type] = {bool, NoneType}
 TEXT: set[type] = {str, NoneType}
 ANYTHING: set[type] = {bool, int, float, str, NoneType}
 """Types of the values in a row of results."""
@@ -466,7 +469,13 @@ def _check_rows(table: Row) -> None:
 def kinds_of_columns() -> dict[str, set[type]]:
     """The types of values by column; of other columns `ANYTHING`."""
     kinds: dict[str, set[type]] = dict.fromkeys((*SECONDS, *(metric.name for metric in metrics())), NUMBER)
-    return kinds | dict.fromkeys(COUNTS, COUNT) | dict.fromkeys(TEXTS, TEXT) | {"trial": {int}}
+    return (
+        kinds
+        | dict.fromkeys(COUNTS, COUNT)
+        | dict.fromkeys(TEXTS, TEXT)
+        | dict.fromkeys(FLAGS, FLAG)
+        | {"trial": {int}}
+    )
 
 
 def _check_texts(values: Any, name: str) -> None:

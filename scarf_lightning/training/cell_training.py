@@ -36,7 +36,7 @@ from ..engine.stack import Stack
 from ..errors import UsageError
 from ..methods import SupervisedPhase
 from ..options import CellParts, Config, build_parts
-from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target
+from ..options.combinations import check_labels, check_target, labels, on_data, on_no_effect, on_target, watched_from
 from ..randomness import Purpose, Streams
 from ..results import CellStore, PretrainingStore, StackRecord, columns, identity, pretraining_identity
 from ..sweeping.folders import recipe_options
@@ -244,6 +244,7 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
+            watches=lambda n_labels: n_labels >= watched_from(self.config),
         )
         if self.start is not None:
             data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))

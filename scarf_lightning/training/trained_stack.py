@@ -15,6 +15,7 @@ from ..engine.hardware import Promise
 from ..engine.stack import Stack
 from ..methods import MethodResult
 from ..options import Config
+from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
@@ -62,19 +63,30 @@ class TrainedStack:
         measured: Row = dict.fromkeys(metric.name for metric in target.metrics())
         if diverged is None:
             measured |= target.measured(predictions, self.stack.table.labels[test])
+            measured["one_class"] = target.is_one_class(predictions)
         effort = _effort("pretrain", self.pretraining, position) | _effort("finetune", outcome.fit, position)
         return {"trial": data.trials[position], "diverged": diverged, **measured, **effort} | {
             "fits": outcome.fits[position],
             "finetune_seconds": outcome.seconds[position],
-            "n_train": data.train.shape[1],
+            "n_train": data.usable.shape[1],
+            "n_labels": self._n_labels(),
             "n_labelled": data.labelled.shape[1],
-            "n_unlabelled": data.train.shape[1] - data.labelled.shape[1],
+            "n_unlabelled": data.usable.shape[1] - data.labelled.shape[1],
             "n_validation": data.validation.shape[1],
             "n_test": data.test.shape[1],
             "device": hardware.device.type,
             "precision": hardware.precision,
             "threads": self.config.trainer.threads,
         }
+
+    def _n_labels(self) -> int:
+        """The labels that the supervised phase of a trial sees in all: those that train, and those that stop or
+        choose."""
+        data = self.stack.data
+        n_labelled: int = data.labelled.shape[1]
+        if n_labelled + data.n_labels_inside < watched_from(self.config):
+            return n_labelled
+        return n_labelled + int(data.validation.shape[1])
 
     def _diverged(self, position: int) -> str | None:
         """The phase in which a trial diverged. Its method runs on from the weights before, and is not measured."""

@@ -45,7 +45,7 @@ def test_open_comparisons_get_more_trials_and_budgets_beyond_the_table_are_left_
     assert sorted(trials["regime.labels"].dropna().unique()) == [20, 30]
     assert set(trials.groupby("fingerprint")["trial"].count()) == {3}, "too few for any verdict: all go on"
     said = capsys.readouterr()
-    assert "Left out: 90, 400 labels; mine has 84 to train with." in said.err
+    assert "Left out: 90, 400 labels; mine has 84 to learn from." in said.err
     assert "So far: On mine, beside the network with no pre-training:" in said.err
     assert said.err.count("mine.csv: 120 rows") == 1
 

@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scarf_lightning.data.preprocessing import Mean, MinMax, NoScaling, Scaling, ZScore
-from scarf_lightning.data.splits import Column, Random, Splitting, Stratified
+from scarf_lightning.data.splits import Column, Random, Split, Splitting, Stratified
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes
-from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials
+from scarf_lightning.data.trials import Few, Full, Noise30, Regime, Semi25, TrialData, prepare_trials, validating_share
 from scarf_lightning.errors import UsageError
 from scarf_lightning.randomness import Purpose, Streams
 
 REGIMES: list[Regime] = [Full(), Semi25(), Noise30()]
-ARRAYS = ("train", "validation", "test", "predicted", "labelled", "labels", "validation_labels")
+INSIDE: list[Regime] = [Full(validation="inside"), Semi25(validation="inside"), Noise30(validation="inside")]
+ARRAYS = (
+    "train", "watched", "usable", "labelled", "labels", "validation", "validation_labels", "test", "predicted",
+)  # fmt: skip
 
 
 def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> TrialData:
@@ -28,6 +31,7 @@ def prepare(table: Table, trials: Any, *, seed: int = 0, **options: Any) -> Tria
 
 
 every_regime = pytest.mark.parametrize("regime", REGIMES, ids=lambda r: r.name)
+every_budget = pytest.mark.parametrize("regime", [*REGIMES, *INSIDE], ids=lambda r: f"{r.name} {r.validation}")
 
 
 def test_every_trial_is_a_partition_of_all_rows(mixed_table: Table) -> None:
@@ -122,7 +126,7 @@ def test_rows_in_another_order_are_another_split() -> None:
     assert (np.sort(89 - after) != np.sort(before)).any()
 
 
-@every_regime
+@every_budget
 @pytest.mark.parametrize("fit_on", ["all", "train"])
 @pytest.mark.parametrize("asked", [[3], [4, 1], [2, 3, 4, 9]])
 def test_a_trial_does_not_depend_on_those_it_is_asked_with(
@@ -138,7 +142,7 @@ def test_a_trial_does_not_depend_on_those_it_is_asked_with(
     assert some.preprocessing.is_shared is every.preprocessing.is_shared
 
 
-@every_regime
+@every_budget
 @pytest.mark.parametrize("fit_on", ["all", "train"])
 def test_a_trial_taken_out_is_that_trial_prepared_alone(mixed_table: Table, regime: Regime, fit_on: str) -> None:
     every = prepare(mixed_table, [4, 1, 7], regime=regime, fit_on=fit_on)
@@ -185,6 +189,131 @@ def test_no_regime_touches_validation_or_test_rows(mixed_table: Table, regime: R
         assert np.isin(labelled, train).all()
     assert (data.validation_labels == mixed_table.labels[data.validation]).all()
     assert (mixed_table.labels == before).all()
+
+
+def never(n_labels: int) -> bool:
+    """Of a supervised phase that stops and chooses by nothing."""
+    return False
+
+
+def all_but_test_rows(data: TrialData, position: int) -> set[int]:
+    return set(range(60)) - set(data.test[position])
+
+
+@pytest.mark.parametrize("regime", INSIDE, ids=lambda r: r.name)
+def test_labels_inside_are_as_many_as_the_regime_shows_of_all_but_test_rows(mixed_table: Table, regime: Regime) -> None:
+    n_shown = {"full": 48, "noise30": 48, "semi25": 12}[regime.name]
+    watching, alone = (prepare(mixed_table, range(4), regime=regime, watches=each) for each in (lambda n: True, never))
+
+    assert watching.labelled.shape[1] + watching.validation.shape[1] == n_shown
+    assert watching.n_labels_inside == watching.validation.shape[1]
+    assert (alone.labelled.shape, alone.validation.shape, alone.n_labels_inside) == ((4, n_shown), (4, 0), 0)
+    for t in range(4):
+        both = np.concatenate([watching.labelled[t], watching.validation[t]])
+        labels = np.concatenate([watching.labels[t], watching.validation_labels[t]])
+        assert dict(zip(both, labels, strict=True)) == dict(zip(alone.labelled[t], alone.labels[t], strict=True))
+        assert set(alone.usable[t]) == all_but_test_rows(alone, t)
+        assert set(watching.usable[t]) == all_but_test_rows(watching, t) - set(watching.validation[t])
+        assert set(watching.labelled[t]) <= set(watching.usable[t])
+
+
+@pytest.mark.parametrize("regime", INSIDE, ids=lambda r: r.name)
+def test_pre_training_and_tests_are_the_same_with_labels_inside(mixed_table: Table, regime: Regime) -> None:
+    outside, inside = prepare(mixed_table, range(3)), prepare(mixed_table, range(3), regime=regime)
+    for name in ("train", "watched", "test"):
+        np.testing.assert_array_equal(getattr(inside, name), getattr(outside, name), err_msg=name)
+    np.testing.assert_array_equal(inside.watched, outside.validation)
+
+
+@pytest.mark.parametrize("regime", [Full(validation="inside"), Noise30(validation="inside")], ids=lambda r: r.name)
+def test_where_all_labels_are_shown_the_validation_rows_of_the_split_validate(
+    mixed_table: Table, regime: Regime
+) -> None:
+    data = prepare(mixed_table, range(3), regime=regime)
+    np.testing.assert_array_equal(data.validation, data.watched)
+    np.testing.assert_array_equal(data.labelled, data.train)
+
+
+def test_noise_inside_is_in_the_labels_that_validate_too(mixed_table: Table) -> None:
+    data = prepare(mixed_table, range(30), regime=Noise30(noise=1.0, validation="inside"))
+    for rows, labels in ((data.labelled, data.labels), (data.validation, data.validation_labels)):
+        assert (labels != mixed_table.labels[rows]).mean() > 0.3
+
+
+def test_a_fifth_of_few_labels_validates_or_the_share_that_is_asked_for(mixed_table: Table) -> None:
+    for share, n_validation in ((0.2, 4), (0.5, 10), (0.01, 1)):
+        regime = Few(20, validation="inside", validation_share=share)
+        data = prepare(mixed_table, range(5), regime=regime)
+        assert (data.labelled.shape[1], data.validation.shape[1]) == (20 - n_validation, n_validation)
+        for t in range(5):
+            kept, shown = set(data.labels[t]), {*data.labels[t], *data.validation_labels[t]}
+            assert kept == shown, "every class that is shown keeps a label to train with"
+
+
+def test_labels_are_watched_from_a_number_in_all(mixed_table: Table) -> None:
+    for n, n_validation in ((24, 0), (25, 5)):
+        regime = Few(n, validation="inside")
+        assert prepare(mixed_table, [0], regime=regime, watches=lambda n: n >= 25).validation.shape[1] == n_validation
+
+
+def test_of_two_budgets_inside_the_smaller_is_a_part_of_the_larger(mixed_table: Table) -> None:
+    def shown(n: int, t: int) -> set[int]:
+        data = prepare(mixed_table, range(3), regime=Few(n, validation="inside"))
+        return {*data.labelled[t], *data.validation[t]}
+
+    for t in range(3):
+        assert shown(8, t) < shown(20, t) < shown(48, t)
+    with pytest.raises(UsageError, match=r"regime.labels=49 is more than the 48"):
+        prepare(mixed_table, [0], regime=Few(49, validation="inside"))
+
+
+def test_one_label_cannot_train_and_validate(mixed_table: Table) -> None:
+    regime = Few(1, validation="inside")
+    with pytest.raises(UsageError, match=r"1 label cannot both .* finetune.monitor=none"):
+        prepare(mixed_table, [0], regime=regime)
+    assert prepare(mixed_table, [0], regime=regime, watches=never).labelled.shape == (1, 1)
+
+
+class Scored(Splitting):
+    """The split of an estimator: no row is tested, and validation rows score the networks."""
+
+    def split(self, table: Table, random: np.random.Generator) -> Split:
+        return self.without_test(Random().split(table, random))
+
+
+@pytest.mark.parametrize("regime", INSIDE, ids=lambda r: r.name)
+@pytest.mark.parametrize("watches", [lambda n: True, never], ids=["watching", "alone"])
+def test_no_network_trains_on_rows_that_score_it(mixed_table: Table, regime: Regime, watches: Any) -> None:
+    data = prepare(mixed_table, [0, 1], regime=regime, splitting=Scored(), watches=watches)
+    np.testing.assert_array_equal(data.test, data.watched)
+    for t in range(2):
+        assert not np.isin(data.usable[t], data.test[t]).any()
+        assert not np.isin(data.labelled[t], data.test[t]).any()
+    assert (data.validation.shape[1] > 0) == watches(10)
+
+
+@given(strata=st.lists(st.integers(0, 4), min_size=2, max_size=60), share=st.floats(0.01, 0.99))
+def test_strata_validate_in_proportion_and_each_keeps_a_row_where_possible(strata: list[int], share: float) -> None:
+    of_rows = np.array(strata)
+    validates = validating_share(of_rows, share, np.random.default_rng(0))
+
+    n = min(max(1, round(share * len(strata))), len(strata) - 1)
+    assert validates.sum() == n
+    counts, chosen = np.bincount(of_rows), np.bincount(of_rows[validates], minlength=of_rows.max() + 1)
+    present = counts > 0
+    spare = (counts - 1)[present].sum()
+    if n <= spare:
+        assert (chosen[present] < counts[present]).all()
+    if n + present.sum() <= spare:
+        assert (np.abs(chosen - n * counts / len(strata))[present] < 2).all()
+
+
+def test_every_row_of_a_stratum_validates_equally_often() -> None:
+    strata = np.repeat([0, 1], [10, 20])
+    counts = np.zeros(30)
+    for seed in range(2000):
+        counts += validating_share(strata, 0.2, np.random.default_rng(seed))
+    assert (np.abs(counts - 400) < 5 * math.sqrt(2000 * 0.2 * 0.8)).all()
 
 
 def test_statistics_come_from_all_rows_or_from_each_trials_training_rows(mixed_table: Table) -> None:

@@ -461,7 +461,7 @@ def test_steps_at_most_are_whole_epochs_and_replace_the_largest_number_of_epochs
 def without_validation(stack: Stack) -> Stack:
     """The stack without its validation rows."""
     data = stack.data
-    none = {"validation": data.validation[:, :0], "validation_labels": data.validation_labels[:, :0]}
+    none = {name: getattr(data, name)[:, :0] for name in ("watched", "validation", "validation_labels")}
     return replace(stack, data=replace(data, **none))
 
 

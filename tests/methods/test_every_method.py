@@ -1,7 +1,7 @@
 """What every method owes: the contract of the stack, no look at test labels, and all classes."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -63,9 +63,13 @@ def test_a_trial_comes_out_alike_in_any_company(patients: Table, make_stack: Mak
         assert alone.fit.epochs[0] == among.fit.epochs[2]
 
 
+@pytest.mark.parametrize("validation", ["outside", "inside"])
 @pytest.mark.parametrize("name", LIGHT_FIRST)
-def test_labels_of_test_and_unlabelled_rows_reach_no_fit(patients: Table, make_stack: MakeStack, name: str) -> None:
-    stack = make_stack(patients, [0], regime=Semi25())
+def test_labels_that_the_regime_hides_reach_no_fit(
+    patients: Table, make_stack: MakeStack, name: str, validation: Literal["outside", "inside"]
+) -> None:
+    """Nor do those of test rows, and with validation inside those of the split's validation rows."""
+    stack = make_stack(patients, [0], regime=Semi25(validation=validation))
     seen = np.concatenate([stack.data.labelled[0], stack.data.validation[0]])
     planted = (patients.labels + 1) % 3
     planted[seen] = patients.labels[seen]

@@ -76,9 +76,9 @@ def test_deep_knn_drops_planted_wrong_labels(
 
     monkeypatch.setattr(Stack, "finetune", spied)
     table, wrong = blobs(share)
-    outcome = DeepKNN().run(make_stack(table, [0]), SupervisedPhase(FinetuneSettings(max_epochs=5)))
-    given_rows, kept = trained
-    assert outcome.fits.tolist() == [2]
+    outcome = DeepKNN().run(make_stack(table, range(3)), SupervisedPhase(FinetuneSettings(max_epochs=5)))
+    given_rows, kept = (np.concatenate(rows) for rows in (trained[::2], trained[1::2]))
+    assert outcome.fits.tolist() == [2, 2, 2]
     assert wrong[given_rows].sum() > 10
     assert wrong[kept].sum() <= 0.1 * wrong[given_rows].sum(), "nine of ten wrong labels are dropped"
     assert (~wrong[kept]).sum() >= 0.9 * (~wrong[given_rows]).sum(), "nine of ten right ones stay"

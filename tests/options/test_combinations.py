@@ -342,7 +342,13 @@ class TestUnused:
                 | {"finetune", "network.head", "network.pretrain_head"},
             ),
             ("method=distill pretrain=scarf", {"cotrain"}),
-            ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views"}),
+            ("method=self_train regime=semi25 pretrain=scarf_ae", {"cotrain", "views", "regime.validation_share"}),
+            (
+                "regime=few regime.validation=inside pretrain=scarf finetune.monitor=none",
+                {"cotrain", "regime.validation_share"} | {f"finetune.{name}" for name in OF_VALIDATION},
+            ),
+            ("regime=few regime.validation=inside pretrain=scarf", {"cotrain"}),
+            ("regime=few pretrain=scarf", {"cotrain", "regime.validation_share"}),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )

@@ -45,7 +45,15 @@ def results_of(
         {c: pd.Series([cell.get(c) for cell in described], dtype=kinds.get(c, object)) for c in columns}
     )
     trials = pd.DataFrame(rows, columns=["cell", "trial", "diverged", metric, "finetune_epochs"])
-    every = [*dict.fromkeys(each.name for each in metrics()), "n_train", "n_test", "n_labelled", *SECONDS]
+    every = [
+        *dict.fromkeys(each.name for each in metrics()),
+        "n_train",
+        "n_test",
+        "n_labelled",
+        "n_labels",
+        "one_class",
+        *SECONDS,
+    ]
     return CellResults(
         frame,
         trials.reindex(columns=[*trials, *(c for c in every if c not in trials)]),

@@ -146,6 +146,15 @@ def test_a_later_metric_is_had_of_trials_that_kept_them(store: CellStore, result
         assert pd.isna(found.iloc[2])
 
 
+def test_predictions_of_one_class_are_found_in_rows_that_do_not_say(store: CellStore, results: Path) -> None:
+    expected = [len(set(predicted(trial).values.argmax(axis=1))) == 1 for trial in (0, 1)]
+
+    found = load_cell(store.fingerprint, results).trials["one_class"]
+
+    assert found.tolist()[:2] == expected
+    assert pd.isna(found.iloc[2])
+
+
 def test_a_trial_that_diverged_is_not_measured_later(results: Path, late: Metric) -> None:
     store = finish(some_cell(paths=results_in(results.parent)), trials=[])
     store.add(replace(some_record([0], diverged="finetune"), predictions=[predicted(0)]))

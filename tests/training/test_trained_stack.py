@@ -45,8 +45,45 @@ def test_rows_are_those_of_the_trials_at_their_positions(ran: TrainedStack, wdbc
         assert row["fits"] == 1
         assert (row["device"], row["precision"], row["threads"], row["diverged"]) == ("cpu", "32-true", 1, None)
         assert row.keys() <= kinds_of_columns().keys(), "a reader does not know the type of a column"
-        sizes = [row[f"n_{of}"] for of in ("train", "labelled", "unlabelled", "validation", "test")]
-        assert sizes == [398, 100, 298, 57, 114]
+        sizes = [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation", "test")]
+        assert sizes == [398, 157, 100, 298, 57, 114]
+        assert row["one_class"] == (len(set(of_test[0].argmax(axis=1))) == 1)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sizes"),
+    [
+        ("regime=few method=control", [455 - 4, 20, 16, 435, 4]),
+        ("regime=few regime.validation_share=0.5 method=control", [455 - 10, 20, 10, 435, 10]),
+        ("regime=few method=control finetune.monitor=none", [455, 20, 20, 435, 0]),
+        ("regime=few method=control finetune.patience=null finetune.restore_best=false", [455, 20, 20, 435, 0]),
+        ("regime=few method=control finetune.patience=null", [455 - 4, 20, 16, 435, 4]),
+        ("regime=few method=control finetune.fixed_below=20", [455 - 4, 20, 16, 435, 4]),
+        ("regime=few method=control finetune.fixed_below=21", [455, 20, 20, 435, 0]),
+        ("regime=few method=logistic", [455, 20, 20, 435, 0]),
+        ("regime=few method=logistic tune=2", [455 - 4, 20, 16, 435, 4]),
+        ("regime=full method=control", [398, 455, 398, 0, 57]),
+        ("regime=full method=logistic", [455, 455, 455, 0, 0]),
+        ("regime=noise30 method=deep_knn", [398, 455, 398, 0, 57]),
+        ("regime=semi25 method=self_train method.iterations=1", [455 - 23, 114, 91, 341, 23]),
+    ],
+)
+def test_labels_inside_are_counted_in_all(overrides: str, sizes: list[int], wdbc: Table) -> None:
+    """A table of 569 rows, 114 of them test rows: rows to train on, labels in all, labels that train, rows without
+    one, labels that validate."""
+    config = config_of("pretrain=none", "regime.validation=inside", "trials=1", *overrides.split())
+    (row,) = training_of(config, wdbc).train([0]).rows
+
+    assert [row[f"n_{of}"] for of in ("train", "labels", "labelled", "unlabelled", "validation")] == sizes
+    assert row["n_train"] + row["n_validation"] + row["n_test"] == 569
+
+
+def test_a_fit_that_watches_a_part_of_few_labels_is_not_taken_for_one_of_fewer(wdbc: Table) -> None:
+    """Twenty labels are enough to watch some, though the sixteen that train would be too few."""
+    config = config_of("pretrain=none", "regime=few", "regime.validation=inside", "finetune.fixed_below=20")
+    record = training_of(config, wdbc).train([0])
+
+    assert all("validation_loss" in curve for curve in record.curves)
 
 
 def test_curves_weights_and_preprocessing_are_those_of_the_trials(ran: TrainedStack) -> None:

@@ -190,6 +190,10 @@ class Classes(Target):
         """The most probable class; the first one of a tie."""
         return np.asarray(np.array(self.names, dtype=object)[predictions.argmax(axis=1)])
 
+    def is_one_class(self, predictions: Predictions) -> bool:
+        chosen = predictions.argmax(axis=1)
+        return bool((chosen == chosen[0]).all())
+
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         """``probability_<class>`` for each."""
         import pandas as pd

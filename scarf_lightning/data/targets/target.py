@@ -194,6 +194,10 @@ class Target(ABC):
     def decided(self, predictions: Predictions) -> NDArray[Any]:
         """The one answer for each row, ``(n,)``."""
 
+    def is_one_class(self, predictions: Predictions) -> bool | None:
+        """Whether all rows get the same class; None if there are no classes."""
+        return None
+
     @abstractmethod
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         """Predictions as columns for people, without those of `decided`."""

@@ -97,3 +97,13 @@ def test_rows_without_a_label_have_no_name() -> None:
     assert named.name == "class"
     assert named[0] == "b"
     assert named.isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "is_one"),
+    [([[0.9, 0.1], [0.6, 0.4]], True), ([[0.9, 0.1], [0.4, 0.6]], False), ([[0.5, 0.5], [0.9, 0.1]], True)],
+)
+def test_one_class_is_what_is_decided_for_every_row(predictions: list[list[float]], is_one: bool) -> None:
+    target = Classes(("no", "yes"))
+    assert target.is_one_class(np.array(predictions)) is is_one
+    assert (len(set(target.decided(np.array(predictions)))) == 1) is is_one

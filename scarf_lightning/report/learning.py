@@ -1,0 +1,74 @@
+"""A rule of sanity: cells that have learnt nothing are broken, not weak, so no comparison counts against them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data.targets import Target
+from ..errors import counted
+from ..intervals import TESTS_OF_A_TABLE
+from ..results import values_of
+
+FEWEST_CONSTANT = 1 / 3
+"""The share of trials that predict one class for every test row, from which on a cell has not learnt."""
+MOST_NAMED = 3
+"""Cells that a sentence names."""
+GUESSES = 2.0
+"""Standard errors above the balanced accuracy of guesses up to which a cell is no better than they are."""
+
+
+def not_learnt(rows: Sequence[Mapping[str, Any]], target: Target | None) -> str:
+    """The sign that a cell has learnt nothing, as a phrase that says what it does; empty if there is none.
+
+    A cell has not learnt if at least a third of its trials predict one class for every test row. Neither has it if its
+    mean balanced accuracy is that of guesses, 1 / C, within two standard errors, or if its mean R2 is not above zero. A
+    guess of each class with probability 1 / C has a variance of (1 - 1 / C) / C over n test rows of balanced classes;
+    trials count as long as they can test different rows. Of rare classes the error is larger, so some cells at
+    chance are missed, and no other is accused.
+
+    Args:
+        rows: of the cell's trials.
+        target: what they predict; None if it is unknown, and with it the number of classes.
+    """
+    flags = _known(rows, "one_class")
+    n_constant = sum(map(bool, flags))
+    if n_constant and n_constant >= FEWEST_CONSTANT * len(flags):
+        return f"predicts one class for every test row in {n_constant} of {counted(len(flags), 'trial')}"
+    explained = _known(rows, "r2")
+    if explained and np.mean(explained) <= 0:
+        return f"predicts no better than the mean (R² {np.mean(explained):.2f})"
+    balanced = _known(rows, "balanced_accuracy")
+    sizes = _known(rows, "n_test")
+    if not balanced or not sizes or target is None or not target.can_balance:
+        return ""
+    chance, n_tested = 1 / target.n_outputs, min(len(balanced), TESTS_OF_A_TABLE) * float(np.median(sizes))
+    noise = math.sqrt(chance * (1 - chance) / n_tested)
+    if np.mean(balanced) > chance + GUESSES * noise:
+        return ""
+    return f"is no better than guesses (balanced accuracy {np.mean(balanced):.3f}, guesses {chance:.3f})"
+
+
+def on_not_learnt(cells: Sequence[tuple[str, Sequence[Mapping[str, Any]], Target | None]]) -> list[str]:
+    """A sentence on the cells of a run that have learnt nothing, if there are any.
+
+    Args:
+        cells: the name of each, the rows of its trials, and what they predict.
+    """
+    found = [f"{name} {reason}" for name, rows, target in cells if (reason := not_learnt(rows, target))]
+    if not found:
+        return []
+    named = "; ".join(found[:MOST_NAMED])
+    if len(found) > MOST_NAMED:
+        named += f"; and {counted(len(found) - MOST_NAMED, 'other')}"
+    those = "It has" if len(found) == 1 else f"{len(found)} of {len(cells)} cells have"
+    return [
+        f"{named}. {those} not learnt, which says nothing about the method: train longer, stop by another metric, or "
+        "show more labels."
+    ]
+
+
+def _known(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """The values of a column that are there."""
+    return [value for value in values_of(rows, name) if value is not None and value == value]

@@ -1,0 +1,164 @@
+"""Cells that have learnt nothing are broken, not weak."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scarf_lightning.data.targets import Classes, Number
+from scarf_lightning.report.answer import answer_section
+from scarf_lightning.report.blocks import Table
+from scarf_lightning.report.comparisons import compare_all
+from scarf_lightning.report.learning import not_learnt, on_not_learnt
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.report_options import ReportOptions
+from scarf_lightning.report.sentences import answer_in_words
+from tests.report.cell_results import results_of
+
+TWO, TEN = Classes(("no", "yes")), Classes(tuple("abcdefghij"))
+
+
+def rows_of(**columns: list[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ([False] * 5, ""),
+        ([True, False, False, False], ""),
+        ([True, False, False], "predicts one class for every test row in 1 of 3 trials"),
+        ([True, False, False, None], "predicts one class for every test row in 1 of 3 trials"),
+        ([True, True, False, False, False], "predicts one class for every test row in 2 of 5 trials"),
+        ([True], "predicts one class for every test row in 1 of 1 trial"),
+        ([math.nan, math.nan], ""),
+    ],
+)
+def test_a_third_of_trials_that_predict_one_class_is_a_sign(flags: list[Any], said: str) -> None:
+    rows = rows_of(one_class=flags, balanced_accuracy=[0.9] * len(flags), n_test=[100] * len(flags))
+    assert not_learnt(rows, TWO) == said
+
+
+def test_guesses_are_called_so_and_what_is_better_is_not() -> None:
+    """Of 2,000 cells that guess, at most one in twenty is missed; of cells that are right by six in ten, none is."""
+    random = np.random.default_rng(0)
+
+    def cell(right: float, trials: int) -> list[dict[str, Any]]:
+        # Different test rows for each trial, a half of each class.
+        accuracy = random.binomial(50, right, size=(trials, 2)).mean(axis=1) / 50
+        return rows_of(balanced_accuracy=list(accuracy), n_test=[100] * trials)
+
+    for trials in (1, 5):
+        missed = np.mean([not not_learnt(cell(0.5, trials), TWO) for _ in range(1000)])
+        assert missed < 0.05
+    accused = np.mean([bool(not_learnt(cell(0.6, 5), TWO)) for _ in range(1000)])
+    assert accused < 0.01
+
+
+@pytest.mark.parametrize(
+    ("target", "columns", "said"),
+    [
+        (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, "is no better than guesses (balanced accuracy"),
+        (TEN, {"balanced_accuracy": [0.2, 0.2], "n_test": [300, 300]}, ""),
+        (None, {"balanced_accuracy": [0.1, 0.1], "n_test": [300, 300]}, ""),
+        (TEN, {"balanced_accuracy": [0.1, 0.1], "n_test": [None, None]}, ""),
+        (Number("y"), {"r2": [0.3, -0.5]}, "predicts no better than the mean (R² -0.10)"),
+        (Number("y"), {"r2": [0.3, -0.1]}, ""),
+        (Number("y"), {"r2": [math.nan, None]}, ""),
+        (TWO, {"accuracy": [0.5]}, ""),
+    ],
+)  # fmt: skip
+def test_of_each_kind_of_target(target: Any, columns: dict[str, list[Any]], said: str) -> None:
+    found = not_learnt(rows_of(**columns), target)
+    assert found.startswith(said)
+    assert bool(found) == bool(said)
+
+
+def test_a_run_names_the_cells_and_says_that_their_method_is_not_judged() -> None:
+    broken, sound = rows_of(one_class=[True, True]), rows_of(one_class=[False, False])
+    assert on_not_learnt([("a", sound, TWO)]) == []
+    (said,) = on_not_learnt([("a", broken, TWO), ("b", sound, TWO)])
+    assert said.startswith("a predicts one class for every test row in 2 of 2 trials. It has not learnt, which says")
+    (said,) = on_not_learnt([(name, broken, TWO) for name in "abcde"])
+    assert "; and 2 others. 5 of 5 cells have not learnt" in said
+
+
+LOW, HIGH = [0.50, 0.51, 0.49, 0.50, 0.51], [0.90, 0.92, 0.91, 0.89, 0.90]
+
+
+def compared(*, broken: int | None) -> CellResults:
+    """A reference that is good and a competitor that is bad, or the reverse; the cell at this place has not learnt."""
+    values = [HIGH, LOW] if broken == 1 else [LOW, HIGH]
+    cells = [
+        ({"dataset": "wdbc", "regime": "full", "pretrain": pretrain, "method": "control"}, its)
+        for pretrain, its in zip(("none", "scarf"), values, strict=True)
+    ]
+    found = results_of(cells)
+    flags = found.trials["cell"].eq(-1 if broken is None else broken)
+    return replace(found, trials=found.trials.assign(one_class=flags.astype(float)), targets={0: TWO, 1: TWO})
+
+
+@pytest.mark.parametrize(
+    ("broken", "verdict", "said"),
+    [
+        (1, "has not learnt", "It is open whether SCARF helps on wdbc: −40.20 points of accuracy"),
+        (0, "reference has not learnt", "It is open whether SCARF helps on wdbc: +40.20 points of accuracy"),
+        (None, "helps", "SCARF helps on wdbc: +40.20 points of accuracy"),
+    ],
+)
+def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
+    results = compared(broken=broken)
+    (comparison,) = compare_all(results, ReportOptions().of(results))
+    (sentence,) = answer_in_words([comparison], results, ReportOptions().of(results))
+
+    assert sentence.startswith(said)
+    assert ("predicts one class for every test row in 5 of 5 trials, so it has not learnt" in sentence) == (
+        broken is not None
+    )
+    assert comparison.claimed == ("helps" if broken is None else "cannot tell yet")
+    section = answer_section(results, ReportOptions().of(results), lambda comparison, change: change)
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    assert verdict in {row[1].text for row in table.rows}
+
+
+def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -> None:
+    cells, flags = [], []
+    for labels, learns in ((20, False), (100, True)):
+        for method in ("control", "xgboost"):
+            columns = {
+                "dataset": "wdbc",
+                "regime": "few",
+                "regime.labels": labels,
+                "pretrain": "none",
+                "method": method,
+            }
+            is_bad = method == "xgboost" and not learns
+            cells.append((columns, LOW if is_bad else HIGH))
+            flags += [float(is_bad)] * 5
+    found = results_of(cells)
+    results = replace(found, trials=found.trials.assign(one_class=flags), targets=dict.fromkeys(range(4), TWO))
+
+    sentences = answer_in_words(compare_all(results, ReportOptions().of(results)), results, ReportOptions().of(results))
+
+    assert "behind" not in sentences[1]
+    assert sentences[1].startswith("XGBoost has no answer with 20 labels, because it predicts one class")
+
+
+def test_over_datasets_a_third_of_them_is_enough() -> None:
+    cells, flags = [], []
+    for number in range(6):
+        for pretrain, values in (("none", HIGH), ("scarf", LOW)):
+            cells.append(
+                ({"dataset": f"d{number}", "regime": "full", "pretrain": pretrain, "method": "control"}, values)
+            )
+            flags += [float(pretrain == "scarf" and number < 2)] * 5
+    found = results_of(cells)
+    results = replace(found, trials=found.trials.assign(one_class=flags), targets=dict.fromkeys(range(12), TWO))
+    (comparison,) = compare_all(results, ReportOptions().of(results))
+    assert comparison.spoilt.endswith("in 5 of 5 trials, and has not learnt on 2 of 6 datasets")
+
+    fewer = results.trials.assign(one_class=[flag * (place < 10) for place, flag in enumerate(flags)])
+    (comparison,) = compare_all(replace(results, trials=fewer), ReportOptions().of(results))
+    assert (comparison.spoilt, comparison.claimed) == ("", "hurts")
