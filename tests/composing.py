@@ -22,7 +22,10 @@ from scarf_lightning.sweeping.hydra import option_files
 ROOT = Path(__file__).parents[1]
 CONF = ROOT / "conf"
 SWEEPS = ROOT / "sweeps"
-RIVALS = ("xgboost", "logistic", "ridge", "random_forest", "catboost", "tabm")
+RIVALS = (
+    "xgboost", "logistic", "ridge", "random_forest", "catboost", "tabm", "hist_gradient_boosting", "lightgbm",
+    "sklearn",
+)  # fmt: skip
 """Methods that train no network of ours."""
 GROUPS = sorted(folder.name for folder in CONF.iterdir() if folder.is_dir() and folder.name != "hydra")
 

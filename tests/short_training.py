@@ -23,6 +23,9 @@ SMALL = {"width": WIDTH, "heads": 2, "bins": 4, "embedding": 4}
 QUICK: dict[str, dict[str, Any]] = {
     "random_forest": {"n_estimators": 10},
     "catboost": {"iterations": 10},
+    "hist_gradient_boosting": {"max_iter": 5},
+    "lightgbm": {"n_estimators": 5},
+    "sklearn": {"options": {"n_estimators": 10}},
     "tabm": {"k": 4, "d_block": WIDTH, "max_epochs": EPOCHS},
 }
 """Options of methods by which they take little time."""

@@ -266,13 +266,17 @@ class XGBoost(Rival):
         """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
         if self.encoding == "onehot":
             return np.asarray(stack.encoded(rows)[0])
-        features: Floats = stack.raw(rows)[0].double().cpu().numpy()
-        encoding = Ordinal(self.order)
-        for m, column in enumerate(stack.table.columns):
-            if column.is_categorical:
-                codes = codes_in(column, encoding.column(column).categories or ())
-                features[:, m] = codes[features[:, m].astype(np.int64)]
-        return features
+        return numbered(stack, rows, Ordinal(self.order))
+
+
+def numbered(stack: "Stack", rows: Ints, encoding: Ordinal) -> Floats:
+    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled, with a number for each category."""
+    features: Floats = stack.raw(rows)[0].double().cpu().numpy()
+    for m, column in enumerate(stack.table.columns):
+        if column.is_categorical:
+            codes = codes_in(column, encoding.column(column).categories or ())
+            features[:, m] = codes[features[:, m].astype(np.int64)]
+    return features
 
 
 @dataclass

@@ -132,6 +132,8 @@ def _value(option: Option, value: Any, full: str) -> Any:
         return None
     if option.kind is list:
         return _list(value, full)
+    if option.kind is dict:
+        return _dictionary(value, full)
     wanted = IN_WORDS.get(option.kind, "a value")
     if not isinstance(value, (Mapping, list, NoneType)):
         for kind in (option.kind, *option.others):
@@ -164,6 +166,23 @@ def _list(value: Any, full: str) -> list[str]:
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"{full} must be a list, as in {full}=[a,b].")
     return [str(each) for each in value]
+
+
+def _dictionary(value: Any, full: str) -> dict[str, Any]:
+    """Plain values by name, such as the options of another library's class."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{full} must be options by name, as in {full}={{a:1,b:x}}, not {value}.")
+    return {str(name): _plain_value(each, _join(full, str(name))) for name, each in value.items()}
+
+
+def _plain_value(value: Any, full: str) -> Any:
+    if isinstance(value, Mapping):
+        return _dictionary(value, full)
+    if isinstance(value, (list, tuple)):
+        return [_plain_value(each, full) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UsageError(f"{full} must be a finite number, not {value}.")
+    return value
 
 
 def _join(*parts: str) -> str:

@@ -83,10 +83,13 @@ def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_column(value: Any) -> Any:
-    """An option's value in a column of results: a list in the words of the command line, so that it can be compared."""
+    """An option's value in a column of results: a list or options by name are in the words of the command line, so that
+    they can be compared."""
     if isinstance(value, list):
         words = (str(each) for each in value)
         return f"[{','.join(word if PLAIN_WORD.fullmatch(word) else repr(word) for word in words)}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{name}:{as_column(each)}' for name, each in sorted(value.items()))}}}"
     return NULL if value is None else value
 
 
@@ -118,6 +121,8 @@ def _plain(value: Any) -> Any:
     """A number's identity is its value: 1 and 1.0 are one setting."""
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value

@@ -30,7 +30,7 @@ from omegaconf.errors import (
 
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
-from ..options.axes import parts
+from ..options.axes import part, parts
 from ..options.option import options_of
 from ..options.reference import filled
 from .folders import CONF, recipe_options
@@ -56,11 +56,13 @@ class FileConfigSource(file_config_source.FileConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         name = self._normalize_file_name(config_path)
         file = Path(self.path, name)
-        if not file.exists() and (part := self._without_file(config_path)):
-            node = OmegaConf.create(filled(name.removesuffix(".yaml"), {"name": part}))
-            header = self._get_header_dict("")
+        if not file.exists() and self._without_file(config_path) is not None:
+            options, package = _of_part(*name.removesuffix(".yaml").split("/"))
             return ConfigResult(
-                config=node, path=f"{self.scheme()}://{self.path}", provider=self.provider, header=header
+                config=OmegaConf.create(options),
+                path=f"{self.scheme()}://{self.path}",
+                provider=self.provider,
+                header={"package": package},
             )
         key = file, file.stat().st_mtime_ns
         if key not in self._read:
@@ -83,6 +85,17 @@ class FileConfigSource(file_config_source.FileConfigSource):
         """The name of the part of the package that a path such as ``corruption/mean`` stands for, if there is one."""
         axis, _, name = config_path.strip("/").removesuffix(".yaml").partition("/")
         return name if Path(self.path) == CONF and name in _own_parts(axis) else None
+
+
+def _of_part(axis: str, name: str) -> tuple[dict[str, Any], str | None]:
+    """The content of a file for a part, and its package if that is not its axis.
+
+    A method that is never pre-trained turns pre-training off.
+    """
+    options = filled(f"{axis}/{name}", {"name": name})
+    if axis == "method" and not part(axis, name).pretrainable:
+        return {"defaults": [{"override /pretrain": "none"}], axis: options}, "_global_"
+    return options, None
 
 
 def _own_parts(axis: str) -> list[str]:
@@ -226,7 +239,8 @@ def offer(plugins: Sequence[str]) -> None:
     for axis in BASES:
         for name, cls in parts(axis).items():
             if not cls.__module__.startswith("scarf_lightning."):
-                ConfigStore.instance().store(group=axis, name=name, node=filled(f"{axis}/{name}", {"name": name}))
+                content, package = _of_part(axis, name)
+                ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 
 
 @contextmanager

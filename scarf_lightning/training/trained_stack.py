@@ -14,12 +14,13 @@ from ..engine.fitting import Fit
 from ..engine.hardware import Promise
 from ..engine.stack import Stack
 from ..methods import MethodResult
+from ..methods.named_estimator import distribution_of
 from ..options import Config
 from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
 
 PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
-OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "catboost", "tabm", "optuna")
+OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class TrainedStack:
             "promise": hardware.promise.value,
             "trials_per_stack": "any" if hardware.promise is Promise.EXACT else self.together,
             "MKL_CBWR": os.environ.get("MKL_CBWR"),
-            "packages": _packages(),
+            "packages": _packages(self.config.method.get("estimator")),
             "commit": source_commit(),
         }
 
@@ -138,6 +139,10 @@ def _effort(phase: str, fit: Fit | None, position: int) -> Row:
 
 
 @cache
-def _packages() -> dict[str, str]:
-    optional = {name: found.version for name in OPTIONAL_PACKAGES for found in distributions(name=name)}
+def _packages(estimator: str | None = None) -> dict[str, str]:
+    """Versions of the packages that decide numbers, that of an ``estimator`` of another library among them."""
+    names = [*OPTIONAL_PACKAGES]
+    if estimator is not None and (its := distribution_of(estimator)) is not None:
+        names.append(its)
+    optional = {name: found.version for name in names for found in distributions(name=name)}
     return {name: version(name) for name in PACKAGES} | optional

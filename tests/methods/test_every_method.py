@@ -28,6 +28,9 @@ PARTS: dict[str, dict[str, Any]] = {
     "scarf_augment": {"corruption": Marginal(), "selection": Exact()},
     "random_forest": {"n_estimators": 10},
     "catboost": {"iterations": 10},
+    "hist_gradient_boosting": {"max_iter": 5},
+    "lightgbm": {"n_estimators": 5},
+    "sklearn": {"options": {"n_estimators": 10}},
     "tabm": {"k": 4, "d_block": 8, "max_epochs": 3},
 }
 

@@ -16,7 +16,7 @@ from scarf_lightning.options.plugins import load_plugins, plugin_hashes
 from scarf_lightning.results import identity, pretraining_identity
 from scarf_lightning.sweeping.composer import Composer
 from scarf_lightning.sweeping.expand import expand
-from scarf_lightning.sweeping.hydra import read_config
+from scarf_lightning.sweeping.hydra import hydra_started, master_of, read_config
 from tests.composing import SWEEPS, composed, loader_and_master
 
 MODULE = """
@@ -111,6 +111,33 @@ def test_a_part_is_found_by_its_name_and_has_its_options(plugin: Path) -> None:
     assert sys.path == before
     with pytest.raises(UsageError, match=r"corruption\.fcator is not an option; .* rate, factor\. Did you mean factor"):
         read_config(composed(*chosen, "+corruption.fcator=1"))
+
+
+RIVAL = """
+from dataclasses import dataclass
+
+from scarf_lightning.methods.rivals import Rival
+
+
+@dataclass
+class Guess(Rival):
+    name = "guess_{folder}"
+
+    def predict(self, lesson):
+        return lesson.target.guess(lesson.stack.data.predicted[0])
+"""
+
+
+def test_a_rival_of_ones_own_needs_no_word_on_pre_training(folder: Path) -> None:
+    """As the built-in ones; a word on it is refused as theirs is."""
+    (folder / f"rival_{folder.name}.py").write_text(RIVAL.format(folder=folder.name))
+    with hydra_started([f"rival_{folder.name}"]) as hydra:
+        composer = Composer(hydra.config_loader, master_of(hydra))
+        for method in (f"guess_{folder.name}", "logistic", "sklearn", "scarf_augment"):
+            asked = ("pretrain=none", "pretrain=scarf", "recipe=practical", "regime=few")
+            configs = [composer((f"method={method}", *others)) for others in ((), *((each,) for each in asked))]
+            assert [config.pretrain.name for config in configs] == ["none", "none", "scarf", "none", "none"]
+            assert all(config.method["name"] == method for config in configs)
 
 
 @pytest.mark.parametrize("name", ["no_such_module_anywhere", "no_such_package.module", "a..b", "scarf_lightning.no"])

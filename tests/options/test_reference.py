@@ -140,7 +140,7 @@ def test_every_file_composes_and_changes_only_its_group(group: str, file: Path) 
         for key in entry
     }
     default, chosen = asdict(config_of()), asdict(config_of(f"{group}={file.stem}"))
-    of_recipe = {"fit_on", "finetune", "split"} if {group, *overridden} & {"recipe"} else set()
+    of_recipe = {"fit_on", "finetune", "split", "regime"} if {group, *overridden} & {"recipe"} else set()
     may_change = {group, *overridden} | of_recipe
     assert {key for key in default if chosen[key] != default[key]} <= may_change
 

@@ -1,0 +1,133 @@
+"""Gradient boosting with native categories: scikit-learn's histograms, and LightGBM."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from ..options.option import option
+from .rivals import Floats, Ints, Lesson, Rival
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..engine.stack import Stack
+
+USUAL_LEAF = 20
+"""The smallest leaf of both libraries. With fewer labels than twice as many, no tree of theirs has a split."""
+USUAL_GROUP = 100
+"""Rows that LightGBM wants for a split by categories."""
+SHARE_OF_A_LEAF = 10
+"""With few labels a leaf may hold a tenth of them."""
+
+
+def smallest(usual: int, n_labels: int) -> int:
+    """The usual number of rows, or a tenth of the labels if that is less, at least one."""
+    return max(1, min(usual, n_labels // SHARE_OF_A_LEAF))
+
+
+def typed(stack: "Stack", rows: Ints) -> "pd.DataFrame":
+    """``rows`` ``(1, n)`` of a stack of one, imputed and scaled; columns of categories have pandas's type for them."""
+    import pandas as pd
+
+    frame = pd.DataFrame(stack.raw(rows)[0].double().cpu().numpy())
+    frame.columns = pd.Index([f"x{place}" for place in range(frame.shape[1])])
+    for name, n_categories in zip(frame.columns, stack.table.n_categories, strict=True):
+        if n_categories:
+            kind = pd.CategoricalDtype(list(range(n_categories)))
+            frame[name] = frame[name].astype("int64").astype(kind)
+    return frame
+
+
+@dataclass
+class HistGradientBoosting(Rival):
+    """Scikit-learn's HistGradientBoostingClassifier or Regressor on typed columns. It stops early by a tenth of the
+    labels that it gets, if these are more than 10,000 or ``early_stopping`` is on.
+
+    Differs from the library: with few labels a leaf may hold a tenth of them. Columns with more categories than bins
+    are numbered.
+    """
+
+    name: ClassVar[str] = "hist_gradient_boosting"
+    label: ClassVar[str] = "HistGradientBoosting"
+    paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS); as in scikit-learn"
+    search_space: ClassVar[dict[str, Any]] = {
+        "learning_rate": ("log", 0.01, 0.5),
+        "max_leaf_nodes": ("log_int", 4, 128),
+        "max_iter": ("log_int", 50, 1000),
+        "l2_regularization": ("float", 0.0, 10.0),
+    }
+    max_iter: int = option(100, "number of trees", "[1, 1000000]")
+    learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1]")
+    max_leaf_nodes: int = option(31, "leaves of a tree", "[2, 100000]")
+    min_samples_leaf: int | None = option(
+        None, "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels", "[1, inf)"
+    )
+    l2_regularization: float = option(0.0, "L2 penalty of leaf values", "[0, inf)")
+    max_bins: int = option(255, "bins of a column", "[2, 255]")
+    early_stopping: Literal["auto", "on", "off"] = option("auto", "auto stops early with more than 10,000 labels")
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+        stops: Any = {"auto": "auto", "on": True, "off": False}[self.early_stopping]
+        leaf = self.min_samples_leaf or smallest(USUAL_LEAF, len(lesson.labels))
+        options = vars(self) | {"early_stopping": stops, "min_samples_leaf": leaf}
+        n_categories = np.array(lesson.stack.table.n_categories)
+        is_category = (n_categories > 0) & (n_categories <= self.max_bins)
+        booster = lesson.target.choose(
+            classifier=HistGradientBoostingClassifier, regressor=HistGradientBoostingRegressor
+        )
+        model = booster(**options, categorical_features=is_category, random_state=lesson.seed)
+        data = lesson.stack.data
+        train, predicted = (
+            lesson.stack.raw(rows)[0].double().cpu().numpy() for rows in (data.labelled, data.predicted)
+        )
+        return lesson.predicted_by(model, train, predicted)
+
+
+@dataclass
+class LightGBM(Rival):
+    """LGBMClassifier or LGBMRegressor on typed columns. It does not validate.
+
+    Differs from the library: with few labels a leaf, and the rows of a split by categories, may be a tenth of them.
+    """
+
+    name: ClassVar[str] = "lightgbm"
+    package: ClassVar[str] = "lightgbm"
+    label: ClassVar[str] = "LightGBM"
+    paper: ClassVar[str] = "Ke et al., 2017 (NeurIPS)"
+    search_space: ClassVar[dict[str, Any]] = {
+        "learning_rate": ("log", 0.01, 0.5),
+        "num_leaves": ("log_int", 4, 128),
+        "n_estimators": ("log_int", 50, 1000),
+        "reg_lambda": ("float", 0.0, 10.0),
+        "colsample_bytree": ("float", 0.3, 1.0),
+    }
+    n_estimators: int = option(100, "number of trees", "[1, 1000000]")
+    learning_rate: float = option(0.1, "shrinkage of a tree", "(0, 1e12]")
+    num_leaves: int = option(31, "leaves of a tree", "[2, 131072]")
+    min_child_samples: int | None = option(
+        None, "smallest number of rows in a leaf; null is 20, or a tenth of fewer than 200 labels", "[0, inf)"
+    )
+    reg_lambda: float = option(0.0, "L2 penalty of leaf values", "[0, inf)")
+    colsample_bytree: float = option(1.0, "share of the columns that a tree sees", "(0, 1]")
+
+    def predict(self, lesson: Lesson) -> Floats:
+        from lightgbm import LGBMClassifier, LGBMRegressor
+
+        n_labels = len(lesson.labels)
+        leaf = smallest(USUAL_LEAF, n_labels) if self.min_child_samples is None else self.min_child_samples
+        booster = lesson.target.choose(classifier=LGBMClassifier, regressor=LGBMRegressor)
+        model = booster(
+            **(vars(self) | {"min_child_samples": leaf}),
+            min_data_per_group=smallest(USUAL_GROUP, n_labels),
+            random_state=lesson.seed,
+            n_jobs=1,
+            deterministic=True,
+            force_col_wise=True,  # else the library times both ways, and the faster one rounds differently
+            verbosity=-1,
+        )
+        data = lesson.stack.data
+        train, predicted = (typed(lesson.stack, rows) for rows in (data.labelled, data.predicted))
+        return lesson.predicted_by(model, train, predicted)

@@ -1,0 +1,156 @@
+"""Any estimator with the interface of scikit-learn, by its name."""
+
+import importlib
+import inspect
+import sys
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import packages_distributions
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from ..data.preprocessing import Ordinal
+from ..errors import UsageError, did_you_mean
+from ..options.option import option
+from .boosting import typed
+from .rivals import Floats, Ints, Lesson, Rival, numbered
+
+if TYPE_CHECKING:
+    from ..engine.stack import Stack
+
+INTERFACE = ("fit", "predict", "get_params")
+"""Methods that every estimator of scikit-learn has."""
+
+
+@dataclass
+class NamedEstimator(Rival):
+    """An estimator of an installed package, by its name such as ``lightgbm.LGBMClassifier``, with its own ``options``.
+    It needs the methods ``fit``, ``predict`` and ``get_params``, and of classes ``predict_proba``.
+
+    Its ``random_state`` is set by the trial, and ``n_jobs`` to 1, if it has them and ``options`` do not. It does not
+    validate, unless it does so by itself with a part of the labels that it gets.
+    """
+
+    name: ClassVar[str] = "sklearn"
+    label: ClassVar[str] = "estimator"
+    paper: ClassVar[str] = "Buitinck et al., 2013 (scikit-learn), arXiv:1309.0238"
+    estimator: str | None = option(
+        None, "class of an installed package, such as sklearn.svm.SVC; null takes extra trees"
+    )
+    options: dict[str, Any] | None = option(None, "its own options, as in {n_estimators:200,max_depth:3}")
+    encoding: Literal["onehot", "ordinal", "categories"] = option(
+        "onehot", "of categorical columns: numbers, codes in one column, or columns of pandas's type for categories"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.estimator is not None:
+            self._check_options(found_class(self.estimator))
+
+    def predict(self, lesson: Lesson) -> Floats:
+        model = self._model(lesson)
+        rows = (lesson.stack.data.labelled, lesson.stack.data.predicted)
+        train, predicted = (self._features(lesson.stack, each) for each in rows)
+        weights = {} if lesson.weights is None else {"sample_weight": lesson.weights}
+        if weights and "sample_weight" not in inspect.signature(model.fit).parameters:
+            raise UsageError(f"{self.estimator} knows no weights of rows; leave out weights and class_weight.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own library, once for each trial
+            try:
+                found = lesson.target.predicted_by(model.fit(train, lesson.labels, **weights), predicted)
+            except (TypeError, ValueError) as error:
+                raise UsageError(
+                    f"{self.estimator or self.name} refuses these rows, or its options: {error}"
+                ) from error
+        if len(found) != len(predicted):
+            raise UsageError(f"{self.estimator} predicts {len(found)} of {len(predicted)} rows.")
+        return np.asarray(found, dtype=np.float64)
+
+    def _model(self, lesson: Lesson) -> Any:
+        """The estimator before its fit.
+
+        Raises:
+            UsageError: it does not serve the target, or refuses its options.
+        """
+        from sklearn.base import is_classifier
+        from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+        cls: Any = lesson.target.choose(classifier=ExtraTreesClassifier, regressor=ExtraTreesRegressor)
+        if self.estimator is not None:
+            cls = found_class(self.estimator)
+        try:
+            model = cls(**(self.options or {}))
+        except Exception as error:
+            raise UsageError(f"{self.estimator} refuses method.options: {error}") from error
+        known, given = model.get_params(), self.options or {}
+        own = {"random_state": lesson.seed, "n_jobs": 1}
+        model.set_params(**{name: value for name, value in own.items() if name in known and name not in given})
+        gives_probabilities = hasattr(model, "predict_proba")
+        if lesson.target.can_balance and not gives_probabilities:
+            raise UsageError(
+                f"{self.estimator} has no predict_proba with these options, and classes need probabilities; take "
+                "another estimator."
+            )
+        if not lesson.target.can_balance and is_classifier(model):
+            raise UsageError(f"{self.estimator} is a classifier, and the target is a number; take a regressor.")
+        return model
+
+    def _check_options(self, cls: type[Any]) -> None:
+        """Refuse options that the constructor does not know, and a constructor that needs others."""
+        parameters = inspect.signature(cls).parameters.values()
+        given = self.options or {}
+        takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters)
+        known = [each.name for each in parameters if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        for name in given:
+            if name not in known and not takes_any:
+                raise UsageError(
+                    f"method.options: {name} is no option of {self.estimator}, which has: {', '.join(known) or 'none'}."
+                    f"{did_you_mean(str(name), known)}"
+                )
+        needed = [each.name for each in parameters if each.name in known and each.default is each.empty]
+        if missing := [name for name in needed if name not in given]:
+            raise UsageError(f"{self.estimator} needs {', '.join(missing)}; set method.options={{{missing[0]}:VALUE}}.")
+
+    def _features(self, stack: "Stack", rows: Ints) -> Any:
+        """``rows`` ``(1, n)`` of a stack of one, imputed, scaled and encoded."""
+        if self.encoding == "categories":
+            return typed(stack, rows)
+        if self.encoding == "onehot":
+            return stack.encoded(rows)[0]
+        return numbered(stack, rows, Ordinal())
+
+
+@cache
+def found_class(name: str) -> type[Any]:
+    """The class of this dotted name.
+
+    Raises:
+        UsageError: its package is not installed, or it is no estimator.
+    """
+    place, _, last = name.rpartition(".")
+    package = place.partition(".")[0]
+    if not place or not (package in sys.modules or package in packages_distributions()):
+        why = f"{package} is not installed" if place else "it names no package"
+        raise UsageError(
+            f"method.estimator={name}: {why}; name a class of an installed package, as in sklearn.svm.SVC."
+        )
+    try:
+        module = importlib.import_module(place)
+    except Exception as error:
+        raise UsageError(
+            f"method.estimator={name}: {place} cannot be imported: {type(error).__name__}: {error}."
+        ) from error
+    found = getattr(module, last, None)
+    if found is None:
+        raise UsageError(f"method.estimator={name}: {place} has no {last}.{did_you_mean(last, dir(module))}")
+    if not inspect.isclass(found) or not all(hasattr(found, each) for each in INTERFACE):
+        raise UsageError(f"method.estimator={name} is no estimator: it needs {', '.join(INTERFACE)}.")
+    return found
+
+
+def distribution_of(name: str) -> str | None:
+    """The distribution that an estimator's package belongs to, as installed packages are listed; None if to none."""
+    found = packages_distributions().get(name.partition(".")[0], [])
+    return found[0] if found else None

@@ -1,0 +1,211 @@
+"""Any estimator with the interface of scikit-learn, by its name."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, GradientBoostingClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from scarf_lightning.data.sources import DiabetesSource, WdbcSource
+from scarf_lightning.data.table import Table
+from scarf_lightning.data.trials import Few
+from scarf_lightning.errors import UsageError
+from scarf_lightning.methods import SupervisedPhase
+from scarf_lightning.methods.named_estimator import NamedEstimator, distribution_of
+from scarf_lightning.options.combinations import unused_options
+from scarf_lightning.options.settings import FinetuneSettings
+from scarf_lightning.results import columns, fingerprint, identity, pretraining_identity
+from scarf_lightning.training.trained_stack import TrainedStack
+from tests.cells import DATA_HASH
+from tests.composing import cells_of, config_of
+from tests.short_training import training_of
+from tests.stacks import MakeStack
+
+PLAIN = SupervisedPhase(FinetuneSettings())
+BALANCED = SupervisedPhase(FinetuneSettings(class_weight="balanced"))
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Keeps what it is given; knows no weights, and predicts the first class."""
+
+    seen: list[tuple[Any, Any]] = []  # noqa: RUF012
+
+    def __init__(self, shift: int = 0) -> None:
+        self.shift = shift
+
+    def fit(self, x: Any, y: Any) -> "Spy":
+        Spy.seen.append((x, y))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, x: Any) -> Any:
+        return np.zeros(len(x), dtype=int)
+
+    def predict_proba(self, x: Any) -> Any:
+        return np.eye(len(self.classes_))[self.predict(x)][self.shift :]
+
+
+SPY = f"{__name__}.Spy"
+
+
+def test_it_is_the_estimator_on_encoded_labelled_rows(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0, 3], regime=Few(40))
+    options = {"n_estimators": 5, "subsample": 0.5}
+    method = NamedEstimator(estimator="sklearn.ensemble.GradientBoostingClassifier", options=options)
+    outcome = method.run(stack, PLAIN)
+    for t, trial in enumerate((0, 3)):
+        seed = stack.streams.seed_of(trial, "another library's classifier") % 2**31
+        direct = GradientBoostingClassifier(n_estimators=5, subsample=0.5, random_state=seed)
+        direct.fit(stack.encoded(stack.data.labelled)[t], stack.data.labels[t])
+        expected = direct.predict_proba(stack.encoded(stack.data.test)[t])
+        np.testing.assert_array_equal(outcome.predictions[t], expected)
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_without_a_name_it_is_extra_trees_of_the_target(patients: Table, make_stack: MakeStack, kind: str) -> None:
+    stack = make_stack(patients if kind == "classes" else DiabetesSource().load(), [1])
+    predictions = NamedEstimator(options={"n_estimators": 7}).run(stack, PLAIN).predictions[0]
+
+    seed = stack.streams.seed_of(1, "another library's classifier") % 2**31
+    cls = ExtraTreesClassifier if kind == "classes" else ExtraTreesRegressor
+    direct = cls(n_estimators=7, random_state=seed, n_jobs=1)
+    direct.fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0])
+    test = stack.encoded(stack.data.test)[0]
+    np.testing.assert_array_equal(
+        predictions, direct.predict_proba(test) if kind == "classes" else direct.predict(test)
+    )
+
+
+def test_a_seed_of_ones_own_is_kept(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    found = NamedEstimator(options={"n_estimators": 3, "random_state": 5, "n_jobs": 2}).run(stack, PLAIN).predictions[0]
+
+    direct = ExtraTreesClassifier(n_estimators=3, random_state=5)
+    direct.fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0])
+    np.testing.assert_allclose(found, direct.predict_proba(stack.encoded(stack.data.test)[0]))
+
+
+@pytest.mark.parametrize("encoding", ["onehot", "ordinal", "categories"])
+def test_columns_come_in_the_encoding_that_is_asked_for(patients: Table, make_stack: MakeStack, encoding: Any) -> None:
+    stack = make_stack(patients, [0])
+    Spy.seen.clear()
+    NamedEstimator(estimator=SPY, encoding=encoding).run(stack, PLAIN)
+    ((x, y),) = Spy.seen
+
+    np.testing.assert_array_equal(y, stack.data.labels[0])
+    if encoding == "onehot":
+        np.testing.assert_array_equal(x, stack.encoded(stack.data.labelled)[0])
+    elif encoding == "ordinal":
+        assert x.shape == (139, 8)
+        assert set(np.unique(x[:, 6])) == {0, 1, 2, 3}
+    else:
+        assert isinstance(x, pd.DataFrame)
+        assert [isinstance(kind, pd.CategoricalDtype) for kind in x.dtypes] == [False] * 6 + [True] * 2
+        assert list(x["x6"].cat.categories) == [0, 1, 2, 3]
+
+
+def test_weights_reach_it_where_it_knows_them(patients: Table, make_stack: MakeStack) -> None:
+    stack = make_stack(patients, [0])
+    found = NamedEstimator(estimator="sklearn.naive_bayes.GaussianNB").run(stack, BALANCED).predictions[0]
+
+    weights = stack.row_weights("balanced")
+    assert weights is not None
+    direct = GaussianNB().fit(stack.encoded(stack.data.labelled)[0], stack.data.labels[0], weights[0])
+    np.testing.assert_allclose(found, direct.predict_proba(stack.encoded(stack.data.test)[0]))
+    with pytest.raises(UsageError, match="Spy knows no weights of rows"):
+        NamedEstimator(estimator=SPY).run(stack, BALANCED)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"estimator": "nowhere.Thing"}, "method.estimator=nowhere.Thing: nowhere is not installed; name a class"),
+        ({"estimator": "SVC"}, "method.estimator=SVC: it names no package"),
+        ({"estimator": "sklearn.nothing.SVC"}, "sklearn.nothing cannot be imported: ModuleNotFoundError"),
+        ({"estimator": "sklearn.svm.SVCs"}, "sklearn.svm has no SVCs. Did you mean SVC"),
+        ({"estimator": "sklearn.svm.l1_min_c"}, "is no estimator: it needs fit, predict, get_params."),
+        ({"estimator": "subprocess.Popen"}, "is no estimator"),
+        ({"estimator": "sklearn.svm.SVC", "options": {"gama": 2}}, "gama is no option of sklearn.svm.SVC"),
+        ({"estimator": "sklearn.ensemble.VotingClassifier"}, "needs estimators; set method.options={estimators:VALUE}"),
+    ],
+)  # fmt: skip
+def test_what_is_no_such_estimator_is_refused_before_it_trains(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        NamedEstimator(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"estimator": "sklearn.svm.SVC"}, "has no predict_proba with these options"),
+        ({"estimator": "sklearn.linear_model.Ridge"}, "sklearn.linear_model.Ridge has no predict_proba"),
+        ({"options": {"max_depth": -1}}, "refuses these rows, or its options: The 'max_depth' parameter of"),
+        ({"estimator": SPY, "options": {"shift": 1}}, "Spy predicts 39 of 40 rows."),
+    ],
+)  # fmt: skip
+def test_what_does_not_serve_classes_is_refused(
+    patients: Table, make_stack: MakeStack, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        NamedEstimator(**options).run(make_stack(patients, [0]), PLAIN)
+
+
+def test_a_classifier_is_refused_for_numbers(make_stack: MakeStack) -> None:
+    stack = make_stack(DiabetesSource().load(), [0])
+    with pytest.raises(UsageError, match=r"sklearn.svm.SVC is a classifier, and the target is a number"):
+        NamedEstimator(estimator="sklearn.svm.SVC").run(stack, PLAIN)
+
+
+def test_its_name_and_its_options_are_its_identity() -> None:
+    asked = ["method=sklearn", "method.estimator=sklearn.svm.SVC"]
+
+    def name_of(*options: str) -> str:
+        return fingerprint(identity(config_of(*asked, *options), DATA_HASH))
+
+    both = "method.options={C:2,kernel:rbf}"
+    assert name_of(both) == name_of("method.options={kernel:rbf,C:2.0}")
+    assert len({name_of(), name_of(both), name_of("method.options={C:3,kernel:rbf}")}) == 3
+    found = columns(config_of(*asked, both))
+    assert (found["method.estimator"], found["method.options"]) == ("sklearn.svm.SVC", "{C:2,kernel:rbf}")
+    assert pretraining_identity(config_of(*asked), "")["pretrain"] == "none"
+
+
+@pytest.mark.parametrize("value", ["3", "[a]", "text"])
+def test_options_are_given_by_name(value: str) -> None:
+    with pytest.raises(
+        UsageError, match=re.escape("method.options must be options by name, as in method.options={a:1")
+    ):
+        config_of("method=sklearn", f"method.options={value}")
+
+
+def test_several_estimators_are_several_cells() -> None:
+    names = "sklearn.svm.SVC,sklearn.naive_bayes.GaussianNB"
+    cells = cells_of("method=sklearn", f"method.estimator={names}", "regime=few", "regime.labels=20,50")
+    assert len({fingerprint(identity(cell.config, DATA_HASH)) for cell in cells}) == 4
+    assert all(cell.config.pretrain.name == "none" for cell in cells)
+
+
+def test_the_record_has_the_version_of_its_package() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    config = config_of("method=sklearn", "method.estimator=xgboost.XGBClassifier", "method.options={n_estimators:3}")
+    ran = training_of(config, WdbcSource().load()).run([0])
+    assert isinstance(ran, TrainedStack)
+    assert ran.record([0]).environment["packages"][distribution_of("xgboost.XGBClassifier")] == xgboost.__version__
+    assert "encoding" in unused_options(config)
+
+
+@pytest.mark.slow
+def test_realmlp_of_pytabkit_is_one_line() -> None:
+    """The command of docs/rivals.md."""
+    pytest.importorskip("pytabkit", reason="pytabkit is not installed")
+    config = config_of(
+        "method=sklearn", "method.estimator=pytabkit.RealMLP_TD_S_Classifier", "method.encoding=categories",
+        "method.options={device:cpu}", "regime=few", "regime.labels=100", "regime.validation=inside",
+    )  # fmt: skip
+    (row,) = training_of(config, WdbcSource().load()).train([0]).rows
+    assert row["accuracy"] > 0.9
+    assert (row["n_labels"], row["n_labelled"]) == (100, 100)
