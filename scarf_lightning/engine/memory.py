@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from .. import machine
-from ..data.datamodule import EVALUATION_ROWS
+from ..data.datamodule import EVALUATION_ROWS, Batch
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import Preprocessing
 from ..data.table import Table
@@ -123,7 +123,7 @@ class Demand:
                 weights += sum(parameter.nbytes for parameter in g.parameters())
                 index = torch.empty(n_trials, size, dtype=torch.int64, device=META)
                 task = PretextTask(pretext, encoder, g, CorruptionSource(encoder, table, index, roster), random)
-                torch.autograd.backward(task.losses(batch(size)).sum())
+                torch.autograd.backward(task.losses(Batch(batch(size), None, None)).sum())
                 encoder.zero_grad()
                 with torch.no_grad():
                     views = task.validation_views(batch(size), random, passes)

@@ -191,12 +191,12 @@ class PretrainModule(StackModule):
         self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
     ) -> None:
         super().__init__(roster, settings=settings)
-        self.encoder, self.head = task.encoder, task.head
+        self.encoder, self.head, self.classifier = task.encoder, task.head, task.classifier
         self._task, self._watches_error = task, settings.monitor == "error"
         self._validation_set = ValidationSet(task, validation_random, settings.validation_passes)
 
     def losses(self, batch: Batch) -> Tensor:
-        return self._task.losses(batch.x)
+        return self._task.losses(batch)
 
     def on_validation_epoch_start(self) -> None:
         self._validation_set.start()
@@ -265,7 +265,7 @@ class FinetuneModule(StackModule):
             losses = self._target.loss(outputs, targets, weights)
         if self._auxiliary is not None:
             task, weight = self._auxiliary
-            losses = losses + weight * task.losses(batch.x)
+            losses = losses + weight * task.losses(batch)
         return losses
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:

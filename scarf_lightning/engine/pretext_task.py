@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -10,10 +10,14 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflat
 
 from ..corruption import Corruption, Selection
 from ..data.device_table import DeviceTable, TrainingRows
+from ..data.targets import Target
 from ..networks import Columns
 from ..pretexts import Pretext, Views
 from ..randomness import Roster, StackedGenerator
 from .encoder import Encoder
+
+if TYPE_CHECKING:  # it imports Lightning
+    from ..data.datamodule import Batch
 
 MEAN_CHUNK = 1024
 """Training rows that are encoded at once for their mean."""
@@ -34,6 +38,7 @@ class CorruptionSource(TrainingRows):
         super().__init__(table, rows, roster)
         self._encoder, self.n_rows = encoder, len(self)
         self._mean: Tensor | None = None
+        self._edges: dict[int, Tensor] = {}
 
     @property
     def columns(self) -> Columns:
@@ -49,6 +54,21 @@ class CorruptionSource(TrainingRows):
             total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
             self._mean = torch.as_tensor(total / self.n_rows, dtype=chunks[0].dtype)
         return self._roster.of(self._mean)
+
+    def bins(self, raw: Tensor, n_bins: int) -> Tensor:
+        """The bin of each number of raw rows ``(T, N, M)``, int64 ``(T, N, M_numeric)``."""
+        if n_bins not in self._edges:
+            numbers = torch.cat([self._numbers(chunk) for chunk in self.chunks(MEAN_CHUNK)], dim=1)
+            ordered = numbers.sort(dim=1).values
+            firsts = [self.n_rows * k // n_bins for k in range(1, n_bins)]
+            self._edges[n_bins] = ordered[:, firsts].mT.contiguous()
+        edges = self._roster.of(self._edges[n_bins])
+        return torch.searchsorted(edges, self._numbers(raw).mT.contiguous(), right=True).mT
+
+    def _numbers(self, raw: Tensor) -> Tensor:
+        """The numeric columns of raw rows."""
+        is_numeric = [place for place, count in enumerate(self.columns.n_categories) if not count]
+        return raw[..., is_numeric]
 
     def missing_values(self) -> Tensor:
         assert self._encoder.missing is not None
@@ -91,25 +111,40 @@ class BatchRows:
             changed &= ~(view.isnan() & rows.isnan())  # a gap that another gap replaces
         return self._source.encode(view) if is_raw else view, changed
 
+    def bins(self, n_bins: int) -> Tensor:
+        """The bin of each number, int64 ``(T, N, M_numeric)``."""
+        return self._source.bins(self._raw, n_bins)
+
 
 class PretextTask:
     """Computes the loss of a pretext for f and g of T trials (Algorithm 1, lines 5 to 8).
 
-    A corruption draws values from ``source``, and the training views draw from ``random``.
+    A corruption draws values from ``source``, and the training views draw from ``random``. A pretext that uses labels
+    has a ``classifier``.
     """
 
     def __init__(
-        self, pretext: Pretext, encoder: Encoder, head: nn.Module, source: CorruptionSource, random: StackedGenerator
+        self,
+        pretext: Pretext,
+        encoder: Encoder,
+        head: nn.Module,
+        source: CorruptionSource,
+        random: StackedGenerator,
+        classifier: "LabelHead | None" = None,
     ) -> None:
-        self.pretext, self.encoder, self.head = pretext, encoder, head
+        self.pretext, self.encoder, self.head, self.classifier = pretext, encoder, head, classifier
         self._source, self._random = source, random
 
-    def losses(self, raw: Tensor) -> Tensor:
+    def losses(self, batch: "Batch") -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
-        views = self.pretext.make_views(BatchRows(raw, self._source, self._random))
+        views = self.pretext.make_views(BatchRows(batch.x, self._source, self._random))
         # One pass of all inputs together costs less than a pass for each.
-        outputs = self._embed(torch.cat(views.inputs, dim=1), len(views.inputs))
-        return _by_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
+        x, n = torch.cat(views.inputs, dim=1), len(views.inputs)
+        if self.classifier is None:
+            return _by_groups_of_trials(self.pretext.compute_loss, self._embed(x, n), views.targets)
+        embedded = self.encoder.body(x)
+        losses = _by_groups_of_trials(self.pretext.compute_loss, self._outputs(embedded, n), views.targets)
+        return self.pretext.with_labels(losses, self.classifier.losses(embedded[:, : batch.x.shape[1]], batch))
 
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
@@ -132,10 +167,27 @@ class PretextTask:
 
     def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
-        out = self.head(self.encoder.body(x))
+        return self._outputs(self.encoder.body(x), n)
+
+    def _outputs(self, embedded: Tensor, n: int) -> tuple[Any, ...]:
+        """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
+        out = self.head(embedded)
         if isinstance(out, tuple):
             return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
         return tuple(out.chunk(n, dim=1))
+
+
+class LabelHead(nn.Module):
+    """A head from embeddings to the target, for pretexts that use labels."""
+
+    def __init__(self, head: nn.Module, target: Target) -> None:
+        super().__init__()
+        self.head, self._target = head, target
+
+    def losses(self, embedded: Tensor, batch: "Batch") -> Tensor:
+        """The target's loss on embeddings ``(T, N, E)`` of a batch, of which rows without a label weigh nothing."""
+        assert batch.targets is not None
+        return self._target.loss(self.head(embedded), batch.targets, batch.weights)
 
 
 def _by_groups_of_trials(measure: Callable[..., Tensor], *of_all: tuple[Any, ...]) -> Tensor:

@@ -24,7 +24,7 @@ from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, state
 from .modules import FinetuneModule, PretrainModule, StackModule
-from .pretext_task import CorruptionSource, PretextTask
+from .pretext_task import CorruptionSource, LabelHead, PretextTask
 from .supervision import Supervision
 
 PLAIN = Supervision()
@@ -71,15 +71,19 @@ class Stack:
         return replace(self, data=self.data.of(position), device_table=self.datamodule.table.of(position))
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
-        """Learn f and g on the training rows; their labels are not used."""
+        """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
         roster = self._roster()
         encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
         task = self._task(pretext, encoder, roster, self._random(Purpose.CORRUPTION, roster))
+        if pretext.uses_labels:
+            task.classifier = LabelHead(self.networks.head(self.trials), self.table.target)
         validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
         module = PretrainModule(task, validation_random, roster=roster, settings=settings)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
         train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.watched))
+        if pretext.uses_labels:
+            train = self.partly_labelled()
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
         return self._fit("pretrain", module, train, validation, order, settings.batch_size)
 
@@ -87,6 +91,8 @@ class Stack:
         """The shape and the type of each array that `pretrain` gives for one trial, by name."""
         encoder = self.networks.encoder(self.trials[:1], learns_missing_values=pretext.learns_missing_values)
         networks = {"encoder": encoder, "head": self.networks.pretrain_head(self.trials[:1], pretext)}
+        if pretext.uses_labels:
+            networks["classifier"] = LabelHead(self.networks.head(self.trials[:1]), self.table.target)
         return {
             f"{part}.{name}": (tuple(tensor.shape[1:]), str(tensor.dtype).removeprefix("torch."))
             for part, network in networks.items()
@@ -175,6 +181,19 @@ class Stack:
     def labelled(self) -> Examples:
         """The training rows that are labelled in the regime, with their labels."""
         return self.examples(self.data.labelled, self.data.labels)
+
+    def partly_labelled(self) -> Examples:
+        """The training rows of pre-training, with the labels of those that the regime lets train. Rows without a label
+        have any one, and the weight 0."""
+        data = self.data
+        labels, weights = np.zeros(data.train.shape, dtype=data.labels.dtype), np.zeros(data.train.shape)
+        for position, (train, labelled) in enumerate(zip(data.train, data.labelled, strict=True)):
+            _, places, of_labelled = np.intersect1d(train, labelled, return_indices=True)
+            labels[position, places] = data.labels[position, of_labelled]
+            weights[position, places] = 1
+        examples = self.examples(data.train, labels)
+        on_device = torch.from_numpy(weights).to(self.hardware.device, self.hardware.dtype)
+        return replace(examples, weights=on_device if examples.weights is None else on_device * examples.weights)
 
     def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
         """Rows ``(T, n)`` with labels ``(T, n)`` or predictions ``(T, n, ...)`` as targets, on the device."""

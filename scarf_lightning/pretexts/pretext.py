@@ -38,6 +38,10 @@ class Rows(Protocol):
         """A view of the rows, encoded, ``(..., N, D)``, and the mask of the features whose value changed, bool:
         ``(..., N, M)`` if the corruption works on raw columns, ``(..., N, D)`` if it works on encoded ones."""
 
+    def bins(self, n_bins: int) -> Tensor:
+        """The bin of each number, int64 ``(..., N, M_numeric)`` from 0, among bins of its column that hold equally many
+        training rows."""
+
 
 class Views(NamedTuple):
     """What a task makes of a mini-batch: ``inputs``, encoded rows ``(..., N, D)`` that pass through f and g, and
@@ -72,12 +76,18 @@ class Pretext(Options, ABC):
 
     Its fields are its options, ``pretrain.OPTION``. Four field names stand for axes of the configuration instead:
     ``corruption``, ``selection``, ``loss`` and ``views``. A task without such a field does not use the axis. The type
-    of ``loss`` says which losses serve the task. ``can_cotrain`` says whether ``method=cotrain`` may add the task to
-    the supervised loss.
+    of ``loss`` says which losses serve the task.
+
+    Class variables:
+
+    - ``can_cotrain``: whether ``method=cotrain`` may add the task to the supervised loss;
+    - ``uses_labels``: whether labelled training rows add the target's loss, by `with_labels`. The regime, and what it
+      lets train, is then part of the identity of a pre-training.
     """
 
     name: ClassVar[str]
     can_cotrain: ClassVar[bool] = True
+    uses_labels: ClassVar[bool] = False
 
     def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
         """g for one trial, from embeddings ``(..., N, width)`` to `Outputs`; by default the paper's."""
@@ -90,6 +100,11 @@ class Pretext(Options, ABC):
     @abstractmethod
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss ``(...)``: a mean over rows. ``outputs`` holds the `Outputs` of each input."""
+
+    def with_labels(self, loss: Tensor, of_labels: Tensor) -> Tensor:
+        """The training loss ``(...)`` of a task that ``uses_labels``, from its own and that of the target on the first
+        input of the labelled rows, 0 without any."""
+        raise TypeError(f"{self.name} uses no labels")
 
     @property
     def has_error(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..metrics import metric_named
 from ..options import Config, part, plugin_hashes
-from ..options.combinations import UsedOption, is_in, part_axis, used_options
+from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
 from ..options.settings import READING
 
 SCIENCE_VERSION = 3
@@ -24,6 +24,9 @@ NOT_OPTIONS = ("science", "data", "plugins")
 
 OF_NO_PRETRAINING = ("regime", "method", "cotrain", "finetune", "tune", "network.head")
 """Options, and groups of them, that a cell's pre-training does not depend on."""
+
+OF_LABELS = ("regime",)
+"""Those among them that it depends on if it uses labels."""
 
 NULL = "null"
 """An option that is set to nothing, in a column of results."""
@@ -37,10 +40,19 @@ def identity(config: Config, data_hash: str) -> dict[str, Any]:
 
 
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """What decides a cell's pre-training. One pre-training serves every method and regime."""
+    """What decides a cell's pre-training. One pre-training serves every method and regime, unless it uses labels: then
+    it depends on the regime, and with ``validation=inside`` on how many labels are left to train."""
     alone = replace(config, method={"name": "control"})  # a method may use options that its pre-training does not
     used = [each for each in used_options(alone) if not is_in(each.name, OF_NO_PRETRAINING)]
-    return _fields(config, data_hash, used)
+    if not is_pretrained(config) or not part("pretrain", config.pretrain.name).uses_labels:
+        return _fields(config, data_hash, used)
+    # The cell itself says whether anything validates, and so whether the share that does is used.
+    of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
+    of_head = [each for each in used_options(alone) if is_in(each.name, ("network.head",))]
+    fields = _fields(config, data_hash, [*used, *of_labels, *of_head])
+    if config.regime.get("validation") == "inside":
+        fields["watched from"] = str(watched_from(config))
+    return fields
 
 
 def columns(config: Config) -> dict[str, Any]:

@@ -320,6 +320,38 @@ def test_one_pretraining_serves_every_method_and_regime(overrides: str) -> None:
     assert served == usual
 
 
+AWARE = "pretrain=target_aware regime=few"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("", "method=mixup", True),
+        ("", "finetune.learning_rate=0.1 finetune.batch_size=64", True),
+        ("", "regime.labels=50", False),
+        ("", "regime=semi25", False),
+        ("", "regime=full", False),
+        ("", "network.head.width=32", False),
+        ("", "regime.validation=inside", False),
+        ("", "finetune.monitor=none", True),
+        ("regime.validation=inside", "regime.validation=inside finetune.monitor=none", False),
+        ("regime.validation=inside", "regime.validation=inside regime.validation_share=0.5", False),
+        ("regime.validation=inside", "regime.validation=inside finetune.fixed_below=50", False),
+        ("regime.validation=inside", "regime.validation=inside finetune.patience=9 method=dropout", True),
+        (
+            "regime.validation=inside finetune.monitor=none",
+            "regime.validation=inside finetune.patience=null finetune.restore_best=false",
+            True,
+        ),
+    ],
+)
+def test_a_pretraining_that_uses_labels_is_of_the_labels_that_train(one: str, other: str, is_same: bool) -> None:
+    first, second = (
+        fingerprint(pretraining_identity(config_of(*AWARE.split(), *each.split()), DATA_HASH)) for each in (one, other)
+    )
+    assert (first == second) is is_same
+
+
 def test_the_columns_of_a_cell_are_all_options_that_it_uses() -> None:
     found = columns(config_of("finetune.patience=null"))
 

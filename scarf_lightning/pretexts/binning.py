@@ -1,0 +1,82 @@
+"""Binning: the bins of a row's values are learnt, in place of the values."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from ..losses.loss import mean_squared_error
+from ..networks import Columns
+from ..options.option import option
+from ..options.settings import LayerSettings
+from .pretext import CorruptingPretext, Rows, Views, head_of_width
+
+
+class Apart(nn.Module):
+    """Parts of the last axis, of these sizes, as a tuple."""
+
+    acts_on_last_axis = True
+
+    def __init__(self, sizes: list[int]) -> None:
+        super().__init__()
+        self._sizes = sizes
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(x, self._sizes, dim=-1)
+
+
+@dataclass
+class Binning(CorruptingPretext):
+    """g estimates the bin of each number among ``n_bins`` that hold equally many training rows: its place, by squared
+    error, or which one it is, by cross-entropy. A category is a bin by itself: its encoded columns are estimated, or
+    which one it is.
+
+    Differs from the paper: places are scaled as evenly filled bins have a standard deviation of 1, rather than by the
+    training rows. The paper numbers categories; here the place of one has no meaning. One head estimates all columns,
+    and its depth is that of any head here; the authors' decoders are of one layer. Rows are corrupted by default; the
+    authors try it with and without.
+    """
+
+    name: ClassVar[str] = "binning"
+    paper: ClassVar[str] = "Lee et al., 2024, arXiv:2405.07414"
+    search_space: ClassVar[dict[str, Any]] = {"n_bins": ("log_int", 2, 50)}
+    n_bins: int = option(10, "bins of each number", "[2, 1000]")
+    estimates: Literal["place", "class"] = option("place", "the place of a bin in their order, or which bin it is")
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        """Places of bins and encoded categories, ``(..., N, D)``; or logits of the bins of all numbers, and of each
+        column's categories, ``(..., N, M_numeric n_bins)`` and ``(..., N, C)``."""
+        if self.estimates == "place":
+            return head_of_width(columns.n_encoded, width, layers)
+        sizes = [len(columns.numeric) * self.n_bins] if columns.numeric else []
+        sizes += [each.stop - each.start for each in columns.categorical]
+        return nn.Sequential(head_of_width(sum(sizes), width, layers), Apart(sizes))
+
+    def make_views(self, rows: Rows) -> Views:
+        columns, bins = rows.columns, rows.bins(self.n_bins)
+        view, _ = self.corrupted(rows)
+        if self.estimates == "class":
+            numbers = (bins,) if columns.numeric else ()
+            codes = tuple(rows.encoded[..., each].argmax(dim=-1) for each in columns.categorical)
+            return Views((view,), (*numbers, *codes))
+        # The numbers 0, ..., B - 1 have a mean of (B - 1) / 2 and a variance of (B^2 - 1) / 12.
+        places = (bins - (self.n_bins - 1) / 2) / math.sqrt((self.n_bins**2 - 1) / 12)
+        target = rows.encoded.clone()
+        target[..., columns.numeric] = places.to(target.dtype)
+        return Views((view,), (target,))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        if self.estimates == "place":
+            return mean_squared_error(outputs[0], targets[0])
+        losses, n_features = [], 0
+        for logits, wanted in zip(outputs[0], targets, strict=True):
+            # The bins of all numbers are ``(..., N, M_numeric)``, the codes of one column ``(..., N)``.
+            is_of_numbers = wanted.dim() == logits.dim()
+            each = logits.unflatten(-1, (-1, self.n_bins)) if is_of_numbers else logits.unsqueeze(-2)
+            labels = wanted if is_of_numbers else wanted.unsqueeze(-1)
+            chosen = each.log_softmax(dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+            losses.append(-chosen.mean(dim=-2).sum(dim=-1))
+            n_features += labels.shape[-1]
+        return torch.stack(losses, dim=-1).sum(dim=-1) / n_features

@@ -1,0 +1,46 @@
+"""SwitchTab: rows are reconstructed from what they share with others and from what is their own."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from ..losses.loss import mean_squared_error
+from ..networks import Columns
+from ..options.option import option
+from ..options.settings import LayerSettings
+from .pretext import CorruptingPretext, Rows, SideBySide, Views, head_of_width
+
+
+@dataclass
+class SwitchTab(CorruptingPretext):
+    """Each row of a mini-batch is paired with the next. The embedding of a corrupted row is projected to a mutual and a
+    salient part. A decoder reconstructs the row from both, and again from its own salient part and the mutual part of
+    the other row. The losses of both are added.
+
+    Differs from the paper: a decoder without activation is a sum of what it makes of each part, and is computed so. The
+    paper's ends in a sigmoid, for columns between 0 and 1. Projections end in a ReLU, the paper's in a sigmoid. The
+    paper pairs rows of two batches, and its encoder is a transformer. Its loss on labels beside the reconstruction is
+    left out; salient parts are not used after pre-training. The noise takes values from all training rows.
+    """
+
+    name: ClassVar[str] = "switchtab"
+    label: ClassVar[str] = "SwitchTab"
+    paper: ClassVar[str] = "Wu et al., 2024, arXiv:2401.02013"
+    switched: float = option(1.0, "weight of the rows with a switched part beside those with their own", "[0, inf)")
+
+    def head(self, width: int, columns: Columns, layers: LayerSettings) -> nn.Module:
+        """What the decoder makes of the mutual and of the salient part, ``(..., N, D)`` each."""
+        return SideBySide(
+            mutual=head_of_width(columns.n_encoded, width, layers),
+            salient=head_of_width(columns.n_encoded, width, layers),
+        )
+
+    def make_views(self, rows: Rows) -> Views:
+        return Views((self.corrupted(rows)[0],), (rows.encoded,))
+
+    def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        ((mutual, salient),), (row,) = outputs, targets
+        of_next = mutual.roll(-1, dims=-2)
+        recovered = mean_squared_error(mutual + salient, row)
+        return recovered + self.switched * mean_squared_error(of_next + salient, row)
