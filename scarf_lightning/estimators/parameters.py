@@ -15,8 +15,8 @@ from omegaconf import DictConfig, OmegaConf
 from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, check_combination, unused_options, within_max_epochs
-from ..options.axes import OF_THE_RUN
-from ..options.combinations import check_target, is_in
+from ..options.axes import OF_THE_RUN, part
+from ..options.combinations import check_target, is_in, is_pretrained
 from ..sweeping.folders import CONF
 from ..sweeping.hydra import hydra_started, read_config
 from .model import why_no_model
@@ -83,6 +83,10 @@ def config_of(
         if why := why_no_model(chosen):
             raise UsageError(f"{estimator} cannot use this: {why}; choose another method.")
         check_target(chosen, kind)
+    elif is_pretrained(chosen) and part("pretrain", chosen.pretrain.name).uses_labels:
+        raise UsageError(
+            f"{estimator} has no labels, and pretrain={chosen.pretrain.name} uses them; choose another one."
+        )
     unused = unused_options(chosen)
     for option in given:
         if is_in(option, unused):

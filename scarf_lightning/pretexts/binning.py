@@ -72,11 +72,13 @@ class Binning(CorruptingPretext):
             return mean_squared_error(outputs[0], targets[0])
         losses, n_features = [], 0
         for logits, wanted in zip(outputs[0], targets, strict=True):
+            each, labels = logits.unsqueeze(-2), wanted.unsqueeze(-1)
             # The bins of all numbers are ``(..., N, M_numeric)``, the codes of one column ``(..., N)``.
-            is_of_numbers = wanted.dim() == logits.dim()
-            each = logits.unflatten(-1, (-1, self.n_bins)) if is_of_numbers else logits.unsqueeze(-2)
-            labels = wanted if is_of_numbers else wanted.unsqueeze(-1)
-            chosen = each.log_softmax(dim=-1).gather(-1, labels.unsqueeze(-1)).squeeze(-1)
+            if wanted.dim() == logits.dim():
+                each, labels = logits.unflatten(-1, (-1, self.n_bins)), wanted
+            log_probabilities = each.log_softmax(dim=-1)
+            chosen = log_probabilities.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
             losses.append(-chosen.mean(dim=-2).sum(dim=-1))
             n_features += labels.shape[-1]
+        # Stacked along the last axis, so that the number of trials does not decide the order of the sum.
         return torch.stack(losses, dim=-1).sum(dim=-1) / n_features

@@ -427,3 +427,8 @@ class TestTheCallersTorch:
 
         np.testing.assert_array_equal(found, usual)
         assert after == before
+
+
+def test_encoders_without_labels_cannot_be_pretrained_with_them() -> None:
+    with pytest.raises(UsageError, match=r"ScarfTransformer has no labels, and pretrain=target_aware uses them"):
+        ScarfTransformer(options={"pretrain": "target_aware"}).fit(np.random.default_rng(0).normal(size=(60, 3)))
