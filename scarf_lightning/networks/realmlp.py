@@ -342,7 +342,7 @@ class RealMLP(Network):
     """Embedded numbers, a scaling layer, and ``depth`` linear layers in the neural tangent parametrisation, each with
     an activation of learned strength and dropout after it. ``method=dropout`` replaces ``dropout``.
 
-    h has no hidden layer unless ``network.head.depth`` asks for one. ``recipe=realmlp`` trains it as its authors do.
+    ``recipe=realmlp`` trains it as its authors do, with an h of one layer.
 
     Differs from the paper: a missing category is not a column of zeros; it is imputed, or a category of its own with
     ``encoding.gaps=true``. Initial weights see their rows without dropout, and all training rows, also those without a

@@ -135,7 +135,7 @@ def test_embeddings_of_the_trials_stand_side_by_side(scarf: OfACell) -> None:
 
 
 def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn) -> None:
-    scarf = train_on("fit_on=all", "pretrain=none")
+    scarf = train_on("fit_on=all", "pretrain=none", "encoding.gaps=false")
     rows = scarf.rows.head(5)
     mode = scarf.rows["colour"].mode()[0]
 
@@ -147,6 +147,22 @@ def test_a_gap_is_imputed_and_an_unseen_category_counts_as_one(train_on: TrainOn
     mean = scarf.rows["height"].mean()
     gap = scarf.model.predict_proba(rows.assign(height=np.nan))
     np.testing.assert_allclose(gap, scarf.model.predict_proba(rows.assign(height=mean)), atol=1e-6)
+
+
+@pytest.mark.parametrize("scaling", ["zscore", "quantile"])
+def test_a_model_that_shows_gaps_sees_them_after_saving_too(train_on: TrainOn, scaling: str, tmp_path: Path) -> None:
+    """An unseen category counts as a gap, which is no longer the mode; a missing number is not the mean."""
+    scarf = train_on("fit_on=train", "pretrain=none", "encoding.gaps=true", f"scaling={scaling}")
+    rows = scarf.rows.head(5).assign(height=scarf.rows["height"].mean(), colour=scarf.rows["colour"].mode()[0])
+    known = scarf.model.predict_proba(rows)
+    gaps = {name: scarf.model.predict_proba(rows.assign(**{name: None})) for name in ("height", "colour")}
+    with pytest.warns(UserWarning, match="'colour' has 'mauve'"):
+        np.testing.assert_array_equal(scarf.model.predict_proba(rows.assign(colour="mauve")), gaps["colour"])
+    scarf.model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    for name, probabilities in gaps.items():
+        assert not np.allclose(probabilities, known, atol=1e-4)
+        np.testing.assert_array_equal(loaded.predict_proba(rows.assign(**{name: None})), probabilities)
 
 
 def test_no_rows_have_no_probabilities(scarf: OfACell) -> None:

@@ -45,6 +45,11 @@ RANGES = {
     "network": {
         "ft_transformer": {"depth": ("int", 1, 4)},
         **{name: {"width": ("one_of", 64, 128, 256, 512)} for name in ("mlp", "mlp_ple", "mlp_plr")},
+        "realmlp": {
+            "width": ("one_of", 64, 128, 256, 512),
+            "dropout": ("one_of", 0.0, 0.15, 0.3),
+            "frequency_scale": ("log", 0.05, 0.5),
+        },
         "resnet": {"width": ("one_of", 64, 128, 192, 256, 512)},
     },
 }

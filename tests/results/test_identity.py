@@ -285,7 +285,7 @@ def test_the_data_and_the_science_version_are_part_of_the_identity(monkeypatch: 
         ("trials=3", "trials=30 trainer.threads=4 paths.results=elsewhere keep_weights=true"),
         (
             "recipe=practical",
-            "fit_on=train encoding.gaps=true finetune.fixed_below=500 finetune.weight_decay=0.01 "
+            "fit_on=train encoding.gaps=true finetune.fixed_below=1000 finetune.weight_decay=0.01 "
             "finetune.schedule=cosine finetune.label_smoothing=0.1 finetune.min_steps=300 "
             "finetune.patience=20 finetune.ties=last split.copies=together "
             "regime.validation=inside",
