@@ -1,6 +1,6 @@
 """A table from a frame whose columns nobody has described, and the columns in it that give the target away."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +9,11 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
-from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, about, declared_order
+from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
 from .groups import hints
 from .reading import Reader, ReadingOptions
 from .reading.frames import plain_column
 from .reading.inference import A_VALUE_A_ROW, ID_OR_TEXT, Read, read_column
-from .reading.rules import Feature
 from .table import FEWEST_ROWS, Table
 from .targets import ReadTarget
 
@@ -53,32 +52,43 @@ def read_table(
     Raises:
         UsageError: see `read_column` and `Table.of`; or no column is left.
     """
-    columns = [column if str(name) in options.drop else plain_column(column) for name, column in frame.items()]
+    columns: list[pd.Series[Any]] = []
+    for name_of_column, column in frame.items():
+        # A column that is left out may hold anything.
+        is_dropped = str(name_of_column) in options.drop
+        columns.append(column if is_dropped else plain_column(column))
     reads = {str(column.name): read_column(column, options) for column in columns}
-    if reads and not any(read.features for read in reads.values()) and len(frame) >= FEWEST_ROWS:
-        why = "; ".join(f"{column!r} is {read.done}" for column, read in list(reads.items())[:SHOWN])
-        raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
-    described = (
-        _column(feature, column)
-        for read, column in zip(reads.values(), columns, strict=True)
-        for feature in read.features
-    )
-    table = Table.of(described, target, name=name, source=source, split_by=split_by)
-    readings, notes = [], list(table.notes)
-    for (column, read), values in zip(reads.items(), columns, strict=True):
-        missing, distinct = read.counts or (int(values.isna().sum()), n_distinct(values))
-        readings.append(ColumnReading(column, read.kind, missing, distinct, read.done))
-        notes += [about(column, note) for note in read.notes]
-        if read.done == A_VALUE_A_ROW:
-            said = f"Column {column!r} has a different value in every row and is left out"
-            may_be_text = read.kind == ID_OR_TEXT
-            notes.append(Advice(said, "dataset.text", [column], "reads it as text") if may_be_text else f"{said}.")
+    _check_that_some_are_left(reads, source, len(frame))
+    table = Table.of(_described(columns, reads), target, name=name, source=source, split_by=split_by)
+    readings: list[ColumnReading] = []
+    notes = list(table.notes)
+    for column in columns:
+        read = reads[str(column.name)]
+        readings.append(_reading(column, read))
+        notes += _notes(str(column.name), read)
     if looks_for_leaks:
-        widths = {column: len(read.features) for column, read in reads.items()}
+        widths = {name: len(read.features) for name, read in reads.items()}
+        kinds = {name: read.kind for name, read in reads.items()}
         notes += leaks(table, widths)
-        notes += hints(table, frame, {column: read.kind for column, read in reads.items()}, widths)
-    rules = tuple((column, read.rule) for column, read in reads.items() if read.rule is not None)
-    return replace(table, reading=tuple(readings), notes=tuple(notes), reader=Reader(rules, table.columns))
+        notes += hints(table, frame, kinds, widths)
+    rules = []
+    for name_of_column, read in reads.items():
+        if read.rule is not None:
+            rules.append((name_of_column, read.rule))
+    reader = Reader(tuple(rules), table.columns)
+    return replace(table, reading=tuple(readings), notes=tuple(notes), reader=reader)
+
+
+def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: int) -> None:
+    """Refuse a table of which no column is read."""
+    # Of fewer rows the target says that they are too few.
+    if not reads or n_rows < FEWEST_ROWS:
+        return
+    if any(read.features for read in reads.values()):
+        return
+    some = list(reads.items())[:SHOWN]
+    why = "; ".join(f"{column!r} is {read.done}" for column, read in some)
+    raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
 
 
 def _way_out(reads: Mapping[str, Read]) -> str:
@@ -90,19 +100,50 @@ def _way_out(reads: Mapping[str, Read]) -> str:
     return ""
 
 
+def _described(columns: "Sequence[pd.Series[Any]]", reads: Mapping[str, Read]) -> Iterator[tuple[Column, Floats]]:
+    """The columns of the table with their values ``(n,)``, one for each feature."""
+    for column in columns:
+        for feature in reads[str(column.name)].features:
+            values = feature.values
+            if isinstance(values, Coded):
+                codes, categories = values.in_order()
+                order = declared_order(column, categories, is_stripped=True)
+                yield Column(feature.name, categories, order), codes
+            else:
+                yield Column(feature.name), values
+
+
+def _reading(column: "pd.Series[Any]", read: Read) -> ColumnReading:
+    """How a column was read, with the numbers of its missing and of its distinct values."""
+    if read.counts is None:
+        missing, distinct = int(column.isna().sum()), n_distinct(column)
+    else:
+        missing, distinct = read.counts
+    return ColumnReading(str(column.name), read.kind, missing, distinct, read.done)
+
+
+def _notes(column: str, read: Read) -> list[Note]:
+    """What a user should know of how a column was read."""
+    notes: list[Note] = [about(column, note) for note in read.notes]
+    if read.done != A_VALUE_A_ROW:
+        return notes
+    said = f"Column {column!r} has a different value in every row and is left out"
+    # Numbers that are all different are ids, which no option of text helps.
+    if read.kind == ID_OR_TEXT:
+        notes.append(Advice(said, "dataset.text", [column], "reads it as text"))
+    else:
+        notes.append(f"{said}.")
+    return notes
+
+
 def n_distinct(column: "pd.Series[Any]") -> int:
     """The number of different values of a column, which may be lists."""
     try:
         return int(column.nunique())
     except TypeError:
-        return int(column.dropna().map(repr).nunique())
-
-
-def _column(feature: Feature, column: "pd.Series[Any]") -> tuple[Column, Floats]:
-    if not isinstance(feature.values, Coded):
-        return Column(feature.name), feature.values
-    codes, categories = feature.values.in_order()
-    return Column(feature.name, categories, declared_order(column, categories, is_stripped=True)), codes
+        # Lists cannot be compared by their hashes, but by how they are written.
+        written = column.dropna().map(repr)
+        return int(written.nunique())
 
 
 def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
@@ -111,48 +152,74 @@ def leaks(table: Table, widths: Mapping[str, int]) -> list[Advice]:
     The strata of classes are the classes, those of numbers their tenths. Rows without a label are not used. ``widths``
     are the numbers of the table's columns that were made of each column of the file, in their order.
     """
-    labelled = np.flatnonzero(table.is_labelled)
-    rows = np.random.default_rng(0).permutation(labelled)[:MOST_ROWS]  # a note only: no result depends on these rows
-    fitted, held_out = np.split(rows, [int(0.7 * len(rows))])
     labels = table.strata
-    if len(held_out) < FEWEST_HELD_OUT or not 2 <= len(np.unique(labels[fitted])) <= len(fitted) / 2:
+    labelled = np.flatnonzero(table.is_labelled)
+    # A note only: no result depends on these rows.
+    random = np.random.default_rng(0)
+    rows = random.permutation(labelled)[:MOST_ROWS]
+    n_fitted = int(0.7 * len(rows))
+    fitted, held_out = rows[:n_fitted], rows[n_fitted:]
+    n_classes = len(np.unique(labels[fitted]))
+    if len(held_out) < FEWEST_HELD_OUT or not 2 <= n_classes <= len(fitted) / 2:
         return []
     n_strata = int(labels.max()) + 1
     by_label = fitted[np.argsort(labels[fitted], kind="stable")]
-    found, end = [], 0
+    found = []
+    end = 0
     for name, width in widths.items():
         end += width
         made = range(end - width, end)
-        if width == 0 or (width == 1 and not _may_leak(table, made[0], by_label, n_strata)):
+        if width == 0:
             continue
-        # So small a tree that a number that only sorts the rows predicts nothing.
-        tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
-        values = np.concatenate([_encoded(table.values[:, m], table.columns[m]) for m in made], axis=1)
-        is_right = tree.fit(values[fitted], labels[fitted]).predict(values[held_out]) == labels[held_out]
-        score = np.mean([is_right[labels[held_out] == label].mean() for label in set(labels[held_out])])
+        if width == 1 and not _may_leak(table, made[0], by_label, n_strata):
+            continue
+        score = _score(table, made, fitted, held_out, n_strata)
         if score > SUSPICIOUS:
             said = f"Column {name!r} predicts the target almost alone (balanced accuracy {score:.3f} on held-out rows)"
-            found.append(Advice(said, "dataset.drop", [name], "leaves it out, if it is known only once the target is"))
+            effect = "leaves it out, if it is known only once the target is"
+            found.append(Advice(said, "dataset.drop", [name], effect))
     return found
 
 
+def _score(table: Table, made: Sequence[int], fitted: Ints, held_out: Ints, n_strata: int) -> float:
+    """The balanced accuracy on held-out rows of a small tree on the table's columns at these positions."""
+    labels = table.strata
+    encoded = []
+    for m in made:
+        encoded.append(_encoded(table.values[:, m], table.columns[m]))
+    values = np.concatenate(encoded, axis=1)
+    # So small a tree that a number that only sorts the rows predicts nothing.
+    tree = DecisionTreeClassifier(max_leaf_nodes=_leaves(n_strata), min_samples_leaf=2, random_state=0)
+    tree.fit(values[fitted], labels[fitted])
+    true = labels[held_out]
+    is_right = tree.predict(values[held_out]) == true
+    shares = [is_right[true == label].mean() for label in np.unique(true)]
+    return float(np.mean(shares))
+
+
 def _may_leak(table: Table, m: int, rows: Ints, n_strata: int) -> bool:
-    """Whether column m may predict the target: two cheap bounds that spare most columns the tree.
+    """Tell whether column m may predict the target: two cheap bounds that spare most columns the tree.
 
     A tree with L leaves cuts a column of numbers into L intervals (a gap may make two more). In the order of their
     values, equal ones in the order of their labels as in ``rows``, at most L - 1 neighbours then have different labels
     for the cuts, and two for each row that is predicted wrongly. And of rows with equal values, those without the most
     frequent label are always predicted wrongly.
     """
-    labels, values = table.strata[rows], _clipped(table.values[rows, m]).astype(np.float32)  # as a tree compares them
-    wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata) * len(rows)
+    labels = table.strata[rows]
+    # In float32, as a tree compares them.
+    values = _clipped(table.values[rows, m]).astype(np.float32)
+    share_wrong = min(1.0, WRONG + WRONG_A_STRATUM * n_strata)
+    wrong = share_wrong * len(rows)
     if not table.columns[m].is_categorical:
         in_order = labels[np.argsort(values, kind="stable")]
-        if (in_order[1:] != in_order[:-1]).sum() > 2 * wrong + _leaves(n_strata) + 1:
+        n_changes = (in_order[1:] != in_order[:-1]).sum()
+        if n_changes > 2 * wrong + _leaves(n_strata) + 1:
             return False
     distinct, codes = np.unique(values, return_inverse=True)
-    counts = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata).reshape(-1, n_strata)
-    return bool(counts.max(axis=1).sum() >= len(rows) - wrong)
+    # A cell for each value and label.
+    cells = np.bincount(codes * n_strata + labels, minlength=len(distinct) * n_strata)
+    most_frequent = cells.reshape(-1, n_strata).max(axis=1)
+    return bool(most_frequent.sum() >= len(rows) - wrong)
 
 
 def _leaves(n_strata: int) -> int:
@@ -167,4 +234,5 @@ def _encoded(values: Floats, column: Column) -> Floats:
     """A column for a tree: numbers ``(n, 1)``, or an indicator for each category ``(n, C)``."""
     if column.categories is None:
         return _clipped(values)[:, None]
-    return np.equal(values[:, None], np.arange(len(column.categories))).astype(np.float64)
+    codes = np.arange(len(column.categories))
+    return np.equal(values[:, None], codes).astype(np.float64)

@@ -167,8 +167,8 @@ def mean_curves(curves: "pd.DataFrame", *, per_trial: bool) -> dict[str, "pd.Dat
 
     Returns:
         For each phase a frame by epoch, from 1. Its columns are, for each metric, ``<metric>_mean``, ``<metric>_low``
-        and ``<metric>_high`` (one standard deviation over trials below and above the mean, but not below zero if no
-        value is; 0 for a single trial), with
+        and ``<metric>_high`` (one standard deviation over trials below and above the mean, that of an error not
+        below zero; 0 for a single trial), with
         ``per_trial`` also ``<metric>_trial_<number>``; and ``trials_training``, the number of trials that had not
         stopped before that epoch.
     """
@@ -187,8 +187,8 @@ def _of_phase(curves: "pd.DataFrame", per_trial: bool) -> "pd.DataFrame":
         mean = carried.mean(axis=1)
         deviation = carried.std(axis=1).fillna(0.0)
         low = mean - deviation
-        # An error rate of less than zero would only confuse.
-        if carried.min(axis=None) >= 0:
+        # No error is below zero; losses may be.
+        if metric.endswith("error"):
             low = low.clip(lower=0.0)
         columns |= {f"{metric}_mean": mean, f"{metric}_low": low, f"{metric}_high": mean + deviation}
         if per_trial:

@@ -56,7 +56,7 @@ def test_no_network_has_no_curves() -> None:
     assert mean_curves(pd.DataFrame(columns=["phase", "trial", "epoch"]), per_trial=True) == {}
 
 
-def test_the_band_of_numbers_that_are_never_negative_begins_at_zero() -> None:
+def test_the_band_of_an_error_begins_at_zero() -> None:
     rows = []
     for trial, (error, loss) in enumerate([(0.0, -1.0), (0.0, 0.0), (0.3, 1.0)]):
         rows.append({"phase": "finetune", "trial": trial, "epoch": 1, "validation_error": error, "train_loss": loss})
