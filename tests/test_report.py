@@ -90,7 +90,7 @@ def test_everything_in_a_folder(tmp_path: Path) -> None:
 
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.splitlines()
-    assert lines[0].startswith("It is open whether SCARF helps over 3 datasets: ")
+    assert lines[0].startswith("We cannot tell whether SCARF helps over 3 datasets: ")
     assert lines[2:4] == [
         "All 6 cells are finished, 18 of 18 trials.",
         "Win matrices count a difference by corrected resampled t-test, p < 0.1 after Holm's correction over datasets.",

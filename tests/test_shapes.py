@@ -59,6 +59,10 @@ class Rows:
 
     encoded_rows = rows
 
+    def bins(self, n_bins: int) -> Tensor:
+        edges = self.training.sort(dim=-2).values[..., [self.n_rows * k // n_bins for k in range(1, n_bins)], :]
+        return (self.encoded.unsqueeze(-2) >= edges.unsqueeze(-3)).sum(dim=-2)[..., self.columns.numeric]
+
     def mean(self) -> Tensor:
         return self.training.mean(dim=-2, keepdim=True)
 

@@ -319,7 +319,10 @@ class Preprocessing:
         extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])
         with np.errstate(over="ignore", invalid="ignore"):
             scaled = np.stack([np.abs(self.apply(extremes, trial)) for trial in range(len(self.fill))])
-        _refuse_overflow(table, np.all(scaled <= largest, axis=(0, 1)), "become larger than training can compute with")
+        # A number whose gaps networks see is not imputed, so a column of gaps alone has no extremes.
+        is_gap = np.isnan(extremes) & np.isnan(self.fill)[:, None, :]
+        fits = np.all((scaled <= largest) | is_gap, axis=(0, 1))
+        _refuse_overflow(table, fits, "become larger than training can compute with")
 
     def apply(self, values: Floats, trial: int) -> Floats:
         """Impute and scale ``values`` ``(n, M)`` as the trial at position ``trial`` does."""

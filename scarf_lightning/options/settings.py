@@ -410,7 +410,7 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
     """The configuration in which numbers of epochs that the user set are the largest, whatever a recipe says.
 
     A recipe's ``min_steps`` would train beyond them. An epoch has a step at least, so that as many steps as there are
-    epochs never do.
+    epochs never do. So would a recipe's fixed length (``fixed_below``), which gives way.
 
     Args:
         given: the names of the options that the user set.
@@ -420,6 +420,12 @@ def within_max_epochs(config: Config, given: Iterable[str]) -> Config:
     for phase in ("pretrain", "finetune"):
         settings: FitSettings = getattr(config, phase)
         is_set = not names.isdisjoint({f"{phase}.max_epochs", "max_epochs"})
+        changes: dict[str, Any] = {}
         if is_set and f"{phase}.min_steps" not in names:
-            capped[phase] = replace(settings, min_steps=min(settings.min_steps, settings.max_epochs))
+            changes["min_steps"] = min(settings.min_steps, settings.max_epochs)
+        sets_length = not names.isdisjoint({f"{phase}.fixed_below", f"{phase}.fixed_steps"})
+        if is_set and isinstance(settings, FinetuneSettings) and not sets_length:
+            changes["fixed_below"] = 0
+        if changes:
+            capped[phase] = replace(settings, **changes)
     return replace(config, **capped) if capped else config

@@ -21,6 +21,7 @@ OF_A_COMPARISON = {
     "answer_alone": "the answer if this were the only comparison",
     "claim": "what the answer is about: this table, or tables like these",
     "basis": "where the interval is from: rows and fits; the resampled t-test without predictions; normal scores",
+    "not_learnt": "the sign that it, or its reference, has learnt nothing, so that there is no answer",
     "difference": "improvement over the reference, higher is better; over datasets that of the typical one",
     "difference_low": "lower end of the 95 % interval of the difference",
     "difference_high": "upper end of the 95 % interval of the difference",

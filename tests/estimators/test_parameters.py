@@ -102,9 +102,9 @@ class TestEpochs:
     def test_a_recipe_and_a_number_of_steps_that_is_set_go_on_counting(self) -> None:
         chosen = small()._config
         assert chosen().finetune.min_steps == 3, "as many as there are epochs"
-        assert small(options={"finetune.max_epochs": 500})._config().finetune.min_steps == 100
+        assert small(options={"finetune.max_epochs": 500})._config().finetune.min_steps == 300
         assert small(options={"finetune.min_steps": 7})._config().finetune.min_steps == 7
-        assert ScarfClassifier()._config().finetune.min_steps == 100
+        assert ScarfClassifier()._config().finetune.min_steps == 300
 
 
 class TestClassWeight:

@@ -22,6 +22,7 @@ OPTIONS = ("options/test_checking", "options/test_axes", "options/test_reference
 DEFAULTS = ("options/test_search_space", "options/test_reference")
 
 GUARDS: dict[str, tuple[str, ...]] = {
+    "data/parts.py": ("data/test_splits",),
     "data/splits.py": ("data/test_splits", *DEFAULTS, "data/sources/test_openml_task", "data/sources/test_file"),
     "data/untyped.py": ("data/test_untyped", "data/sources/test_file"),
     "data/targets/classes.py": ("data/targets/test_classes", "data/test_table", "data/sources/test_file"),
@@ -91,7 +92,7 @@ GUARDS: dict[str, tuple[str, ...]] = {
         "training/test_kept_predictions",
         "training/test_pretraining",
     ),
-    "report/statistics/intervals.py": ("report/statistics/test_errors_of_means",),
+    "report/statistics/intervals.py": ("report/statistics/test_tables_interval",),
     "report/statistics/": ("report/statistics/test_calibration", "report/statistics/test_verdict"),
     "randomness.py": ("test_randomness",),
     "metrics.py": ("test_metrics",),

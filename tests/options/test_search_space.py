@@ -14,6 +14,7 @@ RANGES = {
     "corruption": {
         name: {"rate": ("float", 0.1, 0.9)} for name in ("joint", "marginal", "mean", "missing", "single_row", "zero")
     },
+    "pretrain": {"binning": {"n_bins": ("log_int", 2, 50)}, "target_aware": {"weight": ("float", 0.1, 0.9)}},
     "loss": {"infonce": {"temperature": ("log", 0.05, 5.0)}},
     "method": {
         "catboost": {
@@ -21,6 +22,19 @@ RANGES = {
             "learning_rate": ("log", 0.01, 0.3),
             "l2_leaf_reg": ("log", 1.0, 30.0),
             "iterations": ("log_int", 100, 1000),
+        },
+        "hist_gradient_boosting": {
+            "learning_rate": ("log", 0.01, 0.5),
+            "max_leaf_nodes": ("log_int", 4, 128),
+            "max_iter": ("log_int", 50, 1000),
+            "l2_regularization": ("float", 0.0, 10.0),
+        },
+        "lightgbm": {
+            "learning_rate": ("log", 0.01, 0.5),
+            "num_leaves": ("log_int", 4, 128),
+            "n_estimators": ("log_int", 50, 1000),
+            "reg_lambda": ("float", 0.0, 10.0),
+            "colsample_bytree": ("float", 0.3, 1.0),
         },
         "logistic": {"C": ("log", 1e-4, 1e4)},
         "ridge": {"alpha": ("log", 1e-4, 1e4)},

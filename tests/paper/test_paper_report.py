@@ -115,7 +115,7 @@ def test_the_dataset_at_chance_is_flagged(tmp_path: Path) -> None:
     assert flagged == {"11": "no", "40923": "yes"}
 
 
-def test_two_data_under_one_id_are_named(tmp_path: Path) -> None:
+def test_of_two_data_under_one_id_the_newest_count(tmp_path: Path) -> None:
     for data in ("a" * 64, "b" * 64):
         leave(tmp_path, "pretrain=scarf", id=11, data=data)
     results = read_results(cells_of_folder(tmp_path)[0])
@@ -123,4 +123,7 @@ def test_two_data_under_one_id_are_named(tmp_path: Path) -> None:
     section = paper_section(results, defaults(results))
 
     assert section is not None
-    assert "two rows for one trial" in section.blocks[0].text  # type: ignore[union-attr]
+    texts = [getattr(block, "text", "") for block in section.blocks]
+    assert not any("two rows for one trial" in text for text in texts)
+    (summary,) = table_named(section, "paper-agreement-summary").rows
+    assert summary[3].text == "1"

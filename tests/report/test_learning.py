@@ -103,8 +103,8 @@ def compared(*, broken: int | None) -> CellResults:
 @pytest.mark.parametrize(
     ("broken", "verdict", "said"),
     [
-        (1, "has not learnt", "It is open whether SCARF helps on wdbc: −40.20 points of accuracy"),
-        (0, "reference has not learnt", "It is open whether SCARF helps on wdbc: +40.20 points of accuracy"),
+        (1, "cannot tell", "We cannot tell whether SCARF helps on wdbc: −40.20 points of accuracy"),
+        (0, "cannot tell", "We cannot tell whether SCARF helps on wdbc: +40.20 points of accuracy"),
         (None, "helps", "SCARF helps on wdbc: +40.20 points of accuracy"),
     ],
 )
@@ -117,7 +117,7 @@ def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | N
     assert ("predicts one class for every test row in 5 of 5 trials, so it has not learnt" in sentence) == (
         broken is not None
     )
-    assert comparison.claimed == ("helps" if broken is None else "cannot tell yet")
+    assert comparison.claimed == ("helps" if broken is None else "cannot tell")
     section = answer_section(results, ReportOptions().of(results), lambda comparison, change: change)
     (table,) = (block for block in section.blocks if isinstance(block, Table))
     assert verdict in {row[1].text for row in table.rows}

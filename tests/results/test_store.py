@@ -63,7 +63,7 @@ def test_a_description_says_what_the_cell_is(cell: CellStore) -> None:
         "source": "scikit-learn",
         "columns": [{"name": "V1", "categories": None}, {"name": "V2", "categories": ["a", "b"]}],
         "classes": ["1", "2"],
-        "target": {"kind": "classes", "rarest": 1.0},
+        "target": {"kind": "classes", "rarest": 1.0, "dtype": "object"},
         "overrides": [],
         "config": {"seed": 0},
         "options": {},

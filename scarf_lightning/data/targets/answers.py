@@ -32,8 +32,6 @@ def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
     Raises:
         ValueError: the type is unknown, or a text is no spelling of a label of this type.
     """
-    import pandas as pd
-
     if not isinstance(dtype, str) or not TYPES.fullmatch(dtype):
         raise ValueError(f"{str(dtype)[:40]!r} is no type of labels")
     try:
@@ -41,6 +39,8 @@ def answers_of(spelled: Sequence[str], dtype: str) -> NDArray[Any]:
             places = [("false", "true").index(text) for text in spelled]
             return np.array(places, dtype=bool)
         if dtype.startswith("timedelta"):
+            import pandas as pd  # a finished run is shown without it
+
             return np.asarray(pd.to_timedelta(list(spelled)).to_numpy().astype(dtype))
         if dtype == FIXED_TEXT:
             return np.array(spelled, dtype=np.str_)

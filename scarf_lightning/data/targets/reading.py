@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, counted
 from ..columns import Advice, Note
 from .classes import Classes
 from .number import Number
@@ -90,10 +90,25 @@ def read_target(
             values = np.array([*text.distinct, None], dtype=object)[text.codes]
             column = pd.Series(values, column.index, name=column.name, dtype="object")
             notes += [f"Target {column.name!r}: {note}." for note in on_text]
+            notes += _on_marks(text, column.name)
         if not is_asked_for and not is_declared:
             _refuse_names(column, source)
     target, labels, on_labels = chosen.read(column, source, decimal)
     return ReadTarget(target, labels, (*notes, *on_labels))
+
+
+def _on_marks(text: "Coded", name: Any) -> list[str]:
+    """Notes on classes whose name usually stands for a missing value."""
+    from ..reading.numbers import is_missing
+
+    notes = []
+    for label, count in zip(text.distinct, text.counts, strict=True):
+        if is_missing(label):
+            notes.append(
+                f"Target {name!r}: {label!r} is a class, of {counted(count, 'row')}; if it stands for no label, leave "
+                "these fields empty."
+            )
+    return notes
 
 
 def kind_named(name: str) -> type[Target]:
