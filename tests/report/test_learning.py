@@ -111,7 +111,7 @@ def compared(*, broken: int | None) -> CellResults:
 def test_no_comparison_counts_against_a_cell_that_has_not_learnt(broken: int | None, verdict: str, said: str) -> None:
     results = compared(broken=broken)
     (comparison,) = compare_all(results, ReportOptions().of(results))
-    (sentence,) = answer_in_words([comparison], results, ReportOptions().of(results))
+    sentence, *_ = answer_in_words([comparison], results, ReportOptions().of(results))
 
     assert sentence.startswith(said)
     assert ("predicts one class for every test row in 5 of 5 trials, so it has not learnt" in sentence) == (
@@ -143,7 +143,7 @@ def test_over_the_number_of_labels_the_sentence_says_where_it_has_not_learnt() -
     sentences = answer_in_words(compare_all(results, ReportOptions().of(results)), results, ReportOptions().of(results))
 
     assert "behind" not in sentences[1]
-    assert sentences[1].startswith("XGBoost has no answer with 20 labels, because it predicts one class")
+    assert sentences[1].startswith("We cannot tell whether XGBoost helps, because it predicts one class")
 
 
 def test_over_datasets_a_third_of_them_is_enough() -> None:
