@@ -113,7 +113,9 @@ class TrialStopping(pl.Callback):
         """Which of the trials still here have improved."""
         best = self.best[self.active]
         # A trial that has diverged is as bad as the start, and no tie.
-        improved = (metric < best) | (self._takes_ties & (metric == best) & np.isfinite(metric))
+        improved: NDArray[np.bool_] = metric < best
+        if self._takes_ties:
+            improved |= (metric == best) & np.isfinite(metric)
         better = self.active[improved]
         self.best[better] = metric[improved]
         self.best_epochs[better] = self.epochs[better]

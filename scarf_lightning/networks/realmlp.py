@@ -432,9 +432,9 @@ class RealMLP(Network):
             last.fit(x)
         else:
             last.fit_zero()
-        for layer in head.modules():
-            if isinstance(layer, Clamp) and targets.is_floating_point():
-                layer.fit(targets)
+        for module in head.modules():
+            if isinstance(module, Clamp) and targets.is_floating_point():
+                module.fit(targets)
 
 
 def in_ntk(module: nn.Module) -> nn.Module:

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -280,6 +280,12 @@ class CellStore:
         """
         if self.is_described:
             return
+        described = []
+        for number, (name, categories) in enumerate(columns):
+            column: dict[str, Any] = {"name": name, "categories": categories}
+            if number < len(gaps) and gaps[number]:
+                column["tells_gaps"] = True
+            described.append(column)
         cell = (
             table_of([], self.fingerprint)
             | target.plain()
@@ -287,10 +293,7 @@ class CellStore:
                 "dataset": dataset,
                 "dataset_id": dataset_id,
                 "source": source,
-                "columns": [
-                    {"name": name, "categories": categories} | ({"tells_gaps": True} if tells_gaps else {})
-                    for (name, categories), tells_gaps in zip_longest(columns, gaps, fillvalue=False)
-                ],
+                "columns": described,
                 "overrides": list(overrides),
                 "config": dict(config),
                 "reading": dict(reading or {}),
