@@ -32,7 +32,8 @@ TIMES = ["pretrain_seconds", "finetune_seconds"]
 MINUTES = 60.0
 
 FIRST_LINES = re.compile(
-    r"^(Reading the configuration \.\.\.|.* cells? to train; importing torch .* \.\.\.|\d+ workers train, on .*)\n",
+    r"^(Reading the configuration \.\.\.|.* cells? to train; importing torch .* \.\.\.|\d+ workers train, on .*|"
+    r"\d[\d,]* test rows? in each of .*)\n",
     re.MULTILINE,
 )
 """What `train.py` says before it imports what takes long; the other lines are given back."""

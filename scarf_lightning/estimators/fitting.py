@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from ..data.splits import Split, Splitting
+from ..data.parts import PARTS
+from ..data.splits import Shuffled, Split, Splitting
 from ..data.table import Table
 from ..data.targets import Classes, Number, Target
 from ..engine.hardware import Hardware, choose_hardware, own_torch, prepare_process
@@ -52,7 +53,11 @@ class WithoutTest(Splitting):
         """Nothing: no row is tested."""
 
     def split(self, table: Table, random: np.random.Generator) -> Split:
-        return self._rule.without_test(self._rule.split(table, random))
+        rule = self._rule
+        n_different = len(np.unique(table.alike[table.is_labelled]))
+        if isinstance(rule, Shuffled) and n_different < len(PARTS):
+            rule = replace(rule, copies="apart")  # fewer different rows than parts cannot be kept together
+        return rule.without_test(rule.split(table, random))
 
 
 TrialRow = dict[str, object]

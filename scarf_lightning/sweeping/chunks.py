@@ -131,6 +131,8 @@ def write_chunks(chunks: Sequence[Chunk], results: Path) -> Path:
             write_whole(folder / f"{number:05d}.json", json.dumps(content, indent=1, default=asdict) + "\n")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another sweep has chunks here, or nothing was written
+            folder.parent.rmdir()
         raise
     return folder
 

@@ -235,7 +235,9 @@ def on_other_versions(surveyed: Sequence[SurveyedCell]) -> list[str]:
                 continue
             options = columns(each.cell.config)
             asked = kept.get(_question(asdict(each.cell.config.dataset), options), [])
-            found = [pair for pair in asked if _agree(options, pair[1]["options"])]
+            # A cell that failed is described too, and is no other version of itself.
+            others = [pair for pair in asked if pair[0] != each.folder]
+            found = [pair for pair in others if _agree(options, pair[1]["options"])]
             sciences = {science_of(described) for _, described in found}
             if sciences and SCIENCE_VERSION not in sciences:
                 folder, _ = max(found, key=lambda pair: science_of(pair[1]))
