@@ -121,8 +121,9 @@ write_gallery(HERE / "gallery")
 
 
 def skip_properties(app, what, name, obj, skip, options):
-    """A class's docstring names its properties where they matter."""
-    return skip or isinstance(obj, property) or name.startswith("_")
+    """A class's docstring names its properties where they matter, and the fields of a named tuple."""
+    is_field = type(obj).__name__ == "_tuplegetter"
+    return skip or is_field or isinstance(obj, property) or name.startswith("_")
 
 
 def existing(app, env, node, content):

@@ -94,7 +94,8 @@ def test_planning_starts_no_job_and_needs_no_scheduler(launcher: str, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_there_is_no_scheduler_slurm_says_so(tmp_path: Path) -> None:
+def test_where_there_is_no_scheduler_slurm_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     ran = train("trials=1", "pretrain=none", "hydra/launcher=slurm", *TINY_CONTROL, cwd=tmp_path)
 
     assert ran.returncode == 2
