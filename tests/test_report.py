@@ -57,7 +57,7 @@ def test_a_half_finished_sweep_is_drawn_without_torch(half_finished: Path) -> No
         "We cannot tell of any of 5 comparisons with no pre-training on wdbc; the best so far is SCARF, rate 0."
     )
     (missing,) = [line for line in lines if line.startswith("6 of 21 cells are finished")]
-    assert re.match(r".*, 12 of 42 trials; missing: wdbc, .* and 7 more\.$", missing)
+    assert re.match(r".*, 12 of 42 trials; missing: .* and \d+ more\.$", missing)
     assert lines[-1] == f"The report is {half_finished / 'reports' / 'quick' / 'index.html'}"
     left = {path.relative_to(half_finished).parts[0] for path in half_finished.iterdir()}
     assert left == {"results", "reports"}
