@@ -31,7 +31,7 @@ class RecordWarning(UserWarning):
 NO_MEMORY = ("OutOfMemoryError", "can't allocate memory", "std::bad_alloc", "bad allocation")
 """What errors of libraries say where memory is lacking."""
 SYNONYMS: dict[str, set[str]] = {
-    "gpu": {"cuda"}, "lightgbm": {"xgboost"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
+    "gpu": {"cuda"}, "recall": {"balanced_accuracy"}, "roc_auc": {"auroc"},
     "matthews": {"mcc"}, "cross_entropy": {"log_loss"}, "mse": {"rmse"}, "pearson": {"spearman"},
     "output": {"out"}, "folder": {"out"},
 }  # fmt: skip

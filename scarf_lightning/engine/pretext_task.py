@@ -60,15 +60,18 @@ class CorruptionSource(TrainingRows):
         if n_bins not in self._edges:
             numbers = torch.cat([self._numbers(chunk) for chunk in self.chunks(MEAN_CHUNK)], dim=1)
             ordered = numbers.sort(dim=1).values
-            firsts = [self.n_rows * k // n_bins for k in range(1, n_bins)]
+            firsts = self.n_rows * torch.arange(1, n_bins, device=ordered.device) // n_bins
             self._edges[n_bins] = ordered[:, firsts].mT.contiguous()
         edges = self._roster.of(self._edges[n_bins])
         return torch.searchsorted(edges, self._numbers(raw).mT.contiguous(), right=True).mT
 
     def _numbers(self, raw: Tensor) -> Tensor:
         """The numeric columns of raw rows."""
-        is_numeric = [place for place, count in enumerate(self.columns.n_categories) if not count]
-        return raw[..., is_numeric]
+        numeric = [place for place, count in enumerate(self.columns.n_categories) if not count]
+        if not numeric:
+            return raw[..., :0]
+        # A list of places as an index would have to be copied to the device first.
+        return torch.stack([raw[..., place] for place in numeric], dim=-1)
 
     def missing_values(self) -> Tensor:
         assert self._encoder.missing is not None

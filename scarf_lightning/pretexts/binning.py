@@ -63,9 +63,10 @@ class Binning(CorruptingPretext):
             return Views((view,), (*numbers, *codes))
         # The numbers 0, ..., B - 1 have a mean of (B - 1) / 2 and a variance of (B^2 - 1) / 12.
         places = (bins - (self.n_bins - 1) / 2) / math.sqrt((self.n_bins**2 - 1) / 12)
-        target = rows.encoded.clone()
-        target[..., columns.numeric] = places.to(target.dtype)
-        return Views((view,), (target,))
+        target = list(rows.encoded.unbind(dim=-1))
+        for place, number in zip(columns.numeric, places.to(rows.encoded.dtype).unbind(dim=-1), strict=True):
+            target[place] = number
+        return Views((view,), (torch.stack(target, dim=-1),))
 
     def compute_loss(self, outputs: tuple[Any, ...], targets: tuple[Tensor, ...]) -> Tensor:
         if self.estimates == "place":

@@ -248,7 +248,7 @@ def test_names_of_other_tools_are_answered_with_ours(alias: str) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "meant"),
-    [("trainer=gpu", "cuda"), ("trainer.accelerator=gpu", "cuda"), ("method=lightgbm", "xgboost")],
+    [("trainer=gpu", "cuda"), ("trainer.accelerator=gpu", "cuda")],
 )
 def test_choices_of_other_tools_are_answered_with_ours(argument: str, meant: str) -> None:
     assert refusal(argument)[0].endswith(f" Did you mean {meant}?")
