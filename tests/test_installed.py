@@ -141,7 +141,8 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def lines_of_the_table(shown: str) -> list[list[str]]:
-    return [line.split() for line in shown.splitlines() if line.split()[:1] in (["mean"], ["marginal"])]
+    """The words of the table's rows: the name of a corruption and its accuracy."""
+    return [row.split() for row in shown.splitlines() if re.match(r" *(mean|marginal) +[\d.]", row)]
 
 
 def test_python_and_the_command_give_the_table_in_an_empty_folder(installed: Path, folder: Path) -> None:

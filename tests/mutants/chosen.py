@@ -133,21 +133,17 @@ EQUIVALENT = (
     # More columns get a tree, which decides.
     ("data/untyped.py", "WRONG, WRONG_A_STRATUM = 0.05", "WRONG, WRONG_A_STRATUM = 0.05500000000000001"),
     # The signs before a digit are few.
-    ("data/sources/formats.py", "data[max(place - 9, 0) : place]", "data[:place]"),
+    ("data/sources/text_file.py", "data[max(place - 9, 0) : place]", "data[:place]"),
     # The bytes of a file are searched in pieces of any size.
-    ("data/sources/formats.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
+    ("data/sources/text_file.py", "CHUNK = 1 << 20", "CHUNK = 1 << 19"),
     # Columns of whole numbers are read again as text, which decides.
-    ("data/sources/formats.py", "    return False\n\n\ndef _header", "    return True\n\n\ndef _header"),
+    ("data/sources/text_file.py", "    return False\n\n\ndef _zeros", "    return True\n\n\ndef _zeros"),
     # A single label is a whole number of them.
     ("data/trials.py", "self.labels > 1 and", "self.labels >= 1 and"),
-    # A name is looked for in them.
-    ("data/sources/file.py", "known = set(names)", "known = names"),
     # These are the columns that are read.
-    ("data/sources/formats.py", "file.read(columns=some).select(some)", "file.read(columns=some)"),
-    # Times are times, whether they are told apart as objects or not.
-    ("data/reading/rules.py", 'for text in texts], dtype="object")', "for text in texts])"),
+    ("data/sources/arrow_file.py", "file.read(columns=some).select(some)", "file.read(columns=some)"),
     # Of an archive of several files none is read.
-    ("data/sources/formats.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
+    ("data/sources/opening.py", "archive.namelist()[0]", "archive.namelist()[-1]"),
     # The divisor is 1, or -1 for a number in parentheses.
     ("data/reading/numbers.py", "100 * divisor", "100 / divisor"),
     # Where nothing is chosen, nothing is copied either.
@@ -189,8 +185,9 @@ EQUIVALENT = (
     ("engine/stack.py", "encoder(self.trials[:1], learns", "encoder(self.trials[:2], learns"),
     # Only the type is looked at.
     ("options/option.py", "abs(value) > LARGEST[type(value + 0)]", "abs(value) > LARGEST[type(value + 1)]"),
-    # The end of the function.
-    ("networks/network.py", "        return\n", "        pass\n"),
+    # The ends of functions.
+    ("networks/network.py", "stream.\"\"\"\n        return\n", "stream.\"\"\"\n        pass\n"),
+    ("networks/network.py", "does f.\"\"\"\n        return\n", "does f.\"\"\"\n        pass\n"),
 )
 """Module, a text that occurs once in it, and what says the same in its place. A mutant that does this is not judged."""
 
