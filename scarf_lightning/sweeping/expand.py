@@ -267,7 +267,11 @@ def _without_choice(argument: str) -> str:
 
 
 def _readable(argument: str) -> str:
-    """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is."""
+    """An override whose value, or each value of a list, is in quotes if Hydra's grammar does not have it as it is.
+
+    Raises:
+        UsageError: the value is a dictionary, and Python runs without assertions.
+    """
     key, sign, value = argument.partition("=")
     if not sign or argument.startswith("-"):
         return argument
@@ -278,6 +282,12 @@ def _readable(argument: str) -> str:
             each = re.findall(r"'[^']*'|\"[^\"]*\"|[^,\s][^,]*", value[1:-1])
             return f"{key}=[{','.join(map(_in_quotes, each))}]"
         return f"{key}={_in_quotes(value)}"
+    except AttributeError as error:
+        # Hydra's grammar of dictionaries is made by assertions, which python -O leaves out.
+        if __debug__:
+            raise
+        reason = "Hydra cannot read a dictionary under python -O; start Python without -O"
+        raise UsageError(f"{argument}: {reason}.") from error
     return argument
 
 

@@ -99,3 +99,44 @@ def test_it_is_silent_on_the_bundled_tables() -> None:
         table = read_table(bunch.data, bunch.target.rename("y"), ReadingOptions(), name="t", source="t")
         assert isinstance(table, Table)
         assert [note for note in map(str, table.notes) if "split" in note] == []
+
+
+def measured(n_things: int, n_times: int, error: float, width: int = 6) -> pd.DataFrame:
+    """Things that were measured several times, with an error in standard deviations."""
+    random = np.random.default_rng(0)
+    thing = np.repeat(np.arange(n_things), n_times)
+    truth = random.normal(size=(n_things, width))[thing]
+    frame = pd.DataFrame(truth + error * random.normal(size=truth.shape)).add_prefix("x")
+    return frame.assign(y=np.where(random.random(n_things) < 0.5, "a", "b")[thing])
+
+
+@pytest.mark.parametrize(("n_times", "error"), [(2, 0.01), (3, 0.01), (8, 0.003)])
+def test_rows_that_nearly_equal_another_are_counted(n_times: int, error: float) -> None:
+    (said,) = hinted(measured(600 // n_times, n_times, error))
+    assert said == (
+        "About 100% of the rows nearly equal another row, and a random split tests a model on rows much like those it "
+        "has seen; if they are measurements of one thing, write a column that says of which, and split=group with "
+        "split.column=COLUMN keeps them together."
+    )
+
+
+def test_its_advice_works() -> None:
+    frame = measured(200, 3, 0.01)
+    thing = np.repeat(np.arange(200.0), 3)
+    table = read_table(frame.drop(columns="y"), frame["y"], ReadingOptions(), name="t", source="t", split_by=thing)
+    assert [note for note in table.notes if "nearly" in str(note)] == []
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(measured(600, 1, 0.0), id="things that were measured once"),
+        pytest.param(measured(600, 1, 0.0, width=1).assign(x1=lambda frame: frame["x0"] ** 2), id="points of a curve"),
+        pytest.param(measured(200, 3, 0.3), id="errors as large as the distance of things"),
+        pytest.param(measured(50, 3, 0.01), id="a few rows"),
+        pytest.param(measured(200, 3, 0.0), id="copies, which are counted elsewhere"),
+        pytest.param(measured(200, 3, 0.01).assign(c=[f"c{n}" for n in np.arange(600) % 97]), id="rare categories"),
+    ],
+)
+def test_no_near_copies_in(frame: pd.DataFrame) -> None:
+    assert hinted(frame) == []

@@ -186,8 +186,8 @@ EQUIVALENT = (
     # Only the type is looked at.
     ("options/option.py", "abs(value) > LARGEST[type(value + 0)]", "abs(value) > LARGEST[type(value + 1)]"),
     # The ends of functions.
-    ("networks/network.py", "stream.\"\"\"\n        return\n", "stream.\"\"\"\n        pass\n"),
-    ("networks/network.py", "does f.\"\"\"\n        return\n", "does f.\"\"\"\n        pass\n"),
+    ("networks/network.py", 'stream."""\n        return\n', 'stream."""\n        pass\n'),
+    ("networks/network.py", 'does f."""\n        return\n', 'does f."""\n        pass\n'),
 )
 """Module, a text that occurs once in it, and what says the same in its place. A mutant that does this is not judged."""
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -672,3 +674,15 @@ def test_an_axis_is_chosen_by_one_name(argument: str, sentence: str) -> None:
         check_choices(["trials=3", "corruption=mean,marginal", argument])
 
     assert str(error.value).startswith(sentence)
+
+
+@pytest.mark.slow
+def test_a_dictionary_without_assertions_is_refused() -> None:
+    code = "from scarf_lightning.sweeping.expand import spelled_out; spelled_out(['method.options={a:1}'])"
+
+    shown = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, text=True).stderr
+
+    assert shown.splitlines()[-1] == (
+        "scarf_lightning.errors.UsageError: method.options={a:1}: Hydra cannot read a dictionary under python -O; "
+        "start Python without -O."
+    )
