@@ -2,7 +2,8 @@
 
 A task that has to stop gives its claims back first, so that its cells can be trained at once by others:
 
-- SIGUSR2 says that its time is nearly over. It puts itself into the queue again, if it has finished a stack.
+- SIGUSR2 says that its time is nearly over. It puts itself into the queue again, as soon as it has finished a stack: a
+  task that never finishes one would be queued for ever.
 - SIGTERM comes from a job of higher priority, or from ``scancel``. In the first case it puts itself into the queue
   again; in the second one it ends.
 
@@ -10,6 +11,8 @@ It begins no stack that would take longer than the time that is left.
 """
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -32,10 +35,24 @@ class StackTimes:
 
     Args:
         ends: seconds since the epoch; None if the job has no limit.
+
+    Attributes:
+        n_finished: the number of stacks that have ended.
+        is_told: whether Slurm has said that the time is nearly over.
     """
 
     def __init__(self, ends: float | None) -> None:
-        self._ends, self._longest, self.n_finished = ends, 0.0, 0
+        self._ends, self._longest, self.n_finished, self.is_told = ends, 0.0, 0, False
+
+    def nearly_over(self, number: int, frame: object) -> None:
+        """The handler of SIGUSR2.
+
+        Raises:
+            NearlyOutOfTime: a stack has ended, so nothing but the one in training is lost.
+        """
+        self.is_told = True
+        if self.n_finished:
+            raise NearlyOutOfTime
 
     @contextmanager
     def stack(self) -> Iterator[None]:
@@ -50,26 +67,29 @@ class StackTimes:
         yield
         self._longest = max(self._longest, time.time() - started)
         self.n_finished += 1
+        if self.is_told:
+            raise NearlyOutOfTime
 
 
 def main() -> int:
     """Train the chunk of this task. The exit status is 0 if all its cells were tried."""
     job = os.environ["SLURM_JOB_ID"]
-    times = StackTimes(_end_of_job())
+    times = StackTimes(_end_of_job(job))
     try:
         with ended_by_signals():
+            signal.signal(signal.SIGUSR2, times.nearly_over)
             from ..sweeping.chunks import read_chunk
             from .running import OwnTraining
 
             cells = read_chunk(_file_of_task(Path(sys.argv[1])))
             OwnTraining().imported(times.stack)(cells)
     except NearlyOutOfTime:
-        if times.n_finished:
-            return _queued_again(job, "Its time is nearly over")
-        _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer trials "
-             "at once by trainer.trials_per_stack.")  # fmt: skip
-        return 1
+        return _queued_again(job, "Its time is nearly over")
     except Terminated as ended:
+        if times.is_told:
+            _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer "
+                 "trials at once by trainer.trials_per_stack.")  # fmt: skip
+            return int(ended.code or 1)
         if _is_cancelled(job):
             _say("Cancelled; the same command goes on where it ended.")
             return int(ended.code or 1)
@@ -81,9 +101,12 @@ def _file_of_task(folder: Path) -> str:
     return str(folder / f"{int(os.environ['SLURM_ARRAY_TASK_ID']):05d}.json")
 
 
-def _end_of_job() -> float | None:
-    """The time at which Slurm ends this job, in seconds since the epoch."""
+def _end_of_job(job: str) -> float | None:
+    """The time at which Slurm ends this job, in seconds since the epoch. Older versions do not tell a job its end."""
     ends = os.environ.get("SLURM_JOB_END_TIME")
+    if ends is None:
+        shown = re.search(r"\bEndTime=(\d+)\b", _scontrol("show", "job", job) or "")
+        ends = None if shown is None else shown[1]
     return None if ends is None else float(ends)
 
 
@@ -104,7 +127,8 @@ def _queued_again(job: str, reason: str) -> int:
 
 def _scontrol(*arguments: str) -> str | None:
     """What scontrol prints; None if it refuses."""
-    ran = subprocess.run(["scontrol", *arguments], capture_output=True, text=True, check=False)
+    in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}  # times since the epoch, whatever the zone
+    ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
     return ran.stdout if ran.returncode == 0 else None
 
 

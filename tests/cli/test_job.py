@@ -86,8 +86,25 @@ def test_a_task_trains_the_cells_of_its_number(task: Callable[..., tuple[int, li
     def train(stack: Any, cells: Sequence[Cell]) -> None:
         seeds.extend(cell.config.seed for cell in cells)
 
-    assert task(train) == (0, [])
+    assert task(train) == (0, ["show job 18"])
     assert seeds == [7]
+
+
+def test_a_task_knows_its_end_from_the_environment_or_from_the_controller(
+    task: Callable[..., tuple[int, list[str]]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slurm 22.05 sets no SLURM_JOB_END_TIME."""
+
+    def train(stack: Any, cells: Sequence[Cell]) -> None:
+        with stack():
+            time.sleep(0.02)
+        with stack():
+            raise AssertionError
+
+    ends = round(time.time())
+    assert task(train, f"RUNNING StartTime={ends - 60} EndTime={ends}")[1] == ["show job 18", "requeue 18"]
+    monkeypatch.setenv("SLURM_JOB_END_TIME", str(ends))
+    assert task(train)[1] == ["requeue 18"]
 
 
 def test_a_task_that_is_told_of_its_end_goes_into_the_queue_again(
@@ -99,7 +116,24 @@ def test_a_task_that_is_told_of_its_end_goes_into_the_queue_again(
         os.kill(os.getpid(), signal.SIGUSR2)
         time.sleep(5)
 
-    assert task(train) == (1, ["requeue 18"])
+    assert task(train) == (1, ["show job 18", "requeue 18"])
+    assert capsys.readouterr().err == "Its time is nearly over; it is in the queue again.\n"
+
+
+def test_a_task_that_is_told_early_finishes_its_first_stack(
+    task: Callable[..., tuple[int, list[str]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slurm tells it up to a minute before the time that was asked for."""
+    ended: list[int] = []
+
+    def train(stack: Any, cells: Sequence[Cell]) -> None:
+        for number in range(2):
+            with stack():
+                os.kill(os.getpid(), signal.SIGUSR2)
+                ended.append(number)
+
+    assert task(train) == (1, ["show job 18", "requeue 18"])
+    assert ended == [0]
     assert capsys.readouterr().err == "Its time is nearly over; it is in the queue again.\n"
 
 
@@ -107,19 +141,21 @@ def test_a_task_that_finished_no_stack_is_not_queued_for_ever(
     task: Callable[..., tuple[int, list[str]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def train(stack: Any, cells: Sequence[Cell]) -> None:
-        os.kill(os.getpid(), signal.SIGUSR2)
-        time.sleep(5)
+        with stack():
+            os.kill(os.getpid(), signal.SIGUSR2)
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
 
-    assert task(train) == (1, [])
+    assert task(train) == (128 + signal.SIGTERM, ["show job 18"])
     assert "set hydra.launcher.timeout_min higher" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("state", "asked", "sentence"),
     [
-        ("RUNNING", ["show job 18", "requeue 18"], "It has to make room for another job; it is in the queue again."),
-        ("CANCELLED", ["show job 18"], "Cancelled; the same command goes on where it ended."),
-        (None, ["show job 18"], "Cancelled; the same command goes on where it ended."),
+        ("RUNNING", ["requeue 18"], "It has to make room for another job; it is in the queue again."),
+        ("CANCELLED", [], "Cancelled; the same command goes on where it ended."),
+        (None, [], "Cancelled; the same command goes on where it ended."),
     ],
 )
 def test_a_terminated_task_is_queued_again_unless_it_was_cancelled(
@@ -135,6 +171,6 @@ def test_a_terminated_task_is_queued_again_unless_it_was_cancelled(
 
     status, questions = task(train, state)
 
-    assert questions == asked
+    assert questions == ["show job 18", "show job 18", *asked]
     assert status != 0
     assert capsys.readouterr().err == f"{sentence}\n"

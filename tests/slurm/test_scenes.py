@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import Process, assert_equal_rows, ended, environment, in_the_way, n_records, started, train
+from tests.processes import Process, assert_equal_rows, ended, in_the_way, n_records, started, train
 from tests.slurm import cluster as slurm
 from tests.slurm.cluster import Cluster
 
@@ -18,12 +18,34 @@ pytestmark = pytest.mark.slurm
 
 TRIALS, CELLS = 4, 3
 N_RECORDS = TRIALS * CELLS
-SWEEP = ["-m", "seed=0,1,2", "pretrain=none", f"trials={TRIALS}", "trainer.trials_per_stack=1", "trainer=cpu",
-         "finetune.patience=null", "chunk.minutes=0"]  # fmt: skip
+SWEEP = ["-m", "plugins=[paced]", "method=paced", "seed=0,1,2", "pretrain=none", f"trials={TRIALS}",
+         "trainer.trials_per_stack=1", "trainer=cpu", "finetune.patience=null", "finetune.max_epochs=5",
+         "chunk.minutes=0"]  # fmt: skip
 """Three tasks of four stacks."""
-QUICK, SLOW = "finetune.max_epochs=40", "finetune.max_epochs=200"
+PACED = """
+import os
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scarf_lightning.methods import SingleFitMethod
+
+
+@dataclass
+class Paced(SingleFitMethod):
+    name: ClassVar[str] = "paced"
+
+    def make_batch(self, rows, targets, weights):
+        time.sleep(float(os.environ.get("SECONDS_A_STEP", "0")))
+        return rows.encoded, targets, weights
+"""
+"""Ordinary training that waits in each step: a stack takes as long as a scene needs, and leaves the cores to others."""
+STEPS = 20
+"""Of a stack: five epochs of four mini-batches."""
 ON_SLURM = ["hydra/launcher=slurm", "hydra.launcher.poll_seconds=0.5", "hydra.launcher.mem_gb=null"]
-WITHIN = 240.0
+WITHIN = 600.0
+MINUTES = 30
+Begun = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +65,25 @@ def on_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The results of a run in one process, for each number of epochs."""
-    known: dict[str, Path] = {}
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a run in one process."""
+    cwd = tmp_path_factory.mktemp("calm")
+    (cwd / "paced.py").write_text(PACED, encoding="utf-8")
+    ran = train(*SWEEP, "workers=1", cwd=cwd, minutes=MINUTES)
+    assert ran.returncode == 0, ran.stderr
+    return cwd / "results"
 
-    def results(epochs: str) -> Path:
-        if epochs not in known:
-            cwd = tmp_path_factory.mktemp("calm")
-            ran = train(*SWEEP, epochs, "workers=1", cwd=cwd, minutes=8)
-            assert ran.returncode == 0, ran.stderr
-            known[epochs] = cwd / "results"
-        return known[epochs]
 
-    return results
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
+    """Starts the sweep on Slurm, at a number of seconds a stack."""
+    (tmp_path / "paced.py").write_text(PACED, encoding="utf-8")
+
+    def begin(*options: str, seconds: float = 4.0) -> subprocess.Popen[str]:
+        monkeypatch.setenv("SECONDS_A_STEP", str(seconds / STEPS))
+        return started(*SWEEP, *ON_SLURM, *options, cwd=tmp_path)
+
+    return begin
 
 
 def soon(condition: Callable[[], object]) -> None:
@@ -66,8 +94,9 @@ def soon(condition: Callable[[], object]) -> None:
         time.sleep(0.1)
 
 
-def begun(tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    return started(*SWEEP, *ON_SLURM, *options, cwd=tmp_path)
+def logs(results: Path) -> str:
+    """The text that tasks printed."""
+    return "".join(log.read_text(encoding="utf-8") for log in results.glob("chunks/*/*.log"))
 
 
 def assert_whole(ran: Process, tmp_path: Path, expected: Path, cluster: Cluster) -> None:
@@ -82,98 +111,95 @@ def assert_whole(ran: Process, tmp_path: Path, expected: Path, cluster: Cluster)
     assert cluster.alive() == []
 
 
-def test_a_calm_sweep(cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path) -> None:
-    with begun(tmp_path, QUICK) as process:
-        ran = ended(process, minutes=4)
+def test_a_calm_sweep(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
+    with begun() as process:
+        ran = ended(process, minutes=MINUTES)
 
-    assert_whole(ran, tmp_path, calm(QUICK), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
 def test_without_accounting_a_killed_task_is_trained_again(
-    cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path
+    cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
-    with begun(tmp_path, SLOW) as process:
+    with begun() as process:
         soon(lambda: n_records(tmp_path / "results") > 0)
         for pid in cluster.pids(cluster.tasks("running")[0]):
             os.kill(pid, signal.SIGKILL)
-        ran = ended(process, minutes=8)
+        ran = ended(process, minutes=MINUTES)
 
-    assert_whole(ran, tmp_path, calm(SLOW), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
-def test_a_requeued_task_goes_on(cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path) -> None:
-    with begun(tmp_path, SLOW) as process:
+def test_a_requeued_task_goes_on(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
+    with begun() as process:
         soon(lambda: n_records(tmp_path / "results") > 0)
         cluster.run("scontrol", "requeue", cluster.tasks("running")[0])
-        ran = ended(process, minutes=8)
+        ran = ended(process, minutes=MINUTES)
 
-    assert_whole(ran, tmp_path, calm(SLOW), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
 @pytest.mark.parametrize("partition", ["low", "polite"])
 def test_a_preempted_task_keeps_its_place(
-    partition: str, cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path
+    partition: str, cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
     """Slurm kills a task of ``low`` at once, and tells one of ``polite`` five seconds before."""
-    with begun(tmp_path, SLOW, f"hydra.launcher.partition={partition}") as process:
+    with begun(f"hydra.launcher.partition={partition}") as process:
         soon(lambda: n_records(tmp_path / "results") > 0)
         cluster.run("sbatch", "--partition=high", "--ntasks=2", "--output=/dev/null", "--wrap=sleep 5")
-        ran = ended(process, minutes=8)
+        ran = ended(process, minutes=MINUTES)
 
-    assert_whole(ran, tmp_path, calm(SLOW), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
-def test_a_task_out_of_time_goes_on(cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path) -> None:
-    """A minute is the shortest limit of Slurm, and less than the four stacks of a task take."""
-    epochs = "finetune.max_epochs=1500"
-    with begun(tmp_path, epochs, "hydra.launcher.timeout_min=1") as process:
-        soon(
-            lambda: "in the queue again" in "".join(log.read_text() for log in tmp_path.glob("results/chunks/*/*.log"))
-        )
-        ran = ended(process, minutes=15)
+def test_a_task_out_of_time_goes_on(cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path) -> None:
+    """Slurm tells a task of two minutes of its end after 50 to 80 seconds, and four stacks take more than 100."""
+    with begun("hydra.launcher.timeout_min=2", seconds=25.0) as process:
+        soon(lambda: "in the queue again" in logs(tmp_path / "results"))
+        ran = ended(process, minutes=MINUTES)
 
-    assert_whole(ran, tmp_path, calm(epochs), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_ends_the_command_takes_the_array_out_of_the_queue(
-    number: signal.Signals, cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path
+    number: signal.Signals, cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
-    with begun(tmp_path, SLOW, "hydra.launcher.array_parallelism=1") as process:
+    with begun("hydra.launcher.array_parallelism=1") as process:
         soon(lambda: n_records(tmp_path / "results") > 0)
         assert len(cluster.alive()) == CELLS
         process.send_signal(number)
-        interrupted = ended(process, minutes=2)
+        interrupted = ended(process, minutes=MINUTES)
 
     assert interrupted.returncode == 128 + number
     assert cluster.alive() == []
     assert in_the_way(tmp_path / "results") == []
     assert 0 < n_records(tmp_path / "results") < N_RECORDS
-    with begun(tmp_path, SLOW) as process:
-        ran = ended(process, minutes=8)
-    assert_whole(ran, tmp_path, calm(SLOW), cluster)
+    with begun() as process:
+        ran = ended(process, minutes=MINUTES)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
 def test_a_detached_array_is_waited_for_by_the_same_command(
-    cluster: Cluster, calm: Callable[[str], Path], tmp_path: Path
+    cluster: Cluster, calm: Path, begun: Begun, tmp_path: Path
 ) -> None:
-    with begun(tmp_path, SLOW, "hydra.launcher.detach=true") as process:
-        left = ended(process, minutes=2)
+    with begun("hydra.launcher.detach=true") as process:
+        left = ended(process, minutes=MINUTES)
     assert left.returncode == 0
     assert "is in the queue with 3 cells. The same command waits for it" in left.stderr
     assert len(cluster.alive()) == CELLS
 
-    with begun(tmp_path, SLOW) as process:
-        ran = ended(process, minutes=8)
+    with begun() as process:
+        ran = ended(process, minutes=MINUTES)
 
     assert "Waiting for the job array" in ran.stderr
     assert "has 3 tasks" not in ran.stderr, "nothing is submitted twice"
-    assert_whole(ran, tmp_path, calm(SLOW), cluster)
+    assert_whole(ran, tmp_path, calm, cluster)
 
 
-def test_an_array_that_slurm_refuses_is_a_sentence(cluster: Cluster, tmp_path: Path) -> None:
-    with begun(tmp_path, QUICK, "hydra.launcher.partition=nowhere") as process:
-        ran = ended(process, minutes=2)
+def test_an_array_that_slurm_refuses_is_a_sentence(begun: Begun, tmp_path: Path) -> None:
+    with begun("hydra.launcher.partition=nowhere") as process:
+        ran = ended(process, minutes=MINUTES)
 
     assert ran.returncode == 2
     assert ran.stderr.startswith("sbatch: ")
@@ -181,12 +207,15 @@ def test_an_array_that_slurm_refuses_is_a_sentence(cluster: Cluster, tmp_path: P
     assert not (tmp_path / "results" / "chunks").exists()
 
 
-def test_srun_on_the_path_disturbs_nobody(tmp_path: Path) -> None:
+def test_srun_on_the_path_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lightning warns of a program srun that did not start it."""
     programs = tmp_path / "bin"
     programs.mkdir()
     shutil.copy("/bin/false", programs / "srun")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (tmp_path / "paced.py").write_text(PACED, encoding="utf-8")
 
-    ran = train(*SWEEP, QUICK, "workers=1", cwd=tmp_path)
+    ran = train(*SWEEP, "workers=1", cwd=tmp_path, minutes=MINUTES)
 
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert environment()["PATH"]
+    assert n_records(tmp_path / "results") == N_RECORDS
