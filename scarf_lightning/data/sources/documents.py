@@ -97,14 +97,14 @@ def _book(path: Path) -> pd.ExcelFile:
 
 def _sheet(book: pd.ExcelFile, sheet: str) -> tuple[pd.DataFrame, int]:
     """The rows of a sheet, and the number of rows above its header."""
-    frame = book.parse(sheet, dtype=object)
+    frame = pd.read_excel(book, sheet_name=sheet, dtype=object)
     place = 0
     # pandas calls the columns so that have no name in the first row.
     if any(str(name).startswith("Unnamed: ") for name in frame.columns):
-        cells = book.parse(sheet, dtype=str, header=None, keep_default_na=False)
+        cells = pd.read_excel(book, sheet_name=sheet, dtype=str, header=None, keep_default_na=False)
         place = _place_of_header(cells)
         if place:
-            frame = book.parse(sheet, dtype=object, header=place)
+            frame = pd.read_excel(book, sheet_name=sheet, dtype=object, header=place)
     names = list(map(str, frame.columns))
     return _exact(frame.set_axis(names, axis=1).infer_objects()), place
 

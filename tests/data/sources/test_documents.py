@@ -1,6 +1,7 @@
 """Excel, JSON and ARFF."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -96,10 +97,14 @@ def test_the_sheets_of_excel_and_titles_above(tmp_path: Path) -> None:
         FRAME.to_excel(book, sheet_name="first", index=False)
         pd.DataFrame([["Report of sales"]]).to_excel(book, sheet_name="2024", index=False, header=False)
         FRAME.to_excel(book, sheet_name="2024", index=False, startrow=3)
-    first = FileSource(path, "y").load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # pandas' own, which users would read
+        first = FileSource(path, "y").load()
     assert [str(note) for note in first.notes] == [
         f"The sheet 'first' of {path} is read; dataset.sheet reads another: '2024'."
     ]
-    second = FileSource(path, "y", sheet="2024").load()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)
+        second = FileSource(path, "y", sheet="2024").load()
     assert second.hash == first.hash
     assert [str(note) for note in second.notes] == [f"The header of {path} is row 4; the 3 rows above it are left out."]
