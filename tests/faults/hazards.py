@@ -1,10 +1,11 @@
 """Sweeps that several processes run at once and that are killed, or put to sleep past a claim's timeout, at random.
 
-    python -m tests.faults.hazards FOLDER [--kills N] [--sleeps N] [--seed N]
+    python -m tests.faults.hazards FOLDER [--kills N] [--workers N] [--sleeps N] [--seed N]
 
 In each round processes of `train.py` share a fresh results folder. They are disturbed at random moments and started
-again, and then one is left to finish. What it says and leaves is compared with a sweep that nothing disturbed. A JSON
-object a round is printed.
+again, and then one is left to finish. Or one process shares its work with workers, of which N are killed: each kill may
+lose no more than the stack that the worker trained. What the last process says and leaves is compared with a sweep that
+nothing disturbed. A JSON object a round is printed.
 
 The processes are forked from this one, which has imported all that is slow and has trained nothing. A claim's timeout
 is shortened in them where they are to oversleep it.
@@ -21,12 +22,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
+from unittest.mock import patch
 
 import torch  # noqa: F401 - imported before the processes are forked
 
-import scarf_lightning.training  # noqa: F401
 from scarf_lightning.results import claims, load
+from scarf_lightning.training import CellTraining
 from tests.composing import ROOT
 from tests.processes import TINY, in_the_way, n_records, without_times
 
@@ -35,6 +37,8 @@ SWEEP = (
 )  # fmt: skip
 N_STACKS = 2 * 2 * 2 * 8
 LAUNCHERS = ("basic", "joblib")
+BEGUN = "begun"
+"""The file to which each stack that begins adds a line."""
 KILLS_A_ROUND = 10
 SLEEPS_A_ROUND = 5
 TOGETHER = 2
@@ -43,6 +47,8 @@ TIMEOUT, RENEWAL = 2.0, 0.3
 """Of claims, in seconds, where processes are put to sleep."""
 OVERSLEEP = 1.5
 """How many timeouts a sleep lasts."""
+WORKERS = "workers"
+"""Stands beside the launchers for rounds in which single workers are killed."""
 PATIENCE = 300.0
 """Seconds after which the last sweep counts as stuck."""
 
@@ -64,7 +70,7 @@ class Round:
 
 
 def sweep(results: Path, launcher: str, *, log: Path, short_timeout: bool = False) -> int:
-    """Start a process that runs the sweep, in a group of its own; its number."""
+    """Start a process that runs the sweep, in a group of its own, and notes each stack that begins; its number."""
     child = os.fork()
     if child == 0:
         _run(results, launcher, log, short_timeout)
@@ -81,7 +87,9 @@ def _run(results: Path, launcher: str, log: Path, short_timeout: bool) -> NoRetu
             os.dup2(output, stream)
         if short_timeout:
             claims.STALE_AFTER, claims.RENEW_EVERY = TIMEOUT, RENEWAL
-        sys.argv = [str(ROOT / "train.py"), *SWEEP, f"paths.results={results}", f"hydra/launcher={launcher}"]
+        note_stacks(log.parent / BEGUN)
+        how = f"workers={TOGETHER}" if launcher == WORKERS else f"hydra/launcher={launcher}"
+        sys.argv = [str(ROOT / "train.py"), *SWEEP, f"paths.results={results}", how]
         runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
@@ -89,6 +97,18 @@ def _run(results: Path, launcher: str, log: Path, short_timeout: bool) -> NoRetu
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def note_stacks(file: Path) -> None:
+    """Let this process and its forks note each stack that they begin to train."""
+    train = CellTraining.train
+
+    def noted(self: CellTraining, *trials: Any) -> Any:
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(f"{os.getpid()} {trials}\n")
+        return train(self, *trials)
+
+    patch.object(CellTraining, "train", noted).start()
 
 
 def kill(process: int) -> None:
@@ -112,6 +132,49 @@ def killed(launcher: str, kills: int, folder: Path, draw: random.Random) -> Roun
         kill(each)
     done.kills += len(running)
     return ended(done, folder)
+
+
+def workers_killed(kills: int, folder: Path, draw: random.Random) -> Round:
+    """Of the workers of a run, kill one after the other. A run that gives a cell up, after three kills, is started
+    again."""
+    done, results, log = Round(WORKERS), folder / "results", folder / "log"
+    running = sweep(results, WORKERS, log=log)
+    while done.kills < kills and n_records(results) < N_STACKS:
+        finished = n_records(results)
+        while n_records(results) == finished and not has_ended(running):
+            time.sleep(0.02)
+        time.sleep(draw.uniform(0, 0.2))
+        if has_ended(running):
+            wait(running)
+            running = sweep(results, WORKERS, log=log)
+        elif alive := workers_of(running):
+            done.moments.append(n_records(results))
+            os.kill(draw.choice(alive), signal.SIGKILL)
+            done.kills += 1
+    if wait(running) is None:
+        done.wrong.append("the run did not end")
+    ended(done, folder)
+    n_lost = len((folder / BEGUN).read_text(encoding="utf-8").splitlines()) - N_STACKS
+    if n_lost > done.kills:
+        done.wrong.append(f"{done.kills} kills lost {n_lost} stacks")
+    return done
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process has ended; its status can still be waited for."""
+    return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def workers_of(process: int) -> list[int]:
+    """The forks of a process that are alive."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
+        states = [
+            Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] for child in children
+        ]
+    except OSError:  # one has ended meanwhile
+        return []
+    return [int(child) for child, state in zip(children, states, strict=True) if state != "Z"]
 
 
 def asleep(launcher: str, sleeps: int, folder: Path, draw: random.Random) -> Round:
@@ -172,23 +235,29 @@ def ended(done: Round, folder: Path) -> Round:
     return done
 
 
-def rounds(folder: Path, kills: int, sleeps: int, seed: int) -> Iterator[Round]:
-    """Disturb sweeps until so many processes were killed, with each launcher in turn, and so many overslept."""
+def rounds(folder: Path, kills: int, workers: int, sleeps: int, seed: int) -> Iterator[Round]:
+    """Disturb sweeps until so many processes were killed, with each launcher in turn, then so many workers, and so many
+    processes overslept."""
     draw = random.Random(seed)
     calm = folder / "calm"
     calm.mkdir(parents=True)
     assert wait(sweep(calm / "results", "basic", log=calm / "log")) == 0, (calm / "log").read_text()
     expected = without_times(load(calm / "results"))
     number = 0
-    while kills > 0 or sleeps > 0:
+    while kills > 0 or workers > 0 or sleeps > 0:
         place = folder / str(number)
         place.mkdir()
         launcher = LAUNCHERS[number % len(LAUNCHERS)]
         if kills > 0:
             done = killed(launcher, min(kills, KILLS_A_ROUND) - TOGETHER, place, draw)
+            kills -= done.kills
+        elif workers > 0:
+            done = workers_killed(min(workers, KILLS_A_ROUND), place, draw)
+            workers -= done.kills
         else:
             done = asleep("basic", min(sleeps, SLEEPS_A_ROUND), place, draw)
-        kills, sleeps, number = kills - done.kills, sleeps - done.sleeps, number + 1
+            sleeps -= done.sleeps
+        number += 1
         if not without_times(load(place / "results")).equals(expected):
             done.wrong.append("other numbers than those of a calm sweep")
         yield done
@@ -198,10 +267,11 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--workers", type=int, default=100)
     parser.add_argument("--sleeps", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    for each in rounds(given.folder.absolute(), given.kills, given.sleeps, given.seed):
+    for each in rounds(given.folder.absolute(), given.kills, given.workers, given.sleeps, given.seed):
         print(json.dumps(asdict(each) | ({} if each.wrong else {"said": ""})), flush=True)
 
 
