@@ -49,7 +49,7 @@ def share_of_near_copies(table: Table) -> float:
     if is_compared.mean() < FEWEST_COMPARED:
         return 0.0
     dimension = _dimension(kth[is_compared], twice[is_compared])
-    by_chance = 1 - (1 - NEAR**dimension) ** NEIGHBOURS
+    by_chance: float = 1 - (1 - NEAR**dimension) ** NEIGHBOURS
     is_near = nearest[is_compared] <= NEAR * kth[is_compared]
     return max(0.0, float(is_near.mean()) - by_chance)
 
