@@ -38,11 +38,14 @@ class StackTimes:
 
     Attributes:
         n_finished: the number of stacks that have ended.
-        is_told: whether Slurm has said that the time is nearly over.
+        is_told: true as soon as Slurm has sent SIGUSR2.
     """
 
     def __init__(self, ends: float | None) -> None:
-        self._ends, self._longest, self.n_finished, self.is_told = ends, 0.0, 0, False
+        self._ends = ends
+        self._longest = 0.0
+        self.n_finished = 0
+        self.is_told = False
 
     def nearly_over(self, number: int, frame: object) -> None:
         """The handler of SIGUSR2.
@@ -86,7 +89,7 @@ def main() -> int:
     except NearlyOutOfTime:
         return _queued_again(job, "Its time is nearly over")
     except Terminated as ended:
-        if times.is_told:
+        if times.is_told and not times.n_finished:
             _say("Its time is over before a stack has ended; set hydra.launcher.timeout_min higher, or train fewer "
                  "trials at once by trainer.trials_per_stack.")  # fmt: skip
             return int(ended.code or 1)
@@ -126,9 +129,12 @@ def _queued_again(job: str, reason: str) -> int:
 
 
 def _scontrol(*arguments: str) -> str | None:
-    """What scontrol prints; None if it refuses."""
+    """The output of scontrol; None if it refuses, or is not there, as in a container."""
     in_seconds = {**os.environ, "SLURM_TIME_FORMAT": "%s"}  # times since the epoch, whatever the zone
-    ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
+    try:
+        ran = subprocess.run(["scontrol", *arguments], env=in_seconds, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
     return ran.stdout if ran.returncode == 0 else None
 
 

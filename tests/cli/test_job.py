@@ -151,6 +151,29 @@ def test_a_task_that_finished_no_stack_is_not_queued_for_ever(
     assert "set hydra.launcher.timeout_min higher" in capsys.readouterr().err
 
 
+def test_a_task_that_slurm_ends_while_it_gives_claims_back_is_queued_again(
+    task: Callable[..., tuple[int, list[str]]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def train(stack: Any, cells: Sequence[Cell]) -> None:
+        with stack():
+            pass
+        try:
+            os.kill(os.getpid(), signal.SIGUSR2)
+            time.sleep(5)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+
+    assert task(train) == (1, ["show job 18", "show job 18", "requeue 18"])
+    assert capsys.readouterr().err == "It has to make room for another job; it is in the queue again.\n"
+
+
+def test_a_task_without_scontrol_trains(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A container may have no programs of Slurm."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert job._scontrol("show", "job", "18") is None
+
+
 @pytest.mark.parametrize(
     ("state", "asked", "sentence"),
     [
