@@ -38,7 +38,9 @@ def share_of_near_copies(table: Table) -> float:
     numeric = np.array([not column.is_categorical for column in table.columns])
     if not numeric.any():
         return 0.0
-    rows = _distinct(table.values[table.is_labelled])
+    is_distinct = table.is_labelled.copy()
+    is_distinct[table.copies[0]] = False
+    rows = table.values[is_distinct]
     if len(rows) < FEWEST_ROWS:
         return 0.0
     # The same rows are judged each time, whatever else is drawn.
@@ -52,12 +54,6 @@ def share_of_near_copies(table: Table) -> float:
     by_chance: float = 1 - (1 - NEAR**dimension) ** NEIGHBOURS
     is_near = nearest[is_compared] <= NEAR * kth[is_compared]
     return max(0.0, float(is_near.mean()) - by_chance)
-
-
-def _distinct(rows: Floats) -> Floats:
-    import pandas as pd
-
-    return pd.DataFrame(rows).drop_duplicates().to_numpy()
 
 
 def _places(rows: Floats, numeric: "NDArray[np.bool_]") -> Floats:
