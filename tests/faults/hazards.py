@@ -161,20 +161,24 @@ def workers_killed(kills: int, folder: Path, draw: random.Random) -> Round:
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process has ended; its status can still be waited for."""
+    """True if a process has ended; its status can still be waited for."""
     return os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def workers_of(process: int) -> list[int]:
-    """The forks of a process that are alive."""
+    """The forks of a process that are alive; none if one of them ends meanwhile."""
+    alive = []
     try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
-        states = [
-            Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] for child in children
-        ]
-    except OSError:  # one has ended meanwhile
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8")
+        for child in children.split():
+            stat = Path(f"/proc/{child}/stat").read_text(encoding="utf-8")
+            # The state follows the name of the program in parentheses, which may hold anything.
+            state = stat.rpartition(")")[2].split()[0]
+            if state != "Z":
+                alive.append(int(child))
+    except OSError:
         return []
-    return [int(child) for child, state in zip(children, states, strict=True) if state != "Z"]
+    return alive
 
 
 def asleep(launcher: str, sleeps: int, folder: Path, draw: random.Random) -> Round:

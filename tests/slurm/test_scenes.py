@@ -64,11 +64,15 @@ def on_the_cluster(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterato
     cluster.end()
 
 
+def write_plugin(folder: Path) -> None:
+    (folder / "paced.py").write_text(PACED, encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of a run in one process."""
     cwd = tmp_path_factory.mktemp("calm")
-    (cwd / "paced.py").write_text(PACED, encoding="utf-8")
+    write_plugin(cwd)
     ran = train(*SWEEP, "workers=1", cwd=cwd, minutes=MINUTES)
     assert ran.returncode == 0, ran.stderr
     return cwd / "results"
@@ -77,7 +81,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begun:
     """Starts the sweep on Slurm, at a number of seconds a stack."""
-    (tmp_path / "paced.py").write_text(PACED, encoding="utf-8")
+    write_plugin(tmp_path)
 
     def begin(*options: str, seconds: float = 4.0) -> subprocess.Popen[str]:
         monkeypatch.setenv("SECONDS_A_STEP", str(seconds / STEPS))
@@ -213,7 +217,7 @@ def test_srun_on_the_path_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     programs.mkdir()
     shutil.copy("/bin/false", programs / "srun")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    (tmp_path / "paced.py").write_text(PACED, encoding="utf-8")
+    write_plugin(tmp_path)
 
     ran = train(*SWEEP, "workers=1", cwd=tmp_path, minutes=MINUTES)
 

@@ -100,11 +100,9 @@ def test_the_sheets_of_excel_and_titles_above(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # pandas' own, which users would read
         first = FileSource(path, "y").load()
+        second = FileSource(path, "y", sheet="2024").load()
     assert [str(note) for note in first.notes] == [
         f"The sheet 'first' of {path} is read; dataset.sheet reads another: '2024'."
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        second = FileSource(path, "y", sheet="2024").load()
     assert second.hash == first.hash
     assert [str(note) for note in second.notes] == [f"The header of {path} is row 4; the 3 rows above it are left out."]
