@@ -362,10 +362,10 @@ class Task:
 class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     """Pre-trains on all rows and fine-tunes on those with a label; the networks of ``n_trials`` trials vote.
 
-    All rows train but those that stop training: a tenth of the labelled rows, another one in each trial. A third
-    of the networks is also trained from scratch. If pre-training lowers the loss on their validation rows by more than
-    chance would, all networks are pre-trained, otherwise none is, and ``choice_`` says so. `score_trials` tests the
-    same training on rows that it has not seen.
+    Each network trains on all rows but a tenth of the labelled ones, another tenth for each. These rows score it, and
+    stop it where the recipe stops training early. All networks are trained from scratch too. If pre-training lowers
+    the loss on the rows that a network did not train on by more than chance would, all networks are pre-trained,
+    otherwise none is, and ``choice_`` says so. `score_trials` tests the same training on rows that it has not seen.
 
     **X.** A table of any library, such as a frame of pandas or polars or an Arrow table, or an array. It is read as a
     file is: numbers, also as text, dates, lengths of time and categories become features; ids and constants are left
@@ -402,8 +402,8 @@ class ScarfClassifier(ClassifierMixin, ScarfPredictor):  # type: ignore[misc]
     Attributes:
         classes_: the classes, sorted, ``(C,)``.
         model_: the trained `scarf_lightning.estimators.Model`, which can be saved.
-        trials_: a row for each trial: epochs and seconds, and metrics on the rows that stopped it, which are a little
-            better than on new rows.
+        trials_: a row for each trial: epochs and seconds, and metrics on the rows that it did not train on. Where these
+            rows stopped it, they are a little better than on new rows.
         choice_: whether pre-training is used, in a sentence; None if there was no choice.
         n_unlabelled_: the number of rows without a label.
         reading_: how each column of X was read.

@@ -3,7 +3,7 @@
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,12 +27,11 @@ from ..screen import screen
 from ..training import CellTraining, Start
 from .model import Model, model_of
 
-JUDGES = 1 / 3
-"""The share of the trials that are trained with pre-training and from scratch, to choose between the two. On 24 fits
-with 3 trials, one judge chose networks as good as three did: accuracy 0.923 and 0.922, never 0.2 points worse."""
-
 CONFIDENCE = 0.95
 """Pre-training is used if the interval of the difference in loss is below zero with this confidence."""
+ROWS = "validation rows"
+ENOUGH = 30
+"""Rows that can tell whether pre-training helps. The losses of fewer are too skewed for an interval."""
 SMALLEST = 1e-12
 """The smallest probability in a loss."""
 
@@ -77,8 +76,8 @@ def train(
 
     Args:
         start: the model whose encoders networks start from.
-        chooses: train the first trials from scratch too, and pre-train the others only if pre-training lowers the
-            validation loss by more than chance would.
+        chooses: train all trials from scratch too, and keep the pre-trained ones only if pre-training lowers the
+            loss of validation rows by more than chance would.
         tests: hold test rows back, as a cell does. Otherwise all rows train but those that stop training, by which
             the trials are scored.
         verbose: show progress, and what was chosen.
@@ -96,21 +95,12 @@ def train(
             said.append(training.warning)
         for sentence in said:
             warnings.warn(sentence, UserWarning, stacklevel=4)
-        records: list[StackRecord] = []
-        # So many trials are trained before the others, to choose for them.
-        n_judges = 0
         if chooses and is_pretrained(training.config):
-            n_judges = math.ceil(config.trials * JUDGES)
-            scratch = training.from_scratch()
-            judged = _judged(training, range(n_judges))
-            others = _judged(scratch, range(n_judges))
-            is_used, choice = _choice(judged.losses, others.losses, judged.of)
-            records = judged.records
-            if not is_used:
-                training, records = scratch, others.records
+            training, records, choice = _chosen(replace(training, holds_back=True))
             if console is not None:
                 console.say(choice)
-        records += _trained(training, range(n_judges, config.trials))
+        else:
+            records = _trained(training)
     rows = [dict(row) for record in records for row in record.rows]
     kept = []
     for record in records:
@@ -119,8 +109,18 @@ def train(
     return _voting(training, kept, table.target), rows, choice
 
 
-def _trained(training: CellTraining, trials: Sequence[int]) -> list[StackRecord]:
-    return [training.train(*stack) for stack in training.stacks(trials)]
+def _trained(training: CellTraining) -> list[StackRecord]:
+    return [training.train(*stack) for stack in training.stacks(range(training.config.trials))]
+
+
+def _chosen(pretrained: CellTraining) -> tuple[CellTraining, list[StackRecord], str]:
+    """All trials with pre-training or from scratch, whichever is better, and a sentence on the choice."""
+    scratch = pretrained.from_scratch()
+    with_it, without = _judged(pretrained), _judged(scratch)
+    is_used, choice = _choice(with_it.losses, without.losses, with_it.of)
+    if is_used:
+        return pretrained, with_it.records, choice
+    return scratch, without.records, choice
 
 
 @dataclass(frozen=True)
@@ -137,12 +137,12 @@ class Judged:
     of: str
 
 
-def _judged(training: CellTraining, trials: Sequence[int]) -> Judged:
-    """Train trials and compute the loss of each validation row; of each trial, if the kind of target is a plugin's."""
+def _judged(training: CellTraining) -> Judged:
+    """Train all trials and compute the loss of each validation row; of each trial, for a plugin's kind of target."""
     records: list[StackRecord] = []
     losses: list[NDArray[np.float64]] = []
     target = training.table.target
-    for wanted, company in training.stacks(trials):
+    for wanted, company in training.stacks(range(training.config.trials)):
         trained = training.run(wanted, company, predicts_validation=True)
         data = trained.stack.data
         record = trained.record(wanted)
@@ -157,7 +157,7 @@ def _judged(training: CellTraining, trials: Sequence[int]) -> Judged:
             else:
                 losses.append(np.full(len(labels), np.inf))
     if isinstance(target, (Classes, Number)):
-        return Judged(records, np.concatenate(losses), "validation rows")
+        return Judged(records, np.concatenate(losses), ROWS)
     # The epoch whose weights are kept.
     epoch = "finetune_best_epoch" if training.config.finetune.restore_best else "finetune_epochs"
     of_trials = []
@@ -206,6 +206,8 @@ def _choice(with_it: NDArray[np.float64], without: NDArray[np.float64], of: str)
         return False, hurts
     if np.isinf(without).any():
         return True, helps
+    if of == ROWS and n < ENOUGH:
+        return False, f"{n} {what} are too few to tell ({means}): trained without pre-training, which is cheaper."
     differences = with_it - without
     # One difference has no spread.
     width = math.inf

@@ -64,6 +64,8 @@ class CellTraining:
         console: shows progress; None shows none.
         tell: called after each epoch, except those of tries.
         start: what networks start from in place of a pre-training.
+        holds_back: validation labels train nothing, even if nothing stops or chooses in a trial: the caller judges by
+            them.
         most_at_once: how many trials fit into the memory at once; None if all that are wanted do.
         warning: a sentence if these are fewer than planned.
     """
@@ -78,6 +80,7 @@ class CellTraining:
     console: "Console | None" = None
     tell: Tell | None = None
     start: Start | None = None
+    holds_back: bool = False
     most_at_once: int | None = None
     warning: str | None = None
 
@@ -244,7 +247,7 @@ class CellTraining:
             scaling=self.parts.scaling,
             fit_on=self.config.fit_on,
             splitting=self.parts.splitting,
-            watches=lambda n_labels: n_labels >= watched_from(self.config),
+            watches=lambda n_labels: self.holds_back or n_labels >= watched_from(self.config),
         )
         if self.start is not None:
             data = replace(data, preprocessing=self.start.preprocess(trials, data.preprocessing))

@@ -42,6 +42,16 @@ def test_a_trial_that_diverged_is_the_worse_one_and_one_loss_tells_nothing() -> 
     )
 
 
+@pytest.mark.parametrize(("n", "is_enough"), [(29, False), (30, True)])
+def test_few_rows_tell_nothing(n: int, is_enough: bool) -> None:
+    without = np.linspace(0.4, 0.6, n)
+
+    is_used, said = fitting._choice(without - np.linspace(0.1, 0.2, n), without, "validation rows")
+
+    assert is_used == is_enough
+    assert said.startswith("Pre-training helps:" if is_enough else "29 validation rows are too few to tell (0.35 with ")
+
+
 def test_losses_of_rows() -> None:
     classes = row_losses(Classes(("a", "b")), np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 0]))
     np.testing.assert_allclose(classes, [-np.log(0.75), 0])
@@ -62,12 +72,12 @@ def test_the_chosen_networks_are_those_of_the_phase_alone(is_used: bool, monkeyp
 
 
 @pytest.mark.parametrize("is_regressor", [False, True])
-def test_the_rows_that_stop_training_judge(is_regressor: bool) -> None:
+def test_the_rows_that_no_network_trains_on_judge(is_regressor: bool) -> None:
     X, y = table()
 
     fitted = small(is_regressor=is_regressor, pretrain="auto", n_trials=2).fit(X, X["a"] if is_regressor else y)
 
-    assert " on 8 validation rows " in str(fitted.choice_)
+    assert str(fitted.choice_).startswith("16 validation rows are too few to tell (")
 
 
 class TestTheProcess:
