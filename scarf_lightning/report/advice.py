@@ -56,11 +56,11 @@ class ComparedRun:
 
     @property
     def undecided(self) -> set[str]:
-        """The keys of the cells of which we cannot tell, and whose comparison more trials may settle."""
+        """The keys of the cells of whose comparison we are not sure, and of which more trials may tell."""
         margin = ReportOptions().rope
         found = set[str]()
         for each in self.comparisons:
-            if each.claimed == CANNOT_TELL and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
+            if not each.is_sure and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
                 found |= {self.tried[label].cell.key for pair in each.pairs for label in pair}
         return found
 
