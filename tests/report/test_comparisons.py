@@ -1,7 +1,6 @@
 """Which comparisons are answered together."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
