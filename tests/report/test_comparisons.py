@@ -1,12 +1,15 @@
 """Which comparisons are answered together."""
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from scarf_lightning.intervals import TEST_TO_TRAIN
+from scarf_lightning.report.advice import ComparedRun
 from scarf_lightning.report.comparisons import compare_all
 from scarf_lightning.report.report_options import ReportOptions
 from tests.report.cell_results import results_of
@@ -58,3 +61,14 @@ def test_numbers_of_labels_are_a_family_and_competitors_over_them_are_not(
         assert each.verdict.answer.startswith("helps")
         assert each.claimed.startswith("helps") is claims
         assert each.is_sure is is_sure
+
+
+@pytest.mark.parametrize(("level", "n_left"), [(0.012, 6), (0.002, 0)])
+def test_a_comparison_gets_trials_until_its_answer_is_sure(level: float, n_left: int) -> None:
+    """An answer at 5 % is claimed, but is no reason to stop: who stops there makes too many false claims."""
+    comparisons = over_labels(level, ("scarf",))
+    cells: Any = [SimpleNamespace(cell=SimpleNamespace(key=str(label))) for label in range(2 * len(BUDGETS))]
+    results: Any = None
+
+    assert all(each.claimed.startswith("helps") for each in comparisons)
+    assert len(ComparedRun(cells, results, comparisons).undecided) == n_left
