@@ -47,7 +47,7 @@ MAY_USE = {
     "training": GROUND
     | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
     "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen", "data.targets"},
-    "loggers": {"options", "results", "metrics", "intervals", "errors", "screen"},
+    "loggers": {"options", "results", "metrics", "intervals", "errors", "screen", "report.levels"},
     "screen": set(),
     "estimators": GROUND | {"data", "engine", "losses", "networks", "results", "screen", "sweeping", "training"},
 }

@@ -8,12 +8,18 @@ import pandas as pd
 import pytest
 
 import scarf_lightning
+from scarf_lightning.loggers import upload_sweep
+from scarf_lightning.options.settings import LoggerSettings
 from scarf_lightning.report.advice import by_sweep
 from scarf_lightning.report.answer import answer_section
 from scarf_lightning.report.blocks import Command, Paragraph, Picture, Table
+from scarf_lightning.report.loading import CellResults
+from scarf_lightning.report.making import make_report, write_report
 from scarf_lightning.report.report_options import ReportOptions
 from scarf_lightning.report.sentences import VERBS, told
 from scarf_lightning.report.statistics.answers import ANSWERS
+from tests.cells import finish, results_in, some_cell
+from tests.loggers.wandb_files import runs
 from tests.report.cell_results import compared
 
 ROOT = Path(__file__).parents[1]
@@ -61,8 +67,8 @@ def test_texts_of_the_package_and_the_study_have_no_other_name_for_an_answer() -
     assert not found
 
 
-def some_reports() -> list[tuple[str, list]]:
-    """Sections on results with every answer."""
+def with_every_answer(tables: int) -> CellResults:
+    """Results with every answer."""
     low, spread = [0.50, 0.51, 0.49, 0.51] * 3, [0.4, 0.6, 0.5, 0.7] * 3
     gains = {"scarf": 0.3, "scarf_ae": -0.3, "no_noise_ae": 0.0001, "add_noise_ae": 0.012}
     values = {"none": low}
@@ -70,10 +76,15 @@ def some_reports() -> list[tuple[str, list]]:
         noise = 0.006 if name == "add_noise_ae" else 0.0005
         values[name] = [value + gain + noise * (-1) ** place for place, value in enumerate(low)]
     values["scarf_disc"] = spread
+    return compared({f"t{n}": values for n in range(tables)})
+
+
+def some_reports() -> list[tuple[str, list]]:
+    """Sections on results with every answer."""
     found = []
     for tables in (1, 8):
-        results = compared({f"t{n}": values for n in range(tables)})
-        found.append((f"{tables} tables", answer_section(results, ReportOptions(), by_sweep([])).blocks))
+        section = answer_section(with_every_answer(tables), ReportOptions(), by_sweep([]))
+        found.append((f"{tables} tables", section.blocks))
     return found
 
 
@@ -95,3 +106,25 @@ def test_each_answer_is_told_by_its_name() -> None:
         sentence = told("SCARF", answer)
         assert answer in sentence or answer.replace("no ", "makes no ", 1) in sentence
     assert set(VERBS) == set(ANSWERS) - {"cannot tell"}
+
+
+@pytest.mark.slow
+def test_no_file_of_a_report_and_no_run_of_wandb_has_another_name_for_an_answer(tmp_path: Path) -> None:
+    """Pages, CSV files, and all that W&B is given of them and of a cell."""
+    report = make_report(with_every_answer(1), [], ReportOptions(), title="t", command="", more_trials=by_sweep([]))
+    folder = tmp_path / "report"
+    write_report(report, folder)
+    cell = finish(some_cell(trials=3, paths=results_in(tmp_path)))
+    results = tmp_path / "results"
+    assert upload_sweep(results, [cell.fingerprint], "all answers", folder, LoggerSettings(name="wandb")) == []
+
+    files = [path for path in folder.rglob("*") if path.suffix in {".csv", ".html"}]
+    logged = [path for path in (results / "wandb").rglob("*") if path.suffix in {".json", ".html"}]
+    of_answers = pd.read_csv(folder / "tables" / "summary.csv")
+    assert set(of_answers["answer"]) <= {*ANSWERS, "reference"}
+    assert of_answers["answer"].nunique() >= 4
+    assert [path.stem for path in logged if "summary" in path.stem], "the table of answers is in W&B"
+    for path in (*files, *logged):
+        assert not OTHER_NAMES.findall(path.read_text(encoding="utf-8")), path.name
+    for run in runs(results):
+        assert not OTHER_NAMES.findall(f"{run.name} {run.group} {run.tags} {run.config} {run.notes} {run.summary}")

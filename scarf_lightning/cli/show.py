@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import counted
-from ..results import on_few_steps, write_whole
+from ..report.levels import LevelledRows, levels_of, levels_of_cell
+from ..results import Rows, on_few_steps, write_whole
 from ..screen import NotebookLine, doing, screen
 from ..sweeping.cell import Cell, State, SurveyedCell, chosen_metric, survey
 from ..sweeping.expand import ExpandedSweep
@@ -27,6 +28,7 @@ from .tables import (
     describe,
     full_table,
     label_table,
+    on_wide_intervals,
     result_in_words,
     shared_axes,
     shared_trials,
@@ -99,7 +101,9 @@ class Terminal:
         console = screen()
         axes = [each.axes for each in surveyed]
         metric = chosen_metric(surveyed)
-        shown = [(columns, each.rows) for columns, each in zip(axes, surveyed, strict=True)]
+        # Predictions of very many cells take long to read; their table has no interval.
+        rows = [each.rows for each in surveyed] if len(surveyed) > LONGEST_TABLE else [*map(_with_levels, surveyed)]
+        shown = list(zip(axes, rows, strict=True))
         recipes = {each.cell.config.recipe for each in surveyed}
         if len(shown) > 1:
             trials = shared_trials(shown)
@@ -125,15 +129,29 @@ class Terminal:
             ending = " (finished already)" if n_skipped else f" ({store.fingerprint})" if store and each.rows else ""
             console.say(f"{describe(each.axes, each.cell.settings(), recipes)}{ending}")
             if each.rows:
-                console.print(cell_table(each.axes, each.rows, metric))
+                console.print(cell_table(each.axes, rows[0], metric))
         from ..report.learning import on_not_learnt
 
         signs = on_not_learnt([(each.cell.called, each.rows, each.target) for each in surveyed if each.rows])
-        for sentence in (*why_no_interval(axes), *on_few_steps([each.rows for each in surveyed]), *signs):
+        unread = [columns for columns, its in shown if not levels_of(its)]
+        for sentence in (
+            *why_no_interval(unread),
+            *on_wide_intervals(shown),
+            *on_few_steps([each.rows for each in surveyed]),
+            *signs,
+        ):
             console.say(sentence)
         results = surveyed[0].cell.results
         if results.exists() and all(each.state is State.FINISHED for each in surveyed):
             console.say(f"Results are in {results.absolute()}")
+
+
+def _with_levels(surveyed: SurveyedCell) -> Rows:
+    """A cell's rows with the intervals of its metrics from its predictions, if it has any."""
+    if surveyed.folder is None:
+        return surveyed.rows
+    levels = levels_of_cell(surveyed.folder, surveyed.rows)
+    return LevelledRows(surveyed.rows, levels) if levels else surveyed.rows
 
 
 def out_of_reach(plan: Plan) -> list[str]:

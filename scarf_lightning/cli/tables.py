@@ -11,9 +11,10 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from ..intervals import FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
+from ..intervals import FEWEST, FIXED_SPLITS, SIZES, Interval, level_interval, level_intervals, median_sizes
 from ..metrics import METRICS, Metric, metrics
 from ..options.axes import COLUMNS
+from ..report.levels import levels_of
 from ..report.names import value_in_words
 from ..results import is_of_reading, values_of, with_reading
 from ..screen import Screen, spreadsheet
@@ -190,13 +191,24 @@ def shared_trials(cells: ShownCells) -> int | None:
 
 
 def why_no_interval(cells: Sequence[Row]) -> list[str]:
-    """A sentence for each fixed split of these cells, whose table has no interval."""
+    """A sentence for each fixed split of these cells, which have no predictions that were read."""
     fixed = sorted({str(cell["split"]) for cell in cells if cell.get("split") in FIXED_SPLITS})
     return [
-        f"With split={split} all trials share their test rows, so their spread gives no interval; report.py computes "
-        "one from the predictions on these rows."
+        f"With split={split} all trials share their test rows, so their spread gives no interval; it comes from three "
+        "or more trials whose predictions were kept."
         for split in fixed
     ]
+
+
+def on_wide_intervals(cells: ShownCells) -> list[str]:
+    """A sentence if intervals of levels are from trials alone, because predictions are missing or were not read."""
+    for axes, rows in cells:
+        if len(rows) >= FEWEST and not levels_of(rows) and axes.get("split") not in FIXED_SPLITS:
+            return [
+                "Intervals of cells without kept predictions are those of the resampled t-test, and wider than they "
+                "need be."
+            ]
+    return []
 
 
 def full_table(cells: ShownCells) -> str:
@@ -233,6 +245,8 @@ def _intervals(axes: Row, rows: Sequence[Row]) -> list[Sequence[float | None]]:
         intervals = level_intervals(block, bounds, sizes, axes.get("split")) if size else []
         for place, (metric, _) in enumerate(together):
             found[metric.name] = intervals[place] if size else (None, None, None)
+    # Those from predictions take the place of those from trials.
+    found |= levels_of(rows)
     return [found[metric.name] for metric in metrics()]
 
 
@@ -285,6 +299,10 @@ def _sizes(rows: Sequence[Row]) -> tuple[float, float, float | None]:
 
 
 def _interval(axes: Row, rows: Sequence[Row], metric: Metric) -> Interval:
+    """The level of a metric: from predictions, if they were read, and else from the trials alone."""
+    levels = levels_of(rows)
+    if metric.name in levels:
+        return levels[metric.name]
     return level_interval(_known(rows, metric.name), _sizes(rows), axes.get("split"), metric.bounds)
 
 

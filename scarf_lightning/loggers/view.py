@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..intervals import SIZES, level_interval, median_sizes
+from ..intervals import SIZES, Interval, level_interval, median_sizes
 from ..metrics import metrics
 from ..options import AXES
 from ..options.axes import told_apart
+from ..report.levels import FROM_PREDICTIONS, FROM_TRIALS, levels_of_cell
 from ..results import StoredCell, load_cell, read_cell, read_environments
 from ..screen import command_line
 
@@ -32,8 +33,9 @@ class CellView:
         name: for people: the dataset, and what tells the cell from the cells beside it.
         group: the sweep, or what varies in the run and the day.
         tags: ``axis=option`` for each axis that the cell uses.
-        config: the resolved configuration, with the fingerprint, the command that trains the cell, and the commits of
-            the package that did.
+        config: the resolved configuration, with the fingerprint, the command that trains the cell, the commits of the
+            package that did, and the ``basis`` of its intervals: ``rows and fits`` if predictions were kept, else
+            ``resampled t-test``.
         curves: a row for each epoch and trial.
         summary: for each metric the mean over trials, its 95 % interval ``<metric>_low`` and ``<metric>_high``, and the
             standard deviation ``<metric>_std``; mean epochs, and seconds in all. Undefined values are left out. The
@@ -65,7 +67,10 @@ def cell_view(
     said = cell.description
     environments, _ = read_environments(read_cell(Path(results) / fingerprint))
     commits = dict.fromkeys(each.get("commit") for each in environments)
+    rows: list[Any] = cell.trials.to_dict("records")
+    levels = levels_of_cell(Path(results) / fingerprint, rows)
     made = {"fingerprint": fingerprint, "trials": len(cell.trials), "commit": ", ".join(filter(None, commits))}
+    made |= {"basis": FROM_PREDICTIONS if levels else FROM_TRIALS}
     return CellView(
         id=fingerprint,
         name=run_name(said["dataset"], said["overrides"], said["options"], name),
@@ -73,7 +78,7 @@ def cell_view(
         tags=_tags({"dataset": said["dataset"]} | said["options"]),
         config=cell.config | made | _command(said["overrides"]),
         curves=cell.curves,
-        summary=_summary(cell),
+        summary=_summary(cell, levels),
         trials=cell.trials,
         failure=failure,
     )
@@ -130,7 +135,8 @@ def _tags(options: Mapping[str, Any]) -> list[str]:
     return [f"{axis}={option}"[:LONGEST_TAG] for axis, option in used.items()]
 
 
-def _summary(cell: StoredCell) -> dict[str, float]:
+def _summary(cell: StoredCell, levels: Mapping[str, Interval]) -> dict[str, float]:
+    """The numbers of a run: means over trials, and intervals by ``levels`` or else from the trials alone."""
     import pandas as pd
 
     trials = cell.trials.assign(validation_error=validation_errors(cell)) if len(cell.trials) else cell.trials
@@ -140,7 +146,9 @@ def _summary(cell: StoredCell) -> dict[str, float]:
     for metric in metrics():
         known = trials[metric.name].dropna().tolist() if metric.name in trials else []
         if len(known) > 1:
-            ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
+            ends = levels.get(metric.name)
+            if ends is None:
+                ends = level_interval(known, sizes, cell.description["options"].get("split"), metric.bounds)
             _, values[f"{metric.name}_low"], values[f"{metric.name}_high"] = ends
             values[f"{metric.name}_std"] = float(pd.Series(known).std())
     values |= {column: trials[column].sum() for column in SUMS if column in trials and trials[column].notna().any()}

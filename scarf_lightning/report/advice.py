@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import counted
 from ..intervals import FEWEST
@@ -56,11 +56,11 @@ class ComparedRun:
 
     @property
     def undecided(self) -> set[str]:
-        """The keys of the cells of which we cannot tell, and whose comparison more trials may settle."""
+        """The keys of the cells of whose comparison we are not sure, and of which more trials may tell."""
         margin = ReportOptions().rope
         found = set[str]()
         for each in self.comparisons:
-            if each.claimed == CANNOT_TELL and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
+            if not each.is_sure and not each.verdict.reason and _trials_may_settle(each.verdict, margin):
                 found |= {self.tried[label].cell.key for pair in each.pairs for label in pair}
         return found
 
@@ -105,20 +105,75 @@ def in_one_line(sentence: str, command: str) -> str:
     return f"{sentence}: {command}" if command else f"{sentence}."
 
 
+class Advice(NamedTuple):
+    """What would settle a comparison.
+
+    Attributes:
+        change: to what was asked, empty for none.
+        sentence: before the command.
+        trials: in all, if trials would settle it; 0 otherwise.
+        rows: that the table would need, if trials would not settle it; empty if it is something else.
+    """
+
+    change: str
+    sentence: str
+    trials: int = 0
+    rows: str = ""
+
+
 def what_would_settle(
     comparisons: Sequence[Comparison], commands: Commands, results: CellResults, margin: float = MARGIN
 ) -> list[tuple[str, str]]:
-    """Advice on comparisons of which we cannot tell: sentences, each with a command, which may be empty."""
+    """Advice on comparisons of which we cannot tell: sentences, each with a command, which may be empty.
+
+    One command trains as many trials as any comparison needs that trials will settle.
+    """
     known = {str(name) for name in results.cells["dataset"]}
-    groups: dict[tuple[str, str], list[Comparison]] = {}
+    groups: dict[Advice, list[Comparison]] = {}
+    by_trials: dict[int, list[Comparison]] = {}
+    by_rows: list[tuple[Comparison, Advice]] = []
     for each in comparisons:
-        if each.claimed == CANNOT_TELL and not each.verdict.reason:
-            groups.setdefault(_advice(each.verdict, known, margin), []).append(each)
+        if each.claimed != CANNOT_TELL or each.verdict.reason:
+            continue
+        advice = _advice(each.verdict, known, margin)
+        if advice.trials:
+            by_trials.setdefault(advice.trials, []).append(each)
+        elif advice.rows:
+            by_rows.append((each, advice))
+        else:
+            groups.setdefault(advice, []).append(each)
+    if by_trials:
+        settled = [each for trials in sorted(by_trials) for each in by_trials[trials]]
+        groups[_by_trials(max(by_trials), settled)] = settled
     found = []
-    for (change, advice), group in sorted(groups.items(), key=lambda item: -len(item[1])):
-        sentence = f"{named([each.label for each in group], 3)}: {advice}{_cost(group[0], change, results)}"
-        found.append((sentence, commands(group[0], change) if change else ""))
+    for advice, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        cost = _cost(group, advice.change, results)
+        sentence = f"{named([each.label for each in group], 3)}: {advice.sentence}{cost}"
+        asked = dict.fromkeys(commands(each, advice.change) for each in group) if advice.change else ()
+        found.append((sentence, " && ".join(asked)))
+    if by_rows:
+        found.append((_by_rows(by_rows), ""))
     return found
+
+
+def _by_trials(trials: int, comparisons: Sequence[Comparison]) -> Advice:
+    """The advice on all comparisons that trials will settle; ``trials`` are as many as the last of them needs."""
+    more = counted(trials - min(each.verdict.trials for each in comparisons), "more trial")
+    if len(comparisons) == 1:
+        return Advice(f"trials={trials}", f"{more} will settle it, if the difference stays as it is", trials)
+    return Advice(f"trials={trials}", f"up to {more} will settle them, if the differences stay as they are", trials)
+
+
+def _by_rows(comparisons: Sequence[tuple[Comparison, Advice]]) -> str:
+    """A sentence on the comparisons that no number of trials will settle, each with the rows that would."""
+    if len(comparisons) == 1:
+        each, advice = comparisons[0]
+        return f"{each.label}: {advice.sentence}"
+    needed = [f"{each.label} {advice.rows}" for each, advice in comparisons]
+    return (
+        "No number of trials will settle these, because too much of the error comes from which rows the table has; it "
+        f"would need so many rows with labels to split: {', '.join(needed)}"
+    )
 
 
 def _trials_may_settle(verdict: Verdict, margin: float) -> bool:
@@ -128,41 +183,44 @@ def _trials_may_settle(verdict: Verdict, margin: float) -> bool:
     return verdict.parts is not None and settling(verdict.difference, verdict.parts, margin).trials is not None
 
 
-def _advice(verdict: Verdict, known: set[str], margin: float) -> tuple[str, str]:
-    """A change to what was asked, empty for none, and the sentence before the command."""
+def _advice(verdict: Verdict, known: set[str], margin: float) -> Advice:
+    """What would settle a comparison of which we cannot tell."""
     if verdict.datasets > 1:
         return _advice_over_tables(verdict, known, margin)
     parts = verdict.parts
     if verdict.trials < FEWEST:
-        return f"trials={FEWEST_FOR_SAME}", f"too few trials to tell; go on to {FEWEST_FOR_SAME}"
+        return Advice(f"trials={FEWEST_FOR_SAME}", f"too few trials to tell; go on to {FEWEST_FOR_SAME}")
     if parts is None:
         if verdict.trials < FEWEST_FOR_SAME:
-            return f"trials={FEWEST_FOR_SAME}", f"few trials; go on to {FEWEST_FOR_SAME}"
-        return "", "without predictions it is not known what would settle it"
+            return Advice(f"trials={FEWEST_FOR_SAME}", f"few trials; go on to {FEWEST_FOR_SAME}")
+        return Advice("", "without predictions it is not known what would settle it")
     found = settling(verdict.difference, parts, margin)
     if found.trials is not None:
-        more = counted(found.trials - verdict.trials, "more trial")
-        return f"trials={found.trials}", f"{more} will settle it, if the difference stays as it is"
+        return Advice("", "", found.trials)
     rows = f"{100 * found.of_rows:.0f} % of the error's variance comes from which rows the table has"
     if found.rows is not None:
-        return (
-            "",
-            f"no number of trials will settle it, because {rows}; about {_rounded(found.rows)} labelled rows would",
-        )
-    return "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {rows}"
+        needed = _rounded(found.rows)
+        sentence = f"no number of trials will settle it, because {rows}; about {needed} labelled rows would"
+        return Advice("", sentence, rows=needed)
+    return Advice(
+        "", f"neither trials nor labelled rows in reach will settle it, because the difference is so small; {rows}"
+    )
 
 
-def _advice_over_tables(verdict: Verdict, known: set[str], margin: float) -> tuple[str, str]:
+def _advice_over_tables(verdict: Verdict, known: set[str], margin: float) -> Advice:
     n = verdict.datasets
     if n < FEWEST_TABLES:
-        return _more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more"
+        return Advice(_more_tables(FEWEST_TABLES - n, known), f"an answer over datasets needs {FEWEST_TABLES} or more")
     # The interval must shrink until it excludes zero or lies within the margin, whichever takes less.
     reach = max(abs(verdict.difference), margin - abs(verdict.difference))
     needed = n * ((verdict.high - verdict.low) / 2 / reach) ** 2 if reach else math.inf
     if needed > MOST_TABLES * n:
-        return "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+        return Advice(
+            "", f"the typical dataset differs by so little that no number of datasets in reach will tell, beyond {n}"
+        )
     total = max(math.ceil(needed), n + 1)
-    return _more_tables(total - n, known), f"about {_rounded(total)} datasets would tell, if the gain stays as it is"
+    sentence = f"about {_rounded(total)} datasets would tell, if the gain stays as it is"
+    return Advice(_more_tables(total - n, known), sentence)
 
 
 def _more_tables(more: int, known: set[str]) -> str:
@@ -177,10 +235,11 @@ def _rounded(number: int) -> str:
     return f"{round(number, -digits):,}"
 
 
-def _cost(comparison: Comparison, change: str, results: CellResults) -> str:
+def _cost(comparisons: Sequence[Comparison], change: str, results: CellResults) -> str:
     """How long the command takes, if more trials, or datasets, take as long as the finished ones; empty if their times
     are unknown."""
-    of_pairs = results.trials[results.trials["cell"].isin({cell for pair in comparison.pairs for cell in pair})]
+    cells = {cell for each in comparisons for pair in each.pairs for cell in pair}
+    of_pairs = results.trials[results.trials["cell"].isin(cells)]
     seconds = of_pairs[list(SECONDS)].sum(axis=1)
     key, _, value = change.partition("=")
     if not change or not seconds.sum() > 0:
@@ -189,7 +248,7 @@ def _cost(comparison: Comparison, change: str, results: CellResults) -> str:
         each = seconds.groupby(of_pairs["cell"]).agg(["mean", "count"])
         return f" (about {about(float((each['mean'] * (int(value) - each['count']).clip(lower=0)).sum()))} on one core)"
     n = N_PAPERS_DATASETS if change == PAPERS_DATASETS else 1 + value.count(",")
-    took = float(seconds.sum()) / len(comparison.pairs)
+    took = float(seconds.sum()) / len(comparisons[0].pairs)
     return f" (about {about(n * took)} on one core, if they take as long as these)"
 
 

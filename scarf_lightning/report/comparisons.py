@@ -12,7 +12,7 @@ from .loading import CellResults
 from .pairing import Pair, pairs_of
 from .report_options import ReportOptions
 from .statistics import Answer, Verdict, answers_together
-from .statistics.answers import CANNOT_TELL
+from .statistics.answers import CANNOT_TELL, STOPPING
 from .statistics.scores import mean_of
 from .verdicts import verdict_of
 
@@ -31,6 +31,7 @@ class Comparison:
         verdict: on their differences.
         claimed: the answer, claimed together with those of all other comparisons of the page; over the number of
             labels, together with those of the same competitor, which share a sentence.
+        is_sure: true if the answer is as sure as further trials need, see `answers.STOPPING`.
         by_dataset: over a few datasets, the verdict on each.
         means: the mean difference on each dataset.
         labels: how many labels training sees, infinity for all; None if cells do not differ in it.
@@ -46,6 +47,7 @@ class Comparison:
     datasets: Sequence[str]
     verdict: Verdict
     claimed: Answer = CANNOT_TELL
+    is_sure: bool = False
     by_dataset: tuple[Verdict, ...] = ()
     means: tuple[float, ...] = ()
     labels: float | None = None
@@ -98,9 +100,12 @@ def _claimed_together(comparisons: Sequence[Comparison], margin: float) -> list[
         families.setdefault("" if each.labels is None else each.name, []).append(each)
     found = []
     for family in families.values():
-        answers = answers_together([each.verdict for each in family], margin)
-        for each, answer in zip(family, answers, strict=True):
-            found.append(replace(each, claimed="cannot tell" if each.spoilt else answer))
+        verdicts = [each.verdict for each in family]
+        answers = answers_together(verdicts, margin)
+        strict_answers = answers_together(verdicts, margin, STOPPING)
+        for each, answer, strict_answer in zip(family, answers, strict_answers, strict=True):
+            claimed = CANNOT_TELL if each.spoilt else answer
+            found.append(replace(each, claimed=claimed, is_sure=strict_answer != CANNOT_TELL))
     return found
 
 

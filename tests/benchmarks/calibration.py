@@ -43,7 +43,7 @@ from scarf_lightning.report.statistics import (
     next_table,
     welch_test,
 )
-from scarf_lightning.report.statistics.answers import HELPING, HURTING, MARGIN
+from scarf_lightning.report.statistics.answers import CANNOT_TELL, HELPING, HURTING, MARGIN, STOPPING
 from scarf_lightning.report.statistics.over_tables import steadied
 from scarf_lightning.report.statistics.scores import variance_of
 from scarf_lightning.report.statistics.trials import (
@@ -387,18 +387,20 @@ def page(random: Random, draws: int, comparisons: int, trials: int) -> Line:
 
 
 def rounds(random: Random, draws: int, truth: float) -> Line:
-    """A competitor over three numbers of labels and all: comparisons get more trials until they have an answer.
+    """A competitor over three numbers of labels and all: comparisons get more trials until their answer is sure.
 
     False if any of the four is, found if any of them helps.
     """
     line = Line(f"{BUDGETS} label budgets, {ROUNDS[0]} to {ROUNDS[-1]} trials until answered", truth)
     for _ in range(draws):
         drawn = [draw(random, truth, ROUNDS[-1], World(few=budget > 0, by_rows=0.0)) for budget in range(BUDGETS)]
-        trials, claims = [0] * BUDGETS, ["cannot tell"] * BUDGETS
-        for n in ROUNDS:
-            trials = [n if claim == "cannot tell" else of_it for claim, of_it in zip(claims, trials, strict=True)]
+        trials = [ROUNDS[0]] * BUDGETS
+        found = [each.verdict(of_it) for each, of_it in zip(drawn, trials, strict=True)]
+        for n in ROUNDS[1:]:
+            sure = answers_together(found, alpha=STOPPING)
+            trials = [n if answer == CANNOT_TELL else of_it for answer, of_it in zip(sure, trials, strict=True)]
             found = [each.verdict(of_it) for each, of_it in zip(drawn, trials, strict=True)]
-            claims = [str(answer) for answer in answers_together(found)]
+        claims = [str(answer) for answer in answers_together(found)]
         line.draws += 1
         line.false += any(is_false(claim, truth) for claim in claims)
         line.direction += any(claim in HELPING for claim in claims)

@@ -33,6 +33,8 @@ from .calibration import Floats, Integers, Line, Random
 
 NEW_ROWS = 1500
 """New rows a trial: 45,000 for thirty trials."""
+FITS = 30
+"""Models of each table and competitor from which the truth is known, at least; twice the trials if that is more."""
 LEAF = 8
 OTHER_SEED = 999
 
@@ -190,23 +192,33 @@ class Tables:
     def __init__(self, population: Population, design: Design, random: Random, metrics: list[Metric]) -> None:
         self.n_test = round(0.2 * design.rows)
         self._population, self._design = population, design
-        self._new: dict[str, list[tuple[float, float]]] = {metric.name: [] for metric in metrics}
+        self._new: dict[str, list[Floats]] = {metric.name: [] for metric in metrics}
         self.trials: dict[str, tuple[list[RowsOfTrial], list[RowsOfTrial]]] = {m.name: ([], []) for m in metrics}
         every = np.arange(len(population.target))
         table = self._drawn(random, design.rows, every)
         rest = np.delete(every, table)
-        for seed in range(design.trials):
+        for seed in range(max(FITS, 2 * design.trials)):
             order = random.permutation(design.rows)
             train = order[: round(0.7 * design.rows)][: design.labelled]
             test = order[-self.n_test :]
             new = self._drawn(random, NEW_ROWS, rest)
             both = self._predictions(table[train], np.concatenate([table[test], new]), seed)
             for metric in metrics:
-                self._add(metric, both, population.target[table[test]], population.target[new], test)
+                if seed < design.trials:
+                    self._add(metric, both, population.target[table[test]], test)
+                self._new[metric.name].append(self._on_new(metric, both, population.target[new]))
 
     def truth(self, metric: Metric) -> tuple[float, float]:
-        """The mean metric of both competitors on new test sets."""
-        first, second = np.nanmean(self._new[metric.name], axis=0)
+        """The mean metric of both competitors on new test sets, from the models of the trials and further ones.
+
+        With T trials and E further models, the mean of the trials has the variance v / T of its models. The weight of
+        the further ones is such that its distance from this truth has that variance, too: (1 - w)^2 (v / T + v / E).
+        """
+        trials = self._design.trials
+        own, further = (np.nanmean(its, axis=0) for its in np.split(np.array(self._new[metric.name]), [trials]))
+        n_further = len(self._new[metric.name]) - trials
+        weight = np.sqrt(n_further / (trials + n_further))
+        first, second = weight * further + (1 - weight) * own
         return float(first), float(second)
 
     def _drawn(self, random: Random, n: int, among: Integers) -> Integers:
@@ -239,12 +251,17 @@ class Tables:
             found.append(predicted)
         return found
 
-    def _add(self, metric: Metric, both: list[Floats], labels: Any, new_labels: Any, rows: Integers) -> None:
+    def _add(self, metric: Metric, both: list[Floats], labels: Any, rows: Integers) -> None:
+        """A trial of both competitors, if the metric is defined on its test rows."""
         tested = [rows_of_trial(metric, its[: self.n_test], labels, rows) for its in both]
         if tested[0] is not None and tested[1] is not None:
             for side, its in zip(self.trials[metric.name], tested, strict=True):
                 side.append(its)
+
+    def _on_new(self, metric: Metric, both: list[Floats], labels: Any) -> Floats:
+        """The mean metric of both competitors on test sets of new rows, ``(2,)``."""
+        found = []
         for start in range(0, NEW_ROWS - self.n_test + 1, self.n_test):
             part = slice(start, start + self.n_test)
-            first, second = (metric.function(its[self.n_test :][part], new_labels[part]) for its in both)
-            self._new[metric.name].append((first, second))
+            found.append([metric.function(its[self.n_test :][part], labels[part]) for its in both])
+        return np.asarray(np.nanmean(found, axis=0))

@@ -54,7 +54,8 @@ class ErrorParts:
         n_tested: different rows, or units of rows, that some trial tested.
         n_test: rows, or units, that the mean trial tested.
         common: the share of their test rows that two trials have in common.
-        varies: whether any value differs from any other.
+        varies: true if any value differs from any other.
+        reach: the most by which a row that no trial tested may differ from the mean; NaN if it is unknown.
     """
 
     mean: float
@@ -66,6 +67,7 @@ class ErrorParts:
     n_test: float
     common: float
     varies: bool
+    reach: float = math.nan
 
     @property
     def n_rows(self) -> float:
@@ -140,6 +142,7 @@ def error_parts(
         n_test=float(n_each.mean()),
         common=common,
         varies=bool(varies),
+        reach=float(np.abs(unseen - mean).max()) if len(unseen) else math.nan,
     )
 
 
@@ -159,6 +162,10 @@ def unseen_values(first: Sequence[Floats], second: Sequence[Floats] = ()) -> Flo
     >>> unseen_values([accuracy]), unseen_values([accuracy], [accuracy])
     (array([[1., 0.]]), array([[ 1., -1.]]))
     """
+    for its in (*first, *second):
+        # A metric such as AUROC may be that of the predicted classes in one trial, by chance.
+        if not np.isfinite(its).any():
+            return NOTHING
     pairs = _mean_over_trials(first)
     if len(second):
         pairs = pairs - _mean_over_trials(second)[:, ::-1]

@@ -17,6 +17,10 @@ from .verdict import Verdict, judge_rows, rows_interval
 BLOCKS = 10
 """Blocks of rows in the order of time: rows in one block may depend on each other. Ten to thirty suffice (Schmeiser
 1982, DOI 10.1287/opre.30.3.556); ten are the longest, and allow most dependence."""
+FEWEST_OF_ONE_CLASS = 10
+"""Trials below which metrics that weigh classes have no interval if `SHARE_OF_ONE_CLASS` of the trials predict one
+class for every row. Few trials do not show how often fits do so: of three, three in ten intervals missed the truth."""
+SHARE_OF_ONE_CLASS = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -28,12 +32,14 @@ class RowsOfTrial:
         values: of the metric, see `influence.row_values`, ``(n,)``.
         added: of one more row of each class, see `influence.added_values`, ``(C, 2)``.
         codes: numbers that rows share whose predictions are equal, ``(n,)``.
+        one_class: true if one class is predicted for all rows.
     """
 
     rows: Integers
     values: Floats
     added: Floats
     codes: Integers
+    one_class: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,8 @@ def rows_of_trial(metric: Metric, predictions: Floats, labels: Labels, rows: Int
     if not np.isfinite(values).all():
         return None
     codes = np.unique(predictions, axis=0, return_inverse=True)[1].ravel()
-    return RowsOfTrial(rows, values, added_values(metric, predictions, labels), codes)
+    one_class = predictions.ndim == 2 and len(np.unique(predictions.argmax(axis=1))) == 1
+    return RowsOfTrial(rows, values, added_values(metric, predictions, labels), codes, one_class)
 
 
 def judge_trials(
@@ -103,7 +110,8 @@ def judge_trials(
 
 
 def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split = Split()) -> Interval:
-    """The mean of a metric over trials, with its interval.
+    """The mean of a metric over trials, with its interval. Its ends are NaN for few trials of which a third
+    predict one class, if the metric weighs classes.
 
     >>> from scarf_lightning.metrics import metric_named
     >>> accuracy, random = metric_named("accuracy"), np.random.default_rng(0)
@@ -117,7 +125,13 @@ def level_of_trials(trials: Sequence[RowsOfTrial], metric: Metric, split: Split 
     """
     values = [trial.values for trial in trials]
     unseen = unseen_values(_added(trials, split))
-    return rows_interval(error_parts(values, _units(trials, split), split.n_trained, unseen), metric.bounds)
+    parts = error_parts(values, _units(trials, split), split.n_trained, unseen)
+    # Classes have several effects where they are weighed, as in balanced accuracy, and one in accuracy.
+    are_weighed = len(unseen) > 1
+    of_one_class = float(np.mean([trial.one_class for trial in trials]))
+    if are_weighed and len(trials) < FEWEST_OF_ONE_CLASS and of_one_class >= SHARE_OF_ONE_CLASS:
+        return Interval(parts.mean, math.nan, math.nan)
+    return rows_interval(parts, metric.bounds)
 
 
 def _added(trials: Sequence[RowsOfTrial], split: Split) -> list[Floats]:

@@ -121,7 +121,7 @@ def judge(
         return no_verdict(its)
     error = float(resampled_errors(its[None], test_to_train)[0])
     if are_equal(its):
-        error = _error_of_unseen(unseen_share(n_test, n), n - 1, width)
+        error = _error_of_unseen(unseen_share(n_test, n), n - 1, min(width, 1.0))
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
     mean = float(its.mean())
     return _verdict(
@@ -274,12 +274,14 @@ def resampled_errors(differences: Floats, test_to_train: float) -> Floats:
 def rows_error(parts: ErrorParts, width: float) -> tuple[float, float]:
     """The standard error from rows and fits, and its degrees of freedom.
 
-    If no value varies, the interval is as wide as the rows that no trial tested may differ.
+    If no value varies, the interval is as wide as the rows that no trial tested may differ. A row of a rare class
+    differs by more than another, where each class counts the same.
     """
     freedom = min(parts.freedom, MOST_FREEDOM)
     if parts.varies:
         return parts.error, freedom
-    return _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, width), freedom
+    reach = min(width, 1.0) if math.isnan(parts.reach) else parts.reach
+    return _error_of_unseen(unseen_share(parts.n_tested, 1), freedom, reach), freedom
 
 
 def rows_interval(parts: ErrorParts, bounds: tuple[float, float] = UNBOUNDED) -> Interval:
@@ -369,7 +371,7 @@ def _won(differences: Floats) -> tuple[int, int]:
     return int((differences > 0).sum()), int((differences < 0).sum())
 
 
-def _error_of_unseen(share: float, freedom: float, width: float) -> float:
-    """The error whose 95 % interval is as wide as the largest share of rows of a kind that no trial tested; a relative
-    difference is at most 100 %."""
-    return share * min(width, 1.0) / float(stdtrit(freedom, (1 + LEVEL) / 2))
+def _error_of_unseen(share: float, freedom: float, reach: float) -> float:
+    """The error whose 95 % interval reaches as far as the largest share of rows of a kind that no trial tested may move
+    the mean, if each of them differs from it by ``reach``; a relative difference is at most 100 %."""
+    return share * reach / float(stdtrit(freedom, (1 + LEVEL) / 2))

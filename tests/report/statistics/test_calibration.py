@@ -83,9 +83,10 @@ def test_a_page_of_many_comparisons_rarely_claims_one_that_is_false() -> None:
 
 
 def test_an_answer_that_asks_for_trials_until_it_is_given_is_rarely_false() -> None:
-    line = rounds(random(), 50, 0.0)
+    """If trials stopped at the first answer of 5 %, some 7 % of four budgets would have a false one."""
+    line = rounds(random(), 150, 0.0)
 
-    assert line.false / line.draws < 0.15
+    assert line.false / line.draws < 0.08
     assert covers(line) > 0.92
 
 

@@ -215,3 +215,15 @@ def test_an_interval_stays_within_the_metrics_bounds() -> None:
     assert (found.low, found.high) == (-1.0, 1.0) or found.high == 1.0
     rows = [np.arange(3)] * 3
     assert judge_rows([np.array([1.0, 0.0, 1.0])] * 3, rows, width=1.0).high == 1.0
+
+
+def test_a_row_of_a_rare_class_may_move_a_mean_that_does_not_vary_by_more() -> None:
+    """Of 100 rows, all trials alike. One more row may be off by four, so the interval is four times as wide."""
+    rows = [np.arange(100)] * 3
+    alike = [np.full(100, 0.5)] * 3
+    by_one, by_four = (error_parts(alike, rows, unseen=np.array([[0.5, 0.5 + reach]])) for reach in (1.0, 4.0))
+
+    one, four = rows_interval(by_one), rows_interval(by_four)
+
+    assert one.high - 0.5 == pytest.approx(1 - 0.05 ** (1 / 100))
+    assert four.high - 0.5 == pytest.approx(4 * (1 - 0.05 ** (1 / 100)))

@@ -1,0 +1,74 @@
+"""Which comparisons are answered together."""
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from scarf_lightning.intervals import TEST_TO_TRAIN
+from scarf_lightning.report.advice import ComparedRun
+from scarf_lightning.report.comparisons import compare_all
+from scarf_lightning.report.report_options import ReportOptions
+from tests.report.cell_results import results_of
+
+TRIALS, BUDGETS = 12, (20, 50, 100)
+
+
+def differences(level: float) -> np.ndarray:
+    """Of trials, whose direction is found at this level by the corrected resampled t-test."""
+    spread = np.tile([0.01, -0.01], TRIALS // 2)
+    error = spread.std(ddof=1) * math.sqrt(1 / TRIALS + TEST_TO_TRAIN)
+    return spread + float(stats.t(TRIALS - 1).isf(level / 2)) * error
+
+
+def over_labels(level: float, competitors: tuple[str, ...]) -> list:
+    """The comparisons with no pre-training at three numbers of labels, each found at this level."""
+    cells = []
+    for labels in BUDGETS:
+        for name in ("none", *competitors):
+            options = {
+                "dataset": "iris",
+                "regime": "few",
+                "regime.labels": labels,
+                "pretrain": name,
+                "method": "control",
+            }
+            values = 0.6 + (differences(level) if name != "none" else np.zeros(TRIALS))
+            cells.append((options, values.tolist()))
+    return compare_all(results_of(cells), ReportOptions())
+
+
+@pytest.mark.parametrize(
+    ("level", "competitors", "claims", "is_sure"),
+    [
+        (0.03, ("scarf",), False, False),
+        (0.012, ("scarf", "vime"), True, False),
+        (0.002, ("scarf", "vime"), True, True),
+    ],
+)
+def test_numbers_of_labels_are_a_family_and_competitors_over_them_are_not(
+    level: float, competitors: tuple[str, ...], claims: bool, is_sure: bool
+) -> None:
+    """Three levels of 3 % claim nothing together. Three of 1.2 % do, and two families of three are not one of six."""
+    found = over_labels(level, competitors)
+
+    assert len(found) == 3 * len(competitors)
+    for each in found:
+        assert each.verdict.levels.direction == pytest.approx(level, rel=1e-6)
+        assert each.verdict.answer.startswith("helps")
+        assert each.claimed.startswith("helps") is claims
+        assert each.is_sure is is_sure
+
+
+@pytest.mark.parametrize(("level", "n_left"), [(0.012, 6), (0.002, 0)])
+def test_a_comparison_gets_trials_until_its_answer_is_sure(level: float, n_left: int) -> None:
+    """An answer at 5 % is claimed, but is no reason to stop: who stops there makes too many false claims."""
+    comparisons = over_labels(level, ("scarf",))
+    cells: Any = [SimpleNamespace(cell=SimpleNamespace(key=str(label))) for label in range(2 * len(BUDGETS))]
+    results: Any = None
+
+    assert all(each.claimed.startswith("helps") for each in comparisons)
+    assert len(ComparedRun(cells, results, comparisons).undecided) == n_left
