@@ -26,11 +26,14 @@ class Encoder(nn.Module):
         self, columns: Columns, networks: Sequence[nn.Module], width: int, *, learns_missing_values: bool = False
     ) -> None:
         super().__init__()
-        self.columns, self.width, self.is_frozen = columns, width, False
+        self.columns = columns
+        self.width = width
+        self.is_frozen = False
         self.one_hot = OneHot(columns.n_categories, columns.gaps)
         self.missing: nn.Parameter | None = None
         if learns_missing_values:
-            self.missing = nn.Parameter(torch.zeros(len(networks), 1, columns.n_encoded, dtype=torch.float32))
+            zeros = torch.zeros(len(networks), 1, columns.n_encoded, dtype=torch.float32)
+            self.missing = nn.Parameter(zeros)
         self.body = lift(networks)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -51,7 +54,8 @@ class Classifier(nn.Module):
 
     def __init__(self, encoder: Encoder, head: nn.Module) -> None:
         super().__init__()
-        self.encoder, self.head = encoder, head
+        self.encoder = encoder
+        self.head = head
 
     def forward(self, x: Tensor) -> Tensor:
         return self.of_encoded(self.encoder.one_hot(x))
@@ -64,7 +68,7 @@ class Classifier(nn.Module):
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What networks look at before they train, on the host.
+    """Training rows for networks that look at them before they train (MLP-PLE takes its bins from them), on the host.
 
     Attributes:
         rows: the encoded training rows ``(n, D)`` of the trial at a position.
@@ -79,8 +83,13 @@ class TrainingData:
 class Networks:
     """Makes the networks of trials on a table.
 
-    ``network`` is f, and ``settings`` are of g, h and the initial weights, which ``streams`` draw. ``data`` is for
-    networks that look at it; without it they start as they are built.
+    Attributes:
+        columns: the encoded columns.
+        n_outputs: outputs of h.
+        streams: draw the initial weights.
+        network: f.
+        settings: of g, h and the initial weights.
+        data: for networks that look at it; without it they start as they are built.
     """
 
     columns: Columns
@@ -100,13 +109,18 @@ class Networks:
         learns_missing_values: bool = False,
     ) -> Encoder:
         """f, with the ``pretrained`` weights if given. Missing values always start at 0."""
-        build = partial(self.network.build, self.columns, dropout)
-        prepare = self._prepare if pretrained is None and self._overrides("prepare") else None
-        draws_linear_layers = not self.network.starts_as_built
-        built = self._build(
-            trials, Purpose.ENCODER, fit, build, prepare=prepare, draws_linear_layers=draws_linear_layers
+        prepare = None
+        if pretrained is None and self._overrides("prepare"):
+            prepare = self._prepare
+        networks = self._build(
+            trials,
+            Purpose.ENCODER,
+            fit,
+            partial(self.network.build, self.columns, dropout),
+            prepare=prepare,
+            draws_linear_layers=not self.network.starts_as_built,
         )
-        encoder = Encoder(self.columns, built, self.width, learns_missing_values=learns_missing_values)
+        encoder = Encoder(self.columns, networks, self.width, learns_missing_values=learns_missing_values)
         if pretrained is not None:
             load_state(encoder.body, part_of(pretrained, "body"))
         return encoder
@@ -117,32 +131,39 @@ class Networks:
         """h, with the outputs that the target asks for. A new one may look at the embeddings of ``encoder``."""
         prepare = None
         if encoder is not None and self._overrides("prepare_head"):
+            # The lifted f runs T trials at once. The data of the trials differ in size, so each gets its own f.
             alone = self._build(trials, Purpose.ENCODER, fit, partial(self.network.build, self.columns, dropout))
             prepare = partial(self._prepare_head, unlift(encoder.body, alone))
-        return lift(self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout), prepare=prepare))
+        heads = self._build(trials, Purpose.HEAD, fit, partial(self.plain_head, dropout), prepare=prepare)
+        return lift(heads)
 
     def plain_head(self, dropout: float | None = None) -> nn.Module:
         """h of one trial."""
         layers = self.settings.head
-        return self.network.head([self.width, *[layers.width] * (layers.depth - 1), self.n_outputs], dropout)
+        hidden = [layers.width] * (layers.depth - 1)
+        return self.network.head([self.width, *hidden, self.n_outputs], dropout)
 
     def pretrain_head(self, trials: Sequence[int], pretext: Pretext) -> nn.Module:
         """g, as the pretext builds it and the network trains it."""
-        return lift(self._build(trials, Purpose.PRETRAIN_HEAD, 0, partial(self.plain_pretrain_head, pretext)))
+        heads = self._build(trials, Purpose.PRETRAIN_HEAD, 0, partial(self.plain_pretrain_head, pretext))
+        return lift(heads)
 
     def plain_pretrain_head(self, pretext: Pretext) -> nn.Module:
         """g of one trial."""
-        return self.network.pretrain_head(pretext.head(self.width, self.columns, self.settings.pretrain_head))
+        head = pretext.head(self.width, self.columns, self.settings.pretrain_head)
+        return self.network.pretrain_head(head)
 
     @cached_property
     def width(self) -> int:
         """E, the width of an embedding."""
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             alone = self.network.build(self.columns, None).eval()
-            return int(alone(torch.zeros(2, self.columns.n_encoded)).shape[-1])
+            # Two rows, because batch normalisation refuses one.
+            embedding = alone(torch.zeros(2, self.columns.n_encoded))
+            return int(embedding.shape[-1])
 
     def _overrides(self, method: str) -> bool:
-        """Whether the network looks at data, by a method of its own."""
+        """True if the network looks at data, by a method of its own."""
         return getattr(type(self.network), method) is not getattr(Network, method)
 
     def _prepare(self, module: nn.Module, position: int) -> None:
@@ -152,10 +173,11 @@ class Networks:
     @torch.no_grad()
     def _prepare_head(self, encoders: Sequence[nn.Module], head: nn.Module, position: int) -> None:
         assert self.data is not None
-        encoder = encoders[position]
-        weight = next(encoder.parameters())
-        embeddings = encoder.eval()(self.data.rows(position).to(weight))
-        self.network.prepare_head(head, embeddings.to(next(head.parameters())), self.data.targets(position))
+        encoder = encoders[position].eval()
+        # f and h may have other number types than the rows.
+        rows = self.data.rows(position).to(next(encoder.parameters()))
+        embeddings = encoder(rows).to(next(head.parameters()))
+        self.network.prepare_head(head, embeddings, self.data.targets(position))
 
     def _build(
         self,
@@ -168,15 +190,17 @@ class Networks:
         draws_linear_layers: bool = True,
     ) -> list[nn.Module]:
         """A module for each trial. Its constructor, its linear layers and ``prepare`` draw from the trial's stream."""
-        built = []
+        modules = []
         for position, trial in enumerate(trials):
             seed = self.streams.seed_of(trial, purpose, fit)
+            # A constructor draws from PyTorch's global stream, which belongs to the user and is put back.
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 module = build()
                 if draws_linear_layers:
-                    initialise(module, self.settings.weight_init, torch.Generator().manual_seed(seed))
+                    generator = torch.Generator().manual_seed(seed)
+                    initialise(module, self.settings.weight_init, generator)
                 if prepare is not None:
                     prepare(module, position)
-            built.append(module)
-        return built
+            modules.append(module)
+        return modules

@@ -1,6 +1,17 @@
 """The one place where the trial axis is added: T plain modules become one that trains them all.
 
 Each trial computes what its network computes alone, bit for bit where the processor's products are exact.
+
+A stack of three trials, with batches of N rows and M columns::
+
+    networks built alone              the lifted module
+
+    trial 0: Linear (M, 256)
+    trial 1: Linear (M, 256)   -->    StackedLinear, weight (3, M, 256)
+    trial 2: Linear (M, 256)          takes (3, N, M), gives (3, N, 256)
+
+There are two ways. Networks whose layers all act on the last axis alone keep their structure: only linear layers are
+replaced, by `StackedLinear`. All other networks run under `torch.vmap`, see `Vmapped`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,35 +39,45 @@ def lift(networks: Sequence[nn.Module]) -> nn.Module:
     Its parameters and buffers carry a leading trial axis. It takes ``(T, N, ...)`` where each network takes
     ``(N, ...)``.
     """
-    return _on_last_axis(networks) if acts_on_last_axis(networks[0]) else Vmapped(networks)
+    if acts_on_last_axis(networks[0]):
+        return _lift_layers(networks)
+    return Vmapped(networks)
 
 
 def acts_on_last_axis(network: nn.Module) -> bool:
-    """Whether all layers of a module act on the last axis alone, by their type or by their ``acts_on_last_axis``, see
-    `Network.build`."""
+    """True if all layers of a module act on the last axis alone.
+
+    A layer's type says so, or its class attribute ``acts_on_last_axis``, see `Network.build`.
+    """
     kind = type(network)
-    known = kind in ON_LAST_AXIS or kind in (nn.Sequential, nn.ModuleList) or getattr(kind, "acts_on_last_axis", False)
-    return known and all(acts_on_last_axis(child) for child in network.children())
+    is_container = kind in (nn.Sequential, nn.ModuleList)
+    # Exact types, because a subclass may do anything.
+    if not (kind in ON_LAST_AXIS or is_container or getattr(kind, "acts_on_last_axis", False)):
+        return False
+    return all(acts_on_last_axis(child) for child in network.children())
 
 
-def _on_last_axis(networks: Sequence[nn.Module]) -> nn.Module:
-    """The first network with stacked parameters and buffers. Linear layers are replaced, for the sake of speed."""
-    if type(networks[0]) is nn.Linear:
+def _lift_layers(networks: Sequence[nn.Module]) -> nn.Module:
+    """The first network with stacked parameters and buffers, and `StackedLinear` in place of its linear layers."""
+    first = networks[0]
+    if type(first) is nn.Linear:
         return StackedLinear(networks)  # type: ignore[arg-type]
-    lifted = deepcopy(networks[0])
-    _stack_own(lifted, networks)
-    for name, _ in networks[0].named_children():
-        setattr(lifted, name, _on_last_axis([getattr(network, name) for network in networks]))
+    lifted = deepcopy(first)
+    _stack_tensors(lifted, networks)
+    for name, _ in first.named_children():
+        layers = [getattr(network, name) for network in networks]
+        setattr(lifted, name, _lift_layers(layers))
     return lifted
 
 
-def _stack_own(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
-    """Give a module the parameters and buffers of ``modules``, without those of their layers, one beside the other."""
+def _stack_tensors(stacked: nn.Module, modules: Sequence[nn.Module]) -> None:
+    """Give a module the stacked parameters and buffers of ``modules``; those of their layers are left alone."""
     for name, parameter in list(stacked.named_parameters(recurse=False)):
-        values = [getattr(module, name).detach() for module in modules]
-        setattr(stacked, name, nn.Parameter(torch.stack(values), requires_grad=parameter.requires_grad))
+        values = torch.stack([getattr(module, name).detach() for module in modules])
+        setattr(stacked, name, nn.Parameter(values, requires_grad=parameter.requires_grad))
     for name, _ in list(stacked.named_buffers(recurse=False)):
-        setattr(stacked, name, torch.stack([getattr(module, name) for module in modules]))
+        values = torch.stack([getattr(module, name) for module in modules])
+        setattr(stacked, name, values)
 
 
 class StackedLinear(nn.Module):
@@ -68,16 +89,26 @@ class StackedLinear(nn.Module):
 
     def __init__(self, layers: Sequence[nn.Linear]) -> None:
         super().__init__()
+        weights = []
+        biases = []
+        for layer in layers:
+            weights.append(layer.weight.detach().T)
+            if layer.bias is None:
+                biases.append(layer.weight.new_zeros(layer.out_features))
+            else:
+                biases.append(layer.bias.detach())
+        # A layer without a bias adds zeros that are never trained: `baddbmm` needs a summand.
         has_bias = layers[0].bias is not None
-        bias = [layer.bias if has_bias else layer.weight.new_zeros(layer.out_features) for layer in layers]
-        self.weight = nn.Parameter(torch.stack([layer.weight.detach().T for layer in layers]))
-        self.bias = nn.Parameter(torch.stack([each.detach() for each in bias]).unsqueeze(1), requires_grad=has_bias)
+        self.weight = nn.Parameter(torch.stack(weights))
+        self.bias = nn.Parameter(torch.stack(biases).unsqueeze(1), requires_grad=has_bias)
 
     def forward(self, x: Tensor) -> Tensor:
         bias: Tensor = self.bias
+        # `without_ones` pads a single output, because products over a dimension of one round differently.
         x, weight = without_ones(x, self.weight)
         if bias.shape[-1] == 1:
-            return torch.baddbmm(F.pad(bias, (0, 1)), x, weight)[..., :1]
+            padded = torch.baddbmm(F.pad(bias, (0, 1)), x, weight)
+            return padded[..., :1]
         return torch.baddbmm(bias, x, weight)
 
 
@@ -92,18 +123,26 @@ class Vmapped(nn.Module):
     def __init__(self, networks: Sequence[nn.Module]) -> None:
         super().__init__()
         self.network = deepcopy(networks[0])
-        for stacked, *modules in zip(self.network.modules(), *(n.modules() for n in networks), strict=True):
-            _stack_own(stacked, modules)
-        for part in list(self.network.modules()):
-            for name, child in part.named_children():
+        of_trials = [network.modules() for network in networks]
+        for stacked, *modules in zip(self.network.modules(), *of_trials, strict=True):
+            _stack_tensors(stacked, modules)
+        # Two layers get a vmap rule of their own, for exact numbers and for speed.
+        for parent in list(self.network.modules()):
+            for name, child in parent.named_children():
                 if type(child) is nn.Linear:
-                    setattr(part, name, VmappedLinear(child))
+                    setattr(parent, name, VmappedLinear(child))
                 elif type(child) is nn.LayerNorm:
-                    setattr(part, name, VmappedLayerNorm(child))
+                    setattr(parent, name, VmappedLayerNorm(child))
 
     def forward(self, x: Tensor) -> Any:
-        state = dict(self.network.named_parameters()) | dict(self.network.named_buffers())
-        return torch.vmap(lambda state, x: functional_call(self.network, state, (x,)))(state, x)
+        weights: dict[str, Tensor] = {}
+        weights.update(self.network.named_parameters())
+        weights.update(self.network.named_buffers())
+
+        def run_trial(weights: dict[str, Tensor], x: Tensor) -> Any:
+            return functional_call(self.network, weights, (x,))
+
+        return torch.vmap(run_trial)(weights, x)
 
 
 class VmappedLinear(nn.Linear):
@@ -114,16 +153,18 @@ class VmappedLinear(nn.Linear):
     """
 
     def __init__(self, layer: nn.Linear) -> None:
+        # On `meta` nothing is allocated for weights that are replaced at once.
         super().__init__(layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta")
-        self.weight, self.bias = layer.weight, layer.bias
+        self.weight = layer.weight
+        self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        n_out = self.out_features
         rows, weight = without_ones(x.flatten(0, -2), self.weight.T)
-        out = (rows @ weight)[..., :n_out]
+        out = rows @ weight
+        out = out[..., : self.out_features]
         if self.bias is not None:
             out = out + self.bias
-        return out.reshape(*x.shape[:-1], n_out)
+        return out.reshape(*x.shape[:-1], self.out_features)
 
 
 class VmappedLayerNorm(nn.LayerNorm):
@@ -135,14 +176,15 @@ class VmappedLayerNorm(nn.LayerNorm):
 
     def __init__(self, layer: nn.LayerNorm) -> None:
         super().__init__(layer.normalized_shape, layer.eps, elementwise_affine=False)
-        self.weight, self.bias = layer.weight, layer.bias
+        self.weight = layer.weight
+        self.bias = layer.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = _TrialByTrial.apply(x, self.weight, self.bias, self.normalized_shape, self.eps)  # type: ignore[no-untyped-call]
+        out: Tensor = _LayerNorm.apply(x, self.weight, self.bias, self.normalized_shape, self.eps)  # type: ignore[no-untyped-call]
         return out
 
 
-class _TrialByTrial(torch.autograd.Function):
+class _LayerNorm(torch.autograd.Function):
     """`torch.nn.functional.layer_norm`, whose vmap rule calls it once for each trial.
 
     It needs no backward: the rule removes the trial axis before autograd records the differentiable calls inside.
@@ -166,11 +208,22 @@ class _TrialByTrial(torch.autograd.Function):
         shape: tuple[int, ...],
         eps: float,
     ) -> tuple[Tensor, int]:
-        def trials(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
-            return (tensor,) * info.batch_size if tensor is None or dim is None else tensor.unbind(dim)
+        def by_trial(tensor: Tensor | None, dim: int | None) -> tuple[Tensor | None, ...]:
+            """The tensor of each trial; one without a trial axis is shared by all of them."""
+            if tensor is None or dim is None:
+                shared: tuple[Tensor | None, ...] = (tensor,) * info.batch_size
+                return shared
+            trials: tuple[Tensor, ...] = tensor.unbind(dim)
+            return trials
 
-        each = zip(*map(trials, (x, weight, bias), in_dims[:3]), strict=True)
-        return torch.stack([F.layer_norm(rows, shape, w, b, eps) for rows, w, b in each if rows is not None]), 0
+        rows = by_trial(x, in_dims[0])
+        weights = by_trial(weight, in_dims[1])
+        biases = by_trial(bias, in_dims[2])
+        normalised = []
+        for trial_rows, trial_weight, trial_bias in zip(rows, weights, biases, strict=True):
+            assert trial_rows is not None
+            normalised.append(F.layer_norm(trial_rows, shape, trial_weight, trial_bias, eps))
+        return torch.stack(normalised), 0
 
 
 @torch.no_grad()
@@ -178,20 +231,28 @@ def unlift(lifted: nn.Module, networks: Sequence[nn.Module]) -> list[nn.Module]:
     """Each trial's network by itself: copies the weights into ``networks``, built like those that were lifted."""
     for trial, network in enumerate(networks):
         if isinstance(lifted, Vmapped):
-            network.load_state_dict({name: weight[trial] for name, weight in lifted.network.state_dict().items()})
-            continue
-        for name, stacked in lifted.named_modules():
-            module = network.get_submodule(name)
-            if isinstance(module, nn.Linear):
-                assert isinstance(stacked, StackedLinear)
-                module.weight.data = stacked.weight[trial].T.clone()
-                if module.bias is not None:
-                    module.bias.data = stacked.bias[trial, 0].clone()
-                continue
-            own = dict(stacked.named_parameters(recurse=False)) | dict(stacked.named_buffers(recurse=False))
-            for name_of_own, tensor in own.items():
-                getattr(module, name_of_own).data = tensor[trial].clone()
+            stacked_weights = lifted.network.state_dict()
+            network.load_state_dict({name: weight[trial] for name, weight in stacked_weights.items()})
+        else:
+            for name, stacked in lifted.named_modules():
+                _unstack_tensors(stacked, network.get_submodule(name), trial)
     return list(networks)
+
+
+def _unstack_tensors(stacked: nn.Module, module: nn.Module, trial: int) -> None:
+    """Give a module a trial's share of the parameters and buffers of ``stacked``; the reverse of `_stack_tensors`."""
+    if isinstance(module, nn.Linear):
+        assert isinstance(stacked, StackedLinear)
+        # A stacked layer holds the transposed weight, and a bias with an axis for the rows.
+        module.weight.data = stacked.weight[trial].T.clone()
+        if module.bias is not None:
+            module.bias.data = stacked.bias[trial, 0].clone()
+        return
+    tensors: dict[str, Tensor] = {}
+    tensors.update(stacked.named_parameters(recurse=False))
+    tensors.update(stacked.named_buffers(recurse=False))
+    for name, tensor in tensors.items():
+        getattr(module, name).data = tensor[trial].clone()
 
 
 def give_streams(module: nn.Module, random: StackedGenerator) -> None:
@@ -215,7 +276,11 @@ def load_state(module: nn.Module, weights: dict[str, Tensor]) -> None:
 def part_of(weights: Mapping[str, Weight], prefix: str) -> dict[str, Weight]:
     """The weights of one part of a module, such as ``encoder``, without the part's name."""
     start = prefix + "."
-    return {name.removeprefix(start): weight for name, weight in weights.items() if name.startswith(start)}
+    part = {}
+    for name, weight in weights.items():
+        if name.startswith(start):
+            part[name.removeprefix(start)] = weight
+    return part
 
 
 @torch.no_grad()
@@ -223,6 +288,9 @@ def let_leave(module: nn.Module, optimizer: torch.optim.Optimizer, staying: Tens
     """Shrink parameters, buffers and moments ``(A, ...)`` to the trials at ``staying``, int64 positions in them."""
     for tensor in state(module).values():
         moments = optimizer.state.get(tensor, {})
-        moments.update({name: value[staying] for name, value in moments.items() if value.shape == tensor.shape})
+        for name, moment in moments.items():
+            # The optimiser's count of steps is one number for all trials.
+            if moment.shape == tensor.shape:
+                moments[name] = moment[staying]
         tensor.grad = None
         tensor.data = tensor.data[staying]

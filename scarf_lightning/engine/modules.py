@@ -44,9 +44,12 @@ class StackModule(pl.LightningModule, ABC):
     def __init__(self, roster: Roster, *, settings: FitSettings, metric: Metric | None = None) -> None:
         super().__init__()
         self.automatic_optimization = False
-        self.roster, self.settings, self.metric = roster, settings, metric
+        self.roster = roster
+        self.settings = settings
+        self.metric = metric
         self.steps_per_epoch = 1
         self.after_step: Callable[[int], None] | None = None
+        # Sums over the rows of the current epoch, float64 (T,) each, and the number of rows.
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
 
@@ -61,21 +64,27 @@ class StackModule(pl.LightningModule, ABC):
     def training_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
         """Train on the mini-batches of an epoch."""
         optimizer = self._optimizer
-        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        parameters: list[Tensor] = []
+        for group in optimizer.param_groups:
+            parameters += group["params"]
         earlier_steps = self.current_epoch * self.steps_per_epoch
         for n_steps, batch in enumerate(batches, 1):
             self.follow_schedules(earlier_steps + n_steps - 1)
             losses = self.losses(batch)
             self._add("train_loss", losses.detach(), batch.x.shape[1])
+            # A trial's loss depends on its own weights alone, so the gradient of the sum is each trial's gradient.
             total = losses.sum()
-            with torch.autocast(self.device.type, enabled=False):  # the backward pass uses the forward pass's types
-                for parameter in parameters:  # zero_grad() costs as much as the product of a layer
+            # The backward pass uses the forward pass's types.
+            with torch.autocast(self.device.type, enabled=False):
+                # zero_grad() costs as much as the product of a layer.
+                for parameter in parameters:
                     parameter.grad = None
                 total.backward()  # type: ignore[no-untyped-call]
                 if self.settings.gradient_clip is not None:
                     clip_each_trial(parameters, self.settings.gradient_clip)
                 optimizer.step()
-            torch.clear_autocast_cache()  # it holds the weights in bfloat16, which have changed
+            # The cache holds the weights in bfloat16, which have changed.
+            torch.clear_autocast_cache()
             if self.after_step is not None:
                 self.after_step(n_steps)
 
@@ -88,8 +97,8 @@ class StackModule(pl.LightningModule, ABC):
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
         settings = self.settings
-        kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-        return kind(
+        optimizer = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+        return optimizer(
             self._parameter_groups(),
             lr=settings.learning_rate,
             betas=(0.9, settings.beta2),
@@ -106,35 +115,43 @@ class StackModule(pl.LightningModule, ABC):
         groups: dict[tuple[bool, Rates], list[Tensor]] = defaultdict(list)
         for owner in self.modules():
             for name, parameter in owner.named_parameters(recurse=False):
-                if parameter.requires_grad:
-                    is_fused = parameter[0].numel() % REGISTER_ELEMENTS == 0
-                    groups[is_fused, self._rates_of(owner, name)].append(parameter)
-        return [
-            {"params": parameters, "fused": is_fused, "rates": rates}
-            for (is_fused, rates), parameters in sorted(groups.items(), key=lambda group: group[0], reverse=True)
-        ]
+                if not parameter.requires_grad:
+                    continue
+                n_elements = parameter[0].numel()  # of one trial
+                is_fused = n_elements % REGISTER_ELEMENTS == 0
+                rates = self._effective_rates(owner, name)
+                groups[is_fused, rates].append(parameter)
 
-    def _rates_of(self, owner: nn.Module, name: str) -> Rates:
+        # A fixed order, so that the groups do not depend on the order of the layers.
+        ordered = []
+        for is_fused, rates in sorted(groups, reverse=True):
+            ordered.append({"params": groups[is_fused, rates], "fused": is_fused, "rates": rates})
+        return ordered
+
+    def _effective_rates(self, owner: nn.Module, name: str) -> Rates:
         """The factors of a parameter, with a decay of 0 if the settings spare it."""
         rates = rates_of(owner, name)
-        is_spared = self.settings.decayed == "weights" and not is_weight(owner, name)
-        return Rates(rates.learning, 0.0) if is_spared else rates
+        if self.settings.decayed == "weights" and not is_weight(owner, name):
+            return Rates(rates.learning, 0.0)
+        return rates
 
     def follow_schedules(self, step: int) -> None:
         """Give the optimiser and the dropout layers the numbers of a step, which counts from 0."""
         settings = self.settings
-        warm = warmth(step, settings.warmup_steps)
-        learning_rate = settings.learning_rate * self.level(settings.schedule, step) * warm
+        learning_rate = settings.learning_rate * self.level(settings.schedule, step)
+        learning_rate = learning_rate * warmth(step, settings.warmup_steps)
         weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
         for group in self._optimizer.param_groups:
             rates = group.get("rates", Rates())
             group["lr"] = learning_rate * rates.learning
             group["weight_decay"] = weight_decay * rates.decay
-        if settings.dropout_schedule != "constant":
-            share = self.level(settings.dropout_schedule, step)
-            for layer in self.modules():
-                if isinstance(layer, Dropout):
-                    layer.share = share
+
+        if settings.dropout_schedule == "constant":
+            return
+        share = self.level(settings.dropout_schedule, step)
+        for layer in self.modules():
+            if isinstance(layer, Dropout):
+                layer.share = share
 
     def level(self, schedule: Schedule, step: int) -> float:
         """The share of its full value that a number with this schedule has in a step."""
@@ -143,7 +160,10 @@ class StackModule(pl.LightningModule, ABC):
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. The sums restart at zero."""
-        means = {name: (total / self._counts[name]).cpu().numpy() for name, total in self._sums.items()}
+        means = {}
+        for name, total in self._sums.items():
+            mean = total / self._counts[name]
+            means[name] = mean.cpu().numpy()
         self._sums.clear()
         self._counts.clear()
         return means
@@ -166,7 +186,9 @@ class StackModule(pl.LightningModule, ABC):
                 f"{len(self.roster)} trials: average over the last axes, as in .mean(dim=(-2, -1))."
             )
         weighted = values.double() * n_rows
-        self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
+        if name in self._sums:
+            weighted = self._sums[name] + weighted
+        self._sums[name] = weighted
         self._counts[name] += n_rows
 
 
@@ -177,22 +199,42 @@ def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
     For one network this is `torch.nn.utils.clip_grad_norm_`. Squares are added along the last axis, parameter by
     parameter, so that the order of the sum does not depend on the size of the stack.
     """
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    squares = torch.stack([gradient.flatten(1).double().square().sum(dim=1) for gradient in gradients], dim=1)
-    scale = (largest / (squares.sum(dim=1).sqrt() + 1e-6)).clamp(max=1.0)
+    gradients = []
+    squares = []
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        gradients.append(parameter.grad)
+        elements = parameter.grad.flatten(1).double()  # (T, elements of one trial)
+        squares.append(elements.square().sum(dim=1))
+    norms = torch.stack(squares, dim=1).sum(dim=1).sqrt()
+    # The small summand is that of clip_grad_norm_.
+    scale = (largest / (norms + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
-        gradient.mul_(scale.to(gradient.dtype).view(-1, *[1] * (gradient.dim() - 1)))
+        inner_axes = [1] * (gradient.dim() - 1)
+        gradient.mul_(scale.to(gradient.dtype).view(-1, *inner_axes))
 
 
 class PretrainModule(StackModule):
-    """Trains f and g on a pretext task (paper, Algorithm 1); ``validation_random`` draws the validation views."""
+    """Trains f and g on a pretext task (paper, Algorithm 1).
+
+    Args:
+        task: the pretext, f and g.
+        validation_random: the stream that validation views are drawn from.
+        roster: of the trials still here.
+        settings: of the phase.
+    """
 
     def __init__(
         self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
     ) -> None:
         super().__init__(roster, settings=settings)
-        self.encoder, self.head, self.classifier = task.encoder, task.head, task.classifier
-        self._task, self._watches_error = task, settings.monitor == "error"
+        # As attributes of the module these are trained, and their weights kept.
+        self.encoder = task.encoder
+        self.head = task.head
+        self.classifier = task.classifier
+        self._task = task
+        self._watches_error = settings.monitor == "error"
         self._validation_set = ValidationSet(task, validation_random, settings.validation_passes)
 
     def losses(self, batch: Batch) -> Tensor:
@@ -210,14 +252,15 @@ class PretrainModule(StackModule):
 
 
 class FinetuneModule(StackModule):
-    """Trains f and h on hard or soft targets (paper, section 3), as a method says. Co-training adds a pretext loss.
+    """Trains f and h on hard or soft targets (paper, section 3).
 
     Args:
-        supervision: the method.
+        classifier: f and h.
+        supervision: the method's changes to a training step.
         source: the training rows that a corruption draws from.
         random: the stream of the method's draws.
-        auxiliary: a pretext whose loss is added, on f and a g of its own, and its weight.
-        fitted: what the target has fitted to the labels of each trial, float64 ``(T, K)``.
+        target: gives the loss, and predictions for a metric.
+        fitted: the target's parameters, fitted to the labels of each trial, float64 ``(T, K)``.
         truth: the labels of the validation rows, ``(T, n)``, for a metric.
         training: the roster, the settings and a metric, as `StackModule` takes them.
     """
@@ -228,7 +271,6 @@ class FinetuneModule(StackModule):
         supervision: Supervision,
         source: CorruptionSource,
         random: StackedGenerator,
-        auxiliary: tuple[PretextTask, float] | None = None,
         *,
         target: Target,
         fitted: Tensor,
@@ -237,12 +279,20 @@ class FinetuneModule(StackModule):
     ) -> None:
         super().__init__(**training)
         assert isinstance(self.settings, FinetuneSettings)
-        self._smoothing = 0.0 if supervision.smooths_labels or not target.can_smooth else self.settings.label_smoothing
-        self._smooths = self._smoothing
-        self.classifier, self.pretrain_head = classifier, auxiliary and auxiliary[0].head
-        self._supervision, self._source, self._random, self._auxiliary = supervision, source, random, auxiliary
-        self._target, self._fitted, self._truth = target, fitted, truth
-        self._validated: list[Tensor] = []
+        self.classifier = classifier
+        self._supervision = supervision
+        self._source = source
+        self._random = random
+        self._target = target
+        self._fitted = fitted
+        self._truth = truth
+        # The largest share of label smoothing, and its share in the current step of a schedule.
+        self._smoothing = 0.0
+        if target.can_smooth and not supervision.smooths_labels:
+            self._smoothing = self.settings.label_smoothing
+        self._current_smoothing = self._smoothing
+        # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
+        self._predictions: list[Tensor] = []
 
     def on_train_epoch_start(self) -> None:
         if self.classifier.encoder.is_frozen:
@@ -251,36 +301,58 @@ class FinetuneModule(StackModule):
     def follow_schedules(self, step: int) -> None:
         super().follow_schedules(step)
         assert isinstance(self.settings, FinetuneSettings)
-        self._smooths = self._smoothing * self.level(self.settings.label_smoothing_schedule, step)
+        level = self.level(self.settings.label_smoothing_schedule, step)
+        self._current_smoothing = self._smoothing * level
 
     def losses(self, batch: Batch) -> Tensor:
         assert batch.targets is not None
         rows = BatchRows(batch.x, self._source, self._random)
         encoded, targets, weights = self._supervision.make_batch(rows, batch.targets, batch.weights)
         outputs = self.classifier.of_encoded(encoded)
-        if self._smooths:
-            targets = self._target.smoothed(targets, outputs, self._smooths)
+        if self._current_smoothing:
+            targets = self._target.smoothed(targets, outputs, self._current_smoothing)
         losses = self._supervision.compute_loss(outputs, targets, weights)
         if losses is None:
             losses = self._target.loss(outputs, targets, weights)
-        if self._auxiliary is not None:
-            task, weight = self._auxiliary
-            losses = losses + weight * task.losses(batch)
         return losses
 
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         assert batch.targets is not None
         outputs = self.classifier(batch.x)
         if self.metric is not None:
-            self._validated.append(self._target.predictions(outputs.double(), self.roster.of(self._fitted)))
+            fitted = self.roster.of(self._fitted)
+            self._predictions.append(self._target.predictions(outputs.double(), fitted))
         return self._target.validation(outputs, batch.targets)
 
     def end_epoch(self) -> dict[str, NDArray[np.float64]]:
         """The means, and the metric of each trial over all validation rows; NaN if it is not defined."""
         means = super().end_epoch()
-        if self.metric is not None and self._validated:
-            predictions = torch.cat(self._validated, dim=1).cpu().numpy()
-            self._validated.clear()
-            of_trials = zip(predictions, self._truth[self.roster.index.cpu().numpy()], strict=True)
-            means[f"validation_{self.metric.name}"] = np.array([self.metric.function(*each) for each in of_trials])
+        if self.metric is None or not self._predictions:
+            return means
+        predictions = torch.cat(self._predictions, dim=1).cpu().numpy()
+        self._predictions.clear()
+        truth = self._truth[self.roster.index.cpu().numpy()]
+        scores = []
+        for trial_predictions, trial_truth in zip(predictions, truth, strict=True):
+            scores.append(self.metric.function(trial_predictions, trial_truth))
+        means[f"validation_{self.metric.name}"] = np.array(scores)
         return means
+
+
+class CotrainModule(FinetuneModule):
+    """Fine-tuning plus a weighted pretext loss on the same batches, on f and a g of its own.
+
+    Args:
+        auxiliary: the pretext task, and the weight of its loss.
+        finetuning: as `FinetuneModule` takes it.
+    """
+
+    def __init__(self, *finetuning: Any, auxiliary: tuple[PretextTask, float], **named_finetuning: Any) -> None:
+        super().__init__(*finetuning, **named_finetuning)
+        self._task, self._weight = auxiliary
+        # As an attribute of the module g is trained, too.
+        self.pretrain_head = self._task.head
+
+    def losses(self, batch: Batch) -> Tensor:
+        supervised = super().losses(batch)
+        return supervised + self._weight * self._task.losses(batch)

@@ -1,12 +1,12 @@
 """A pretext task in training: views of a batch, f and g, the loss, and the static validation set."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from ..corruption import Corruption, Selection
 from ..data.device_table import DeviceTable, TrainingRows
@@ -36,7 +36,9 @@ class CorruptionSource(TrainingRows):
 
     def __init__(self, encoder: Encoder, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
         super().__init__(table, rows, roster)
-        self._encoder, self.n_rows = encoder, len(self)
+        self.n_rows = len(self)
+        self._encoder = encoder
+        # Computed when they are first asked for, and kept for all trials, stopped ones too.
         self._mean: Tensor | None = None
         self._edges: dict[int, Tensor] = {}
 
@@ -49,6 +51,7 @@ class CorruptionSource(TrainingRows):
         return self.encode(self.rows(positions))
 
     def mean(self) -> Tensor:
+        """The mean of the encoded training rows, ``(T, 1, D)``."""
         if self._mean is None:
             chunks = [self.encode(chunk) for chunk in self.chunks(MEAN_CHUNK)]
             total = sum(chunk.double().sum(dim=1, keepdim=True) for chunk in chunks)
@@ -58,20 +61,30 @@ class CorruptionSource(TrainingRows):
     def bins(self, raw: Tensor, n_bins: int) -> Tensor:
         """The bin of each number of raw rows ``(T, N, M)``, int64 ``(T, N, M_numeric)``."""
         if n_bins not in self._edges:
-            numbers = torch.cat([self._numbers(chunk) for chunk in self.chunks(MEAN_CHUNK)], dim=1)
-            ordered = numbers.sort(dim=1).values
-            firsts = self.n_rows * torch.arange(1, n_bins, device=ordered.device) // n_bins
-            self._edges[n_bins] = ordered[:, firsts].mT.contiguous()
+            self._edges[n_bins] = self._bin_edges(n_bins)
         edges = self._roster.of(self._edges[n_bins])
-        return torch.searchsorted(edges, self._numbers(raw).mT.contiguous(), right=True).mT
+        # `searchsorted` wants the columns before the rows.
+        numbers = self._numbers(raw).mT.contiguous()
+        return torch.searchsorted(edges, numbers, right=True).mT
+
+    def _bin_edges(self, n_bins: int) -> Tensor:
+        """The smallest number of each bin but the first, ``(T, M_numeric, n_bins - 1)``."""
+        chunks = [self._numbers(chunk) for chunk in self.chunks(MEAN_CHUNK)]
+        ordered = torch.cat(chunks, dim=1).sort(dim=1).values
+        bins = torch.arange(1, n_bins, device=ordered.device)
+        firsts = self.n_rows * bins // n_bins
+        return ordered[:, firsts].mT.contiguous()
 
     def _numbers(self, raw: Tensor) -> Tensor:
-        """The numeric columns of raw rows."""
-        numeric = [place for place, count in enumerate(self.columns.n_categories) if not count]
+        """The numeric columns of raw rows ``(T, N, M)``: ``(T, N, M_numeric)``."""
+        numeric = []
+        for column, n_categories in enumerate(self.columns.n_categories):
+            if n_categories == 0:
+                # Column by column: a list of positions would have to be copied to the device first.
+                numeric.append(raw[..., column])
         if not numeric:
             return raw[..., :0]
-        # A list of places as an index would have to be copied to the device first.
-        return torch.stack([raw[..., place] for place in numeric], dim=-1)
+        return torch.stack(numeric, dim=-1)
 
     def missing_values(self) -> Tensor:
         assert self._encoder.missing is not None
@@ -85,13 +98,19 @@ class CorruptionSource(TrainingRows):
 
 @dataclass
 class WithGaps(Selection):
-    """Selects encoded columns so that the gaps of a number are selected with it. ``chosen`` is that of `Columns`."""
+    """Selects encoded columns so that the gaps of a number are selected with it.
+
+    Attributes:
+        selection: selects numbers, and categories.
+        chosen: see `Columns.chosen`.
+    """
 
     selection: Selection
     chosen: list[int]
 
     def mask(self, rate: float, n_rows: int, n_features: int, random: StackedGenerator) -> Tensor:
-        alone = self.selection.mask(rate, n_rows, self.chosen[-1] + 1, random)
+        n_without_gaps = self.chosen[-1] + 1
+        alone = self.selection.mask(rate, n_rows, n_without_gaps, random)
         return alone[..., torch.tensor(self.chosen, device=alone.device)]
 
 
@@ -99,20 +118,26 @@ class BatchRows:
     """A mini-batch of each trial, from raw rows ``(T, N, M)``: the `Rows` that pretexts and methods see."""
 
     def __init__(self, raw: Tensor, source: CorruptionSource, random: StackedGenerator) -> None:
-        self.encoded, self.columns, self.random = source.encode(raw), source.columns, random
-        self._raw, self._source = raw, source
+        self.encoded = source.encode(raw)
+        self.columns = source.columns
+        self.random = random
+        self._raw = raw
+        self._source = source
 
     def corrupted(self, corruption: Corruption, selection: Selection) -> tuple[Tensor, Tensor]:
         """A view of the rows, encoded, ``(T, N, D)``, and the mask of the features whose value changed."""
-        is_raw = corruption.space == "raw"
-        rows = self._raw if is_raw else self.encoded
-        if self.columns.gaps and not is_raw:
+        if corruption.space == "raw":
+            view, _ = corruption(self._raw, self._source, self.random, selection)
+            changed = view != self._raw
+            if self.columns.gaps:
+                # NaN differs from itself, but a gap that another gap replaces has not changed.
+                changed &= ~(view.isnan() & self._raw.isnan())
+            return self._source.encode(view), changed
+
+        if self.columns.gaps:
             selection = WithGaps(selection, self.columns.chosen)
-        view, _ = corruption(rows, self._source, self.random, selection)
-        changed = view != rows
-        if self.columns.gaps and is_raw:
-            changed &= ~(view.isnan() & rows.isnan())  # a gap that another gap replaces
-        return self._source.encode(view) if is_raw else view, changed
+        view, _ = corruption(self.encoded, self._source, self.random, selection)
+        return view, view != self.encoded
 
     def bins(self, n_bins: int) -> Tensor:
         """The bin of each number, int64 ``(T, N, M_numeric)``."""
@@ -122,8 +147,13 @@ class BatchRows:
 class PretextTask:
     """Computes the loss of a pretext for f and g of T trials (Algorithm 1, lines 5 to 8).
 
-    A corruption draws values from ``source``, and the training views draw from ``random``. A pretext that uses labels
-    has a ``classifier``.
+    Args:
+        pretext: makes the views and compares the outputs of g.
+        encoder: f.
+        head: g.
+        source: the training rows that a corruption draws values from.
+        random: the stream that training views draw from.
+        classifier: the head to the target, for pretexts that use labels.
     """
 
     def __init__(
@@ -135,19 +165,30 @@ class PretextTask:
         random: StackedGenerator,
         classifier: "LabelHead | None" = None,
     ) -> None:
-        self.pretext, self.encoder, self.head, self.classifier = pretext, encoder, head, classifier
-        self._source, self._random = source, random
+        self.pretext = pretext
+        self.encoder = encoder
+        self.head = head
+        self.classifier = classifier
+        self._source = source
+        self._random = random
 
     def losses(self, batch: "Batch") -> Tensor:
         """Training loss of each trial, ``(T,)``, on a batch of raw rows ``(T, N, M)``."""
-        views = self.pretext.make_views(BatchRows(batch.x, self._source, self._random))
+        rows = BatchRows(batch.x, self._source, self._random)
+        views = self.pretext.make_views(rows)
         # One pass of all inputs together costs less than a pass for each.
-        x, n = torch.cat(views.inputs, dim=1), len(views.inputs)
+        inputs = torch.cat(views.inputs, dim=1)
+        n_inputs = len(views.inputs)
         if self.classifier is None:
-            return _by_groups_of_trials(self.pretext.compute_loss, self._embed(x, n), views.targets)
-        embedded = self.encoder.body(x)
-        losses = _by_groups_of_trials(self.pretext.compute_loss, self._outputs(embedded, n), views.targets)
-        return self.pretext.with_labels(losses, self.classifier.losses(embedded[:, : batch.x.shape[1]], batch))
+            outputs = self._embed(inputs, n_inputs)
+            return _in_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
+        # The classifier takes the embeddings, so f runs once for both losses.
+        embedded = self.encoder.body(inputs)
+        outputs = self._outputs(embedded, n_inputs)
+        losses = _in_groups_of_trials(self.pretext.compute_loss, outputs, views.targets)
+        n_rows = batch.x.shape[1]
+        first_input = embedded[:, :n_rows]
+        return self.pretext.with_labels(losses, self.classifier.losses(first_input, batch))
 
     def validation_views(self, raw: Tensor, random: StackedGenerator, n_passes: int) -> "StaticViews":
         """``n_passes`` mini-batches made of the same raw rows ``(T, N, M)``."""
@@ -157,16 +198,23 @@ class PretextTask:
     def validation(self, views: "StaticViews", *, error: bool) -> dict[str, Tensor]:
         """Mean loss, and ``error`` if asked for, over mini-batches that are evaluated one by one, ``(T,)`` each."""
         n_passes = len(views.targets)
-        each_input = [self._embed(x, n) * (n_passes // n) for x, n in zip(views.inputs, views.parts, strict=True)]
-        outputs = list(zip(*each_input, strict=True))
-        measures = {"loss": self.pretext.compute_loss} | ({"error": self.pretext.compute_error} if error else {})
-        # Passes are stacked last, so that the number of trials does not decide the order of the sum.
-        return {
-            name: torch.stack(
-                [_by_groups_of_trials(measure, *each) for each in zip(outputs, views.targets, strict=True)], dim=-1
-            ).mean(-1)
-            for name, measure in measures.items()
-        }
+        by_input = []
+        for x, n_parts in zip(views.inputs, views.parts, strict=True):
+            # An input that all mini-batches share passes through f and g once.
+            by_input.append(self._embed(x, n_parts) * (n_passes // n_parts))
+        by_pass = list(zip(*by_input, strict=True))
+
+        measures = {"loss": self.pretext.compute_loss}
+        if error:
+            measures["error"] = self.pretext.compute_error
+        means = {}
+        for name, measure in measures.items():
+            values = []
+            for outputs, targets in zip(by_pass, views.targets, strict=True):
+                values.append(_in_groups_of_trials(measure, outputs, targets))
+            # Passes are stacked last, so that the number of trials does not decide the order of the sum.
+            means[name] = torch.stack(values, dim=-1).mean(-1)
+        return means
 
     def _embed(self, x: Tensor, n: int) -> tuple[Any, ...]:
         """The outputs of g for each of ``n`` inputs, ``x`` ``(T, n * N, D)`` one after the other."""
@@ -176,7 +224,9 @@ class PretextTask:
         """The outputs of g for each of ``n`` inputs, from their embeddings ``(T, n * N, E)``."""
         out = self.head(embedded)
         if isinstance(out, tuple):
-            return tuple(zip(*(part.chunk(n, dim=1) for part in out), strict=True))
+            # g has several heads: one tuple of outputs for each input.
+            parts = [part.chunk(n, dim=1) for part in out]
+            return tuple(zip(*parts, strict=True))
         return tuple(out.chunk(n, dim=1))
 
 
@@ -185,7 +235,8 @@ class LabelHead(nn.Module):
 
     def __init__(self, head: nn.Module, target: Target) -> None:
         super().__init__()
-        self.head, self._target = head, target
+        self.head = head
+        self._target = target
 
     def losses(self, embedded: Tensor, batch: "Batch") -> Tensor:
         """The target's loss on embeddings ``(T, N, E)`` of a batch, of which rows without a label weigh nothing."""
@@ -193,26 +244,46 @@ class LabelHead(nn.Module):
         return self._target.loss(self.head(embedded), batch.targets, batch.weights)
 
 
-def _by_groups_of_trials(measure: Callable[..., Tensor], *of_all: tuple[Any, ...]) -> Tensor:
+def _in_groups_of_trials(measure: Callable[..., Tensor], *arguments: tuple[Any, ...]) -> Tensor:
     """A loss ``(T,)`` of tuples of tensors ``(T, N, ...)``, so many trials at once that their pairs of rows fit."""
-    first: Any = of_all
-    while isinstance(first, tuple):
-        first = first[0]
-    size = max(1, SIMILARITIES // first.shape[1] ** 2)
-    if len(first) <= size:
-        return measure(*of_all)
-    tensors, structure = tree_flatten(of_all)
-    groups = zip(*(tensor.split(size) for tensor in tensors), strict=True)
-    return torch.cat([measure(*tree_unflatten(group, structure)) for group in groups])
+    n_trials, n_rows = _tensors(arguments)[0].shape[:2]
+    size = max(1, SIMILARITIES // n_rows**2)
+    if n_trials <= size:
+        return measure(*arguments)
+    groups = {id(tensor): torch.split(tensor, size) for tensor in _tensors(arguments)}
+    losses = []
+    for group in range(math.ceil(n_trials / size)):
+        parts = {key: of_groups[group] for key, of_groups in groups.items()}
+        losses.append(measure(*_replaced(arguments, parts)))
+    return torch.cat(losses)
+
+
+def _tensors(nested: Any) -> list[Tensor]:
+    """All tensors in tuples of tuples, in their order."""
+    if isinstance(nested, Tensor):
+        return [nested]
+    tensors = []
+    for part in nested:
+        tensors += _tensors(part)
+    return tensors
+
+
+def _replaced(nested: Any, by_id: Mapping[int, Tensor]) -> Any:
+    """The same tuples of tuples, with another tensor in place of each, looked up by its ``id``."""
+    if isinstance(nested, Tensor):
+        return by_id[id(nested)]
+    return tuple(_replaced(part, by_id) for part in nested)
 
 
 @dataclass(frozen=True)
 class StaticViews:
     """P mini-batches made of the same rows.
 
-    **Shape.** ``inputs`` has a tensor for each input of the pretext. It holds all mini-batches one after the other,
-    ``(T, P * N, D)``, or ``(T, N, D)`` if they share it, as they do clean rows; ``parts`` says which, P or 1.
-    ``targets`` are those of each mini-batch.
+    Attributes:
+        inputs: a tensor for each input of the pretext, with all mini-batches one after the other, ``(T, P * N, D)``.
+            One that all mini-batches share, as they do clean rows, is there once, ``(T, N, D)``.
+        parts: the number of mini-batches in each of the inputs, P or 1.
+        targets: those of each mini-batch.
     """
 
     inputs: tuple[Tensor, ...]
@@ -221,10 +292,18 @@ class StaticViews:
 
     @classmethod
     def of_passes(cls, passes: list[Views]) -> "StaticViews":
-        each_input = list(zip(*(views.inputs for views in passes), strict=True))
-        distinct = [of_all[:1] if all(each is of_all[0] for each in of_all) else of_all for of_all in each_input]
-        inputs = tuple(of_all[0] if len(of_all) == 1 else torch.cat(of_all, dim=1) for of_all in distinct)
-        return cls(inputs, tuple(map(len, distinct)), tuple(views.targets for views in passes))
+        """Views of the same rows as one tensor an input."""
+        inputs = []
+        parts = []
+        for of_passes in zip(*(views.inputs for views in passes), strict=True):
+            first = of_passes[0]
+            if all(each is first for each in of_passes):
+                inputs.append(first)
+                parts.append(1)
+            else:
+                inputs.append(torch.cat(of_passes, dim=1))
+                parts.append(len(of_passes))
+        return cls(tuple(inputs), tuple(parts), tuple(views.targets for views in passes))
 
     @property
     def n_bytes(self) -> int:
@@ -233,11 +312,11 @@ class StaticViews:
     def of(self, staying: Tensor) -> "StaticViews":
         """The views of the trials at these positions. A tensor that occurs several times stays shared."""
         kept = {key: tensor[staying] for key, tensor in self._distinct().items()}
-        inputs, targets = tree_map(lambda tensor: kept[id(tensor)], (self.inputs, self.targets))
-        return StaticViews(inputs, self.parts, targets)
+        return StaticViews(_replaced(self.inputs, kept), self.parts, _replaced(self.targets, kept))
 
     def _distinct(self) -> dict[int, Tensor]:
-        return {id(tensor): tensor for tensor in tree_leaves((self.inputs, self.targets))}
+        """The tensors by their ``id``: clean rows are an input and a target of an auto-encoder."""
+        return {id(tensor): tensor for tensor in _tensors((self.inputs, self.targets))}
 
 
 class ValidationSet:
@@ -248,7 +327,10 @@ class ValidationSet:
     """
 
     def __init__(self, task: PretextTask, random: StackedGenerator, n_passes: int) -> None:
-        self._task, self._random, self._n_passes = task, random, n_passes
+        self._task = task
+        self._random = random
+        self._n_passes = n_passes
+        # Views with learnt values change with the network.
         self._keeps = not task.pretext.learns_missing_values
         self._kept: list[StaticViews] = []
         self._next = 0
@@ -264,13 +346,18 @@ class ValidationSet:
             views = self._kept[self._next]
         else:
             views = self._task.validation_views(raw, self._random, self._n_passes)
-            if self._keeps:
-                self._kept.append(views)
-                if sum(each.n_bytes for each in self._kept) > MOST_BYTES:
-                    self._keeps = False
-                    self._kept.clear()
+            self._keep(views)
         self._next += 1
         return views
+
+    def _keep(self, views: StaticViews) -> None:
+        """Keep views for the next validation, or none at all once they need too much memory."""
+        if not self._keeps:
+            return
+        self._kept.append(views)
+        if sum(each.n_bytes for each in self._kept) > MOST_BYTES:
+            self._keeps = False
+            self._kept.clear()
 
     def let_leave(self, staying: Tensor) -> None:
         """Keep only the trials at these positions."""

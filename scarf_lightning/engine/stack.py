@@ -1,8 +1,20 @@
-"""A stack of trials, and the two fits that every method consists of: pre-training and fine-tuning."""
+"""A stack of trials, and the two fits that every method consists of: pre-training and fine-tuning.
 
-from collections.abc import Mapping
+A cell's trials are independent, and are trained in stacks, several at once. Fifteen trials in stacks of up to ten::
+
+    cell    trials  0 1 2 3 4 5 6 7 8 9 10 11 12 13 14
+    stack          [0 1 2 3 4 5 6 7 8 9]                   T = 10, batches (10, N, M), losses (10,)
+    stack                                [10 11 12 13 14]  T = 5
+
+Arrays ``(T, ...)`` are indexed by a trial's *position* in its stack, not by its number. While a phase trains, trials
+that have stopped leave, and the `Roster` says which positions are still here::
+
+    roster  [0 1 2 3 4 5 6 7 8 9]  ->  [0 2 3 7 8]  ->  [3]
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -14,7 +26,7 @@ from ..data.device_table import DeviceTable
 from ..data.table import Table
 from ..data.trials import TrialData
 from ..errors import UsageError
-from ..metrics import metric_named
+from ..metrics import Metric, metric_named
 from ..networks import Columns, Network, OneHot
 from ..options.settings import FinetuneSettings, NetworkSettings, PretrainSettings
 from ..pretexts import Pretext
@@ -23,19 +35,27 @@ from .encoder import Classifier, Encoder, Networks, TrainingData
 from .fitting import Fit, Watch, fit
 from .hardware import Hardware
 from .lifting import give_streams, state
-from .modules import FinetuneModule, PretrainModule, StackModule
+from .modules import CotrainModule, FinetuneModule, PretrainModule, StackModule
 from .pretext_task import CorruptionSource, LabelHead, PretextTask
 from .supervision import Supervision
 
 PLAIN = Supervision()
+"""Fine-tuning that no method changes."""
 
 
 @dataclass(frozen=True)
 class Stack:
     """T trials of one cell and all that their fits share.
 
-    ``network`` is f; ``settings`` are of g, h and the initial weights; ``watch`` shows progress. The trials use
-    ``device_table``, if it is given, instead of a copy of the table of their own.
+    Attributes:
+        table: the whole table.
+        data: rows, labels and preprocessing of each trial.
+        streams: the random streams of all trials.
+        network: f.
+        settings: of g, h and the initial weights.
+        hardware: device and number types.
+        watch: makes callbacks that show progress; None shows nothing.
+        device_table: a copy of the table on the device to use; None makes one.
     """
 
     table: Table
@@ -50,9 +70,12 @@ class Stack:
     @cached_property
     def datamodule(self) -> StackDataModule:
         """The one copy of the table on the device, and the batches of the current fit."""
-        device, dtype = self.hardware.device, self.hardware.dtype
-        own = self.device_table or DeviceTable(self.table, self.data.preprocessing, device=device, dtype=dtype)
-        return StackDataModule(own)
+        device_table = self.device_table
+        if device_table is None:
+            device_table = DeviceTable(
+                self.table, self.data.preprocessing, device=self.hardware.device, dtype=self.hardware.dtype
+            )
+        return StackDataModule(device_table)
 
     @property
     def trials(self) -> tuple[int, ...]:
@@ -61,10 +84,14 @@ class Stack:
 
     @cached_property
     def networks(self) -> Networks:
-        columns = Columns.of(self.table.columns)
-        n_outputs = self.table.target.n_outputs
-        data = TrainingData(self._training_rows, self._training_targets)
-        return Networks(columns, n_outputs, self.streams, self.network, self.settings, data)
+        return Networks(
+            columns=Columns.of(self.table.columns),
+            n_outputs=self.table.target.n_outputs,
+            streams=self.streams,
+            network=self.network,
+            settings=self.settings,
+            data=TrainingData(self._training_rows, self._training_targets),
+        )
 
     def of(self, position: int) -> "Stack":
         """A stack of the trial at this position alone, on the same copy of the table."""
@@ -81,23 +108,29 @@ class Stack:
         module = PretrainModule(task, validation_random, roster=roster, settings=settings)
         # f and g draw their dropout masks from one stream, in the order of the forward pass.
         give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
-        train, validation = (Examples(self.on_device(rows)) for rows in (self.data.train, self.data.watched))
+        train = Examples(self.on_device(self.data.train))
         if pretext.uses_labels:
             train = self.partly_labelled()
+        validation = Examples(self.on_device(self.data.watched))
+        # Permutations are drawn on the host, on whatever device the stack trains.
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
         return self._fit("pretrain", module, train, validation, order, settings.batch_size)
 
     def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
         """The shape and the type of each array that `pretrain` gives for one trial, by name."""
         encoder = self.networks.encoder(self.trials[:1], learns_missing_values=pretext.learns_missing_values)
-        networks = {"encoder": encoder, "head": self.networks.pretrain_head(self.trials[:1], pretext)}
+        networks = {
+            "encoder": encoder,
+            "head": self.networks.pretrain_head(self.trials[:1], pretext),
+        }
         if pretext.uses_labels:
             networks["classifier"] = LabelHead(self.networks.head(self.trials[:1]), self.table.target)
-        return {
-            f"{part}.{name}": (tuple(tensor.shape[1:]), str(tensor.dtype).removeprefix("torch."))
-            for part, network in networks.items()
-            for name, tensor in state(network.to(self.hardware.dtype)).items()
-        }
+        shapes = {}
+        for part, network in networks.items():
+            for name, tensor in state(network.to(self.hardware.dtype)).items():
+                dtype = str(tensor.dtype).removeprefix("torch.")
+                shapes[f"{part}.{name}"] = (tuple(tensor.shape[1:]), dtype)
+        return shapes
 
     def steps_per_epoch(self, settings: PretrainSettings) -> int:
         """Steps of the optimiser in an epoch of pre-training."""
@@ -117,22 +150,22 @@ class Stack:
         Args:
             examples: rows, hard or soft targets and weights, on the stack's device.
             pretrained: weights of f; None starts from initial ones.
-            supervision: what the method changes of a training step.
+            supervision: the method's changes to a training step.
             number: distinguishes the fits of a method that trains several models in a trial.
+
+        Raises:
+            UsageError: the metric to watch is undefined on a trial's validation rows.
         """
+        # Settings may depend on the number of labels that the trial has spent, those that stop it included.
         settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
         module = self.finetune_module(settings, pretrained, supervision, number)
-        if module.metric is not None and self.data.validation.size:
-            for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
-                if np.isnan(module.metric.function(self.table.target.guess(labels), labels)):
-                    raise UsageError(
-                        f"finetune.metric={module.metric.name} is not defined on the validation rows of trial {trial}: "
-                        f"all {len(labels)} of them have the same label. Use another metric, or split=stratified."
-                    )
+        if module.metric is not None:
+            self._check_metric(module.metric)
         if settings.class_weight == "balanced":
             assert examples.targets is not None
             weights = self.table.target.balanced(self.data.labels, examples.targets)
-            weights = weights if examples.weights is None else weights * examples.weights
+            if examples.weights is not None:
+                weights = weights * examples.weights
             examples = replace(examples, weights=weights.to(self.hardware.dtype))
         validation = self.examples(self.data.validation, self.data.validation_labels)
         order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
@@ -146,7 +179,7 @@ class Stack:
         supervision: Supervision = PLAIN,
         number: int = 0,
     ) -> FinetuneModule:
-        """f and h before training, and what a training step does with them; see `finetune`."""
+        """The LightningModule of a fine-tuning, before it trains; see `finetune`."""
         roster = self._roster()
         encoder = self.networks.encoder(
             self.trials,
@@ -160,58 +193,82 @@ class Stack:
         head = self.networks.head(self.trials, encoder, fit=number, dropout=supervision.dropout_rate)
         classifier = Classifier(encoder, head)
         give_streams(classifier, self._random(Purpose.DROPOUT, roster, number))
-        random, auxiliary = self._random(supervision.stream, roster, number), None
+        random = self._random(supervision.stream, roster, number)
+        metric = None
+        if settings.watched_metric is not None:
+            metric = metric_named(settings.watched_metric)
+        build: Callable[..., FinetuneModule] = FinetuneModule
         if supervision.auxiliary is not None:
             pretext, weight = supervision.auxiliary
-            auxiliary = self._task(pretext, encoder, roster, random, number), weight
-        return FinetuneModule(
+            task = self._task(pretext, encoder, roster, random, number)
+            build = partial(CotrainModule, auxiliary=(task, weight))
+        return build(
             classifier,
             supervision,
             self._source(encoder, roster),
             random,
-            auxiliary,
             target=self.table.target,
             fitted=self._fitted,
             truth=self.data.validation_labels,
             roster=roster,
             settings=settings,
-            metric=None if settings.watched_metric is None else metric_named(settings.watched_metric),
+            metric=metric,
         )
+
+    def _check_metric(self, metric: Metric) -> None:
+        """Refuse a metric that early stopping could not compare, because it is undefined for a trial's labels."""
+        if not self.data.validation.size:
+            return
+        for trial, labels in zip(self.trials, self.data.validation_labels, strict=True):
+            if np.isnan(metric.function(self.table.target.guess(labels), labels)):
+                raise UsageError(
+                    f"finetune.metric={metric.name} is not defined on the validation rows of trial {trial}: "
+                    f"all {len(labels)} of them have the same label. Use another metric, or split=stratified."
+                )
 
     def labelled(self) -> Examples:
         """The training rows that are labelled in the regime, with their labels."""
         return self.examples(self.data.labelled, self.data.labels)
 
     def partly_labelled(self) -> Examples:
-        """The training rows of pre-training, with the labels of those that the regime lets train. Rows without a label
-        have any one, and the weight 0."""
+        """The training rows of pre-training, with the labels of those that are labelled in the regime.
+
+        Unlabelled rows carry a placeholder as label, and the weight 0.
+        """
         data = self.data
-        labels, weights = np.zeros(data.train.shape, dtype=data.labels.dtype), np.zeros(data.train.shape)
-        for position, (train, labelled) in enumerate(zip(data.train, data.labelled, strict=True)):
-            _, places, of_labelled = np.intersect1d(train, labelled, return_indices=True)
-            labels[position, places] = data.labels[position, of_labelled]
-            weights[position, places] = 1
+        labels = np.zeros(data.train.shape, dtype=data.labels.dtype)
+        is_labelled = np.zeros(data.train.shape)
+        for trial in range(len(self.trials)):
+            _, positions, of_labels = np.intersect1d(data.train[trial], data.labelled[trial], return_indices=True)
+            labels[trial, positions] = data.labels[trial, of_labels]
+            is_labelled[trial, positions] = 1
         examples = self.examples(data.train, labels)
-        on_device = torch.from_numpy(weights).to(self.hardware.device, self.hardware.dtype)
-        return replace(examples, weights=on_device if examples.weights is None else on_device * examples.weights)
+        weights = torch.from_numpy(is_labelled).to(self.hardware.device, self.hardware.dtype)
+        if examples.weights is not None:
+            weights = weights * examples.weights
+        return replace(examples, weights=weights)
 
     def examples(self, rows: NDArray[np.int64], targets: NDArray[np.generic]) -> Examples:
         """Rows ``(T, n)`` with labels ``(T, n)`` or predictions ``(T, n, ...)`` as targets, on the device."""
+        device, dtype = self.hardware.device, self.hardware.dtype
         encoded = torch.from_numpy(self.table.target.encode(targets, self.data.preprocessing.target))
-        on_device = encoded.to(self.hardware.device, self.hardware.dtype if encoded.is_floating_point() else None)
+        # Class numbers stay integers.
+        encoded = encoded.to(device, dtype if encoded.is_floating_point() else None)
         weights = None
         if self.table.weights is not None:
-            weights = torch.from_numpy(self.table.weights[rows]).to(self.hardware.device, self.hardware.dtype)
-        return Examples(self.on_device(rows), on_device, weights)
+            weights = torch.from_numpy(self.table.weights[rows]).to(device, dtype)
+        return Examples(self.on_device(rows), encoded, weights)
 
     def row_weights(self, class_weight: str = "none") -> NDArray[np.float64] | None:
         """Weights of the labelled training rows, ``(T, n_labelled)``; None if all weigh the same."""
-        own = None if self.table.weights is None else self.table.weights[self.data.labelled]
+        weights = None
+        if self.table.weights is not None:
+            weights = self.table.weights[self.data.labelled]
         if class_weight == "none":
-            return own
+            return weights
         labels = self.data.labels
         balanced = self.table.target.balanced(labels, torch.from_numpy(labels)).numpy()
-        return balanced if own is None else balanced * own
+        return balanced if weights is None else balanced * weights
 
     def raw(self, rows: NDArray[np.int64]) -> Tensor:
         """``rows`` ``(T, n)`` imputed and scaled, ``(T, n, M)``, on the device."""
@@ -219,19 +276,23 @@ class Stack:
 
     def encoded(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """``rows`` ``(T, n)`` imputed, scaled and one-hot encoded, ``(T, n, D)``, for models that are no networks."""
-        encoded: NDArray[np.float64] = self._one_hot.to(self.hardware.device)(self.raw(rows)).double().cpu().numpy()
+        one_hot = self._one_hot.to(self.hardware.device)
+        encoded: NDArray[np.float64] = one_hot(self.raw(rows)).double().cpu().numpy()
         return encoded
 
     @torch.no_grad()
     def embed(self, rows: NDArray[np.int64], pretrained: Mapping[str, Tensor] | None = None) -> NDArray[np.floating]:
         """Embeddings of ``rows`` ``(T, n)`` by f with ``pretrained`` or initial weights, ``(T, n, E)``."""
-        encoder = self.networks.encoder(self.trials, pretrained).to(self.hardware.device, self.hardware.dtype).eval()
-        embedded: NDArray[np.floating] = self._in_chunks(encoder, rows).to(self.hardware.dtype).cpu().numpy()
+        encoder = self.networks.encoder(self.trials, pretrained)
+        encoder = encoder.to(self.hardware.device, self.hardware.dtype).eval()
+        embeddings = self._in_chunks(encoder, rows).to(self.hardware.dtype)
+        embedded: NDArray[np.floating] = embeddings.cpu().numpy()
         return embedded
 
     def predict(self, classifier: Classifier, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Predictions of ``rows`` ``(T, n)``: float64 probabilities ``(T, n, C)``, or numbers ``(T, n)``."""
-        return self.table.target.predictions(self.outputs(classifier, rows), self._fitted).cpu().numpy()
+        outputs = self.outputs(classifier, rows)
+        return self.table.target.predictions(outputs, self._fitted).cpu().numpy()
 
     @torch.no_grad()
     def outputs(self, classifier: Classifier, rows: NDArray[np.int64]) -> Tensor:
@@ -242,15 +303,19 @@ class Stack:
         return torch.from_numpy(array).to(self.hardware.device)
 
     def _in_chunks(self, network: nn.Module, rows: NDArray[np.int64]) -> Tensor:
+        """The outputs of a network for ``rows`` ``(T, n)``, computed a few rows at a time to save memory."""
         chunks = torch.split(self.on_device(rows), EVALUATION_ROWS, dim=1)
-        return torch.cat([network(self._fetch(chunk)) for chunk in chunks], dim=1)
+        outputs = [network(self._fetch(chunk)) for chunk in chunks]
+        return torch.cat(outputs, dim=1)
 
     def _fetch(self, rows: Tensor) -> Tensor:
         return self.datamodule.table.rows(rows, Roster(len(rows), rows.device))
 
     def _training_rows(self, position: int) -> Tensor:
         """The encoded training rows ``(n, D)`` of the trial at a position."""
-        encoded: Tensor = self._one_hot(self.of(position).raw(self.data.train[[position]])[0].cpu())
+        alone = self.of(position)
+        raw = alone.raw(self.data.train[[position]])[0]
+        encoded: Tensor = self._one_hot(raw.cpu())
         return encoded
 
     @property
@@ -265,7 +330,7 @@ class Stack:
 
     @cached_property
     def _fitted(self) -> Tensor:
-        """What the target has fitted to the labels of each trial, float64 ``(T, K)``."""
+        """The target's parameters, fitted to the labels of each trial, float64 ``(T, K)``."""
         return torch.from_numpy(self.data.preprocessing.target).to(self.hardware.device)
 
     def _roster(self) -> Roster:

@@ -16,7 +16,7 @@ from scarf_lightning.data.datamodule import StackDataModule
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Semi25
 from scarf_lightning.engine import stack as engine_stack
-from scarf_lightning.engine.fitting import OF_EACH_TRIAL, Fit
+from scarf_lightning.engine.fitting import PER_TRIAL, Fit
 from scarf_lightning.engine.lifting import state
 from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.stack import Stack
@@ -57,7 +57,7 @@ def one_epoch(phase: str, module: StackModule, datamodule: StackDataModule, *_: 
             module.on_validation_epoch_start()
             module.validation_step(datamodule.on_after_batch_transfer(validation, 0), 0)
     assert all(parameter.grad is not None and parameter.grad.device.type == DEVICE for parameter in parameters)
-    zeros: dict[str, Any] = dict.fromkeys(OF_EACH_TRIAL, np.zeros(len(given["trials"]), dtype=np.int64))
+    zeros: dict[str, Any] = dict.fromkeys(PER_TRIAL, np.zeros(len(given["trials"]), dtype=np.int64))
     weights = {name: torch.zeros_like(weight, device="cpu") for name, weight in state(module).items()}
     return Fit(weights, curves=[], **zeros)
 

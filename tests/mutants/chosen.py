@@ -110,7 +110,7 @@ NAMED = (
     ("report/statistics/pairs.py", "ROUNDING = 1e-12", "ROUNDING = 1e-10"),
     ("randomness.py", ">> 1", ">> 2"),
     ("results/store.py", "stored.rows.setdefault(row[\"trial\"], row)", "stored.rows[row[\"trial\"]] = row"),
-    ("engine/fitting.py", ") / len(self.active)", ")"),
+    ("engine/fitting.py", "elapsed / len(self.active)", "elapsed"),
     ("report/statistics/pairs.py", 'significant & (compared["difference"] > 0)',
      'significant & (compared["difference"] > 1)'),
     ("data/reading/dates.py", "if not is_missing(text)]\n    if not known or not all(map(TIME_OF_DAY",
