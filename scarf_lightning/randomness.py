@@ -163,6 +163,19 @@ class StackedGenerator:
         self._drawn.clear()
         self.__dict__.pop("on_host", None)
 
+    def state(self) -> Tensor:
+        """The states of all trials' generators, uint8 ``(T, n)``, for a checkpoint.
+
+        Numbers that were drawn ahead are not among them: on an accelerator a stream goes on after these.
+        """
+        return torch.stack([generator.get_state() for generator in self._all])
+
+    def go_on(self, state: Tensor) -> None:
+        """Go on from a `state`."""
+        for generator, of_trial in zip(self._all, state.cpu(), strict=True):
+            # A view of several states would be read from the beginning of its storage.
+            generator.set_state(of_trial.clone())
+
     def uniform(self, *shape: int) -> Tensor:
         """Uniform on [0, 1), ``(..., *shape)``."""
         return self._draw("uniform", shape, torch.float32, lambda out, generator: out.uniform_(generator=generator))

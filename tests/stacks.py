@@ -1,7 +1,7 @@
 """Fixtures of the tests that train: a small table with structure, and stacks of small networks on it."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,12 +14,13 @@ from scarf_lightning.data.preprocessing import ZScore
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.trials import Full, Regime, prepare_trials
 from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.modules import FinetuneModule
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.losses import Loss
 from scarf_lightning.losses.loss import Discrimination, InfoNCE, Reconstruction
 from scarf_lightning.networks import Network
 from scarf_lightning.networks.mlp import MLP
-from scarf_lightning.options.settings import LayerSettings, NetworkSettings
+from scarf_lightning.options.settings import FinetuneSettings, LayerSettings, NetworkSettings
 from scarf_lightning.pretexts import Pretext
 from scarf_lightning.pretexts.scarf import Scarf, ScarfAE, ScarfDisc
 from scarf_lightning.randomness import Streams
@@ -40,6 +41,13 @@ def task(
     if isinstance(loss, Discrimination):
         return ScarfDisc(*parts, loss)
     return Scarf(*parts, loss or InfoNCE(), views)  # type: ignore[arg-type]
+
+
+def finetune_module(stack: Stack, settings: FinetuneSettings, **given: Any) -> FinetuneModule:
+    """The module of a supervised fit before it trains."""
+    module = FinetuneModule()
+    stack.build_finetuning(module, settings, **given)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,7 @@ MAY_USE = {
     "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen", "data.targets"},
     "loggers": {"options", "results", "metrics", "intervals", "errors", "screen", "report.levels"},
     "screen": set(),
+    "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND | {"data", "engine", "losses", "networks", "results", "screen", "sweeping", "training"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
@@ -58,7 +59,7 @@ FRONT_DOORS = {"__init__.py": "cli"}
 """The package's public names are looked up when they are asked for, which leads to the top of the house."""
 OPTIONS_MAY_USE = {"errors"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
-KNOW_LIGHTNING = {"data", "engine", "training"}
+KNOW_LIGHTNING = {"data", "engine", "lightning", "training"}
 FREE_OF_TORCH = {
     "options",
     "results",

@@ -41,9 +41,12 @@ class Examples:
         return Examples(function(self.rows), targets, weights)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Batch:
-    """Examples with their raw features: ``x`` is ``(T, N, M)``, codes in the categorical columns."""
+    """Examples with their raw features: ``x`` is ``(T, N, M)``, codes in the categorical columns.
+
+    Lightning converts the fields of a batch one by one, so it is not frozen.
+    """
 
     x: Tensor
     targets: Tensor | None
@@ -100,6 +103,10 @@ class StackDataModule(pl.LightningDataModule):
     def n_validation(self) -> int:
         """Validation rows of each trial."""
         return len(self._validation)
+
+    @property
+    def n_validation_batches(self) -> int:
+        return len(self._validation_bounds)
 
     def train_dataloader(self) -> "_Loader":
         return _Loader(self.training_examples)

@@ -253,6 +253,9 @@ def fit(
         settings = settings.unwatched()
     steps_per_epoch = datamodule.steps_per_epoch
     module.steps_per_epoch = steps_per_epoch
+    module.scheduled_epochs = settings.scheduled_epochs(steps_per_epoch)
+    # `StackModule` takes the steps of an epoch by itself.
+    module.automatic_optimization = False
     min_epochs, max_epochs = settings.epochs(steps_per_epoch)
 
     metric = None

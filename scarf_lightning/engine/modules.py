@@ -1,9 +1,16 @@
-"""The LightningModules: each trains T independent networks with one optimiser, and keeps losses and metrics a trial."""
+"""The LightningModules: each trains T independent networks with one optimiser, and keeps losses and metrics a trial.
+
+Two loops train them, with the same losses of the same batches:
+
+- the engine's, `scarf_lightning.engine.fitting.fit`, is the fast one. Lightning hands over a whole epoch as one batch,
+  the optimiser steps are taken here, and each trial stops by itself;
+- Lightning's own, ``pl.Trainer(...).fit(PretrainModule(), OpenMLDataModule(...))``, with any callback, logger and flag.
+"""
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pytorch_lightning as pl
@@ -18,7 +25,7 @@ from ..metrics import Metric
 from ..networks import Dropout, Rates, is_weight, rates_of
 from ..options.settings import FinetuneSettings, FitSettings, PretrainSettings, Schedule
 from ..randomness import Roster, StackedGenerator
-from .encoder import Classifier
+from .encoder import Classifier, Encoder
 from .lifting import let_leave
 from .pretext_task import BatchRows, CorruptionSource, PretextTask, ValidationSet
 from .schedules import level, share_done, warmth
@@ -28,30 +35,62 @@ REGISTER_ELEMENTS = 16
 """Float32 numbers in the widest vector register, AVX-512's."""
 
 
+class PlainData(Protocol):
+    """A LightningDataModule for Lightning's own loop, see `scarf_lightning.lightning`."""
+
+    trials: tuple[int, ...]
+    test_labels: Labels
+
+    def equip(self, module: "StackModule") -> None:
+        """Make the networks of a module, and serve its batches."""
+
+
 class StackModule(pl.LightningModule, ABC):
     """Trains T networks at once. Losses are summed over trials, so each network's gradient is what it would be alone.
 
-    Lightning hands over a whole epoch as one batch, and the optimiser steps of an epoch are taken here: Lightning's
-    loop, closures and hooks around each step would cost more than half a millisecond.
+    Networks depend on the table, so a module has none until it is built: by the engine, by ``data``, or by the data
+    module that a Trainer brings.
 
-    Early stopping watches the ``metric``, if there is one, in place of the settings' monitor.
+    Args:
+        options: as on the command line, such as ``["corruption=mean", "network.encoder.width=64"]``. They are the
+            module's hyperparameters.
+        data: a data module that makes the networks at once; ``load_from_checkpoint(file, data=data)`` needs it.
 
     Attributes:
-        steps_per_epoch: of the optimiser. Schedules need it; `scarf_lightning.engine.fitting.fit` sets it.
-        after_step: called with the number of steps made in an epoch, after each.
+        roster: of the trials still here.
+        settings: of the phase.
+        metric: watched by the engine's early stopping, if there is one, in place of the settings' monitor.
+        steps_per_epoch: of the optimiser. Schedules need it, and ``scheduled_epochs``, the epochs over which they run.
+        streams: random streams that a checkpoint keeps.
+        after_step: called by the engine's loop with the number of steps made in an epoch, after each.
     """
 
-    def __init__(self, roster: Roster, *, settings: FitSettings, metric: Metric | None = None) -> None:
+    roster: Roster
+    settings: FitSettings
+
+    def __init__(self, options: Sequence[str] = (), *, data: PlainData | None = None) -> None:
         super().__init__()
-        self.automatic_optimization = False
-        self.roster = roster
-        self.settings = settings
-        self.metric = metric
+        self.options = tuple(options)
+        self.metric: Metric | None = None
+        self.is_built = False
         self.steps_per_epoch = 1
+        self.scheduled_epochs = 1
+        self.streams: tuple[StackedGenerator, ...] = ()
         self.after_step: Callable[[int], None] | None = None
         # Sums over the rows of the current epoch, float64 (T,) each, and the number of rows.
         self._sums: dict[str, Tensor] = {}
         self._counts: dict[str, int] = defaultdict(int)
+        if options:
+            self.save_hyperparameters({"options": list(options)})
+        if data is not None:
+            data.equip(self)
+
+    def begin(self, roster: Roster, settings: FitSettings, metric: Metric | None = None) -> None:
+        """Take the trials and the settings of a phase. The networks follow."""
+        self.roster = roster
+        self.settings = settings
+        self.metric = metric
+        self.is_built = True
 
     @abstractmethod
     def losses(self, batch: Batch) -> Tensor:
@@ -61,8 +100,31 @@ class StackModule(pl.LightningModule, ABC):
     def validation_metrics(self, batch: Batch) -> dict[str, Tensor]:
         """Means over the batch's rows, ``(T,)`` each: ``loss``, ``error`` or both."""
 
-    def training_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
-        """Train on the mini-batches of an epoch."""
+    def setup(self, stage: str) -> None:
+        """Let the data module of Lightning's own loop make the networks."""
+        if not self.automatic_optimization:
+            return
+        data = self.trainer.datamodule  # type: ignore[attr-defined]
+        if not hasattr(data, "equip"):
+            raise UsageError(
+                f"{type(self).__name__} makes its networks for a table; give the trainer a data module of it: "
+                "trainer.fit(module, TableDataModule(...)) or OpenMLDataModule."
+            )
+        data.equip(self)
+
+    def training_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> Tensor | None:
+        """The summed loss of a mini-batch; or train on all mini-batches of an epoch, in the engine's loop."""
+        if not isinstance(batch, Batch):
+            self._train_epoch(batch)
+            return None
+        self.follow_schedules(self.current_epoch * self.steps_per_epoch + batch_idx)
+        losses = self.losses(batch)
+        self._add("train_loss", losses.detach(), batch.x.shape[1])
+        return losses.sum()
+
+    def _train_epoch(self, batches: Iterator[Batch]) -> None:
+        """Take the optimiser steps of an epoch. Lightning's loop, closures and hooks around each step would cost more
+        than half a millisecond."""
         optimizer = self._optimizer
         parameters: list[Tensor] = []
         for group in optimizer.param_groups:
@@ -88,11 +150,43 @@ class StackModule(pl.LightningModule, ABC):
             if self.after_step is not None:
                 self.after_step(n_steps)
 
-    def validation_step(self, batches: Iterator[Batch], batch_idx: int) -> None:
-        """Evaluate the mini-batches of a validation."""
-        for batch in batches:
-            for name, values in self.validation_metrics(batch).items():
-                self._add(f"validation_{name}", values, batch.x.shape[1])
+    def validation_step(self, batch: Batch | Iterator[Batch], batch_idx: int) -> None:
+        """Evaluate a mini-batch, or all mini-batches of a validation, in the engine's loop."""
+        batches = [batch] if isinstance(batch, Batch) else batch
+        for each in batches:
+            for name, values in self.validation_metrics(each).items():
+                self._add(f"validation_{name}", values, each.x.shape[1])
+
+    def on_train_epoch_end(self) -> None:
+        """Log the training loss of Lightning's own loop."""
+        if self.automatic_optimization:
+            self._log(self.end_epoch("train"))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the validation metrics of Lightning's own loop, of which callbacks may watch one."""
+        if self.automatic_optimization:
+            self._log(self.end_epoch("validation"))
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["random_streams"] = [stream.state() for stream in self.streams]
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Let the random streams go on from where they were."""
+        if not self.is_built:
+            name = type(self).__name__
+            raise UsageError(f"{name} makes its networks for a table; use {name}.load_from_checkpoint(..., data=data).")
+        for stream, state in zip(self.streams, checkpoint["random_streams"], strict=True):
+            stream.go_on(state)
+
+    def _log(self, means: dict[str, NDArray[np.float64]]) -> None:
+        """Log means over trials, and of several trials the number of each, such as ``validation_loss/trial_3``."""
+        for name, values in means.items():
+            self.log(name, float(values.mean()), prog_bar=True)
+            if len(values) == 1:
+                continue
+            trials: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
+            for trial, value in zip(trials.trials, values, strict=True):
+                self.log(f"{name}/trial_{trial}", float(value))
 
     def configure_optimizers(self) -> torch.optim.Adam:
         """Adam or AdamW, with a group of parameters for each learning rate and weight decay."""
@@ -125,7 +219,9 @@ class StackModule(pl.LightningModule, ABC):
         # A fixed order, so that the groups do not depend on the order of the layers.
         ordered = []
         for is_fused, rates in sorted(groups, reverse=True):
-            ordered.append({"params": groups[is_fused, rates], "fused": is_fused, "rates": rates})
+            # Plain numbers, which a checkpoint may hold.
+            factors = {"learning": rates.learning, "decay": rates.decay}
+            ordered.append({"params": groups[is_fused, rates], "fused": is_fused, **factors})
         return ordered
 
     def _effective_rates(self, owner: nn.Module, name: str) -> Rates:
@@ -142,9 +238,8 @@ class StackModule(pl.LightningModule, ABC):
         learning_rate = learning_rate * warmth(step, settings.warmup_steps)
         weight_decay = settings.weight_decay * self.level(settings.weight_decay_schedule, step)
         for group in self._optimizer.param_groups:
-            rates = group.get("rates", Rates())
-            group["lr"] = learning_rate * rates.learning
-            group["weight_decay"] = weight_decay * rates.decay
+            group["lr"] = learning_rate * group.get("learning", 1.0)
+            group["weight_decay"] = weight_decay * group.get("decay", 1.0)
 
         if settings.dropout_schedule == "constant":
             return
@@ -155,17 +250,19 @@ class StackModule(pl.LightningModule, ABC):
 
     def level(self, schedule: Schedule, step: int) -> float:
         """The share of its full value that a number with this schedule has in a step."""
-        epochs = self.settings.scheduled_epochs(self.steps_per_epoch)
-        return level(schedule, share_done(schedule, step, self.steps_per_epoch, epochs))
+        return level(schedule, share_done(schedule, step, self.steps_per_epoch, self.scheduled_epochs))
 
-    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
-        """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. The sums restart at zero."""
+    def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
+        """Row-weighted means of the epoch's losses and metrics, ``(T,)`` each. Their sums restart at zero.
+
+        Args:
+            prefix: of the names to take; by default all.
+        """
         means = {}
-        for name, total in self._sums.items():
-            mean = total / self._counts[name]
-            means[name] = mean.cpu().numpy()
-        self._sums.clear()
-        self._counts.clear()
+        for name in list(self._sums):
+            if name.startswith(prefix):
+                mean = self._sums.pop(name) / self._counts.pop(name)
+                means[name] = mean.cpu().numpy()
         return means
 
     def let_leave(self, staying: NDArray[np.int64]) -> None:
@@ -218,17 +315,24 @@ def clip_each_trial(parameters: Sequence[Tensor], largest: float) -> None:
 class PretrainModule(StackModule):
     """Trains f and g on a pretext task (paper, Algorithm 1).
 
-    Args:
-        task: the pretext, f and g.
-        validation_random: the stream that validation views are drawn from.
-        roster: of the trials still here.
-        settings: of the phase.
+    Attributes:
+        encoder: f. ``FinetuneModule(encoder=...)`` takes it.
+        head: g.
+        classifier: the head to the target, for pretexts that use labels.
     """
 
-    def __init__(
+    def build(
         self, task: PretextTask, validation_random: StackedGenerator, *, roster: Roster, settings: PretrainSettings
     ) -> None:
-        super().__init__(roster, settings=settings)
+        """Take the networks.
+
+        Args:
+            task: the pretext, f and g.
+            validation_random: the stream that validation views are drawn from.
+            roster: of the trials still here.
+            settings: of the phase.
+        """
+        self.begin(roster, settings)
         # As attributes of the module these are trained, and their weights kept.
         self.encoder = task.encoder
         self.head = task.head
@@ -255,17 +359,20 @@ class FinetuneModule(StackModule):
     """Trains f and h on hard or soft targets (paper, section 3).
 
     Args:
+        options, data: as `StackModule` takes them.
+        encoder: a pre-trained f to start from, of a `PretrainModule` on the same table; None starts anew.
+
+    Attributes:
         classifier: f and h.
-        supervision: the method's changes to a training step.
-        source: the training rows that a corruption draws from.
-        random: the stream of the method's draws.
-        target: gives the loss, and predictions for a metric.
-        fitted: the target's parameters, fitted to the labels of each trial, float64 ``(T, K)``.
-        truth: the labels of the validation rows, ``(T, n)``, for a metric.
-        training: the roster, the settings and a metric, as `StackModule` takes them.
     """
 
     def __init__(
+        self, options: Sequence[str] = (), *, encoder: Encoder | None = None, data: PlainData | None = None
+    ) -> None:
+        self.pretrained = None if encoder is None else encoder.state_dict()
+        super().__init__(options, data=data)
+
+    def build(
         self,
         classifier: Classifier,
         supervision: Supervision,
@@ -275,10 +382,23 @@ class FinetuneModule(StackModule):
         target: Target,
         fitted: Tensor,
         truth: Labels,
-        **training: Any,
+        roster: Roster,
+        settings: FinetuneSettings,
+        metric: Metric | None,
     ) -> None:
-        super().__init__(**training)
-        assert isinstance(self.settings, FinetuneSettings)
+        """Take the networks.
+
+        Args:
+            classifier: f and h.
+            supervision: the method's changes to a training step.
+            source: the training rows that a corruption draws from.
+            random: the stream of the method's draws.
+            target: gives the loss, and predictions for a metric.
+            fitted: the target's parameters, fitted to the labels of each trial, float64 ``(T, K)``.
+            truth: the labels of the validation rows, ``(T, n)``, for a metric.
+            roster, settings, metric: as `begin` takes them.
+        """
+        self.begin(roster, settings, metric)
         self.classifier = classifier
         self._supervision = supervision
         self._source = source
@@ -289,7 +409,7 @@ class FinetuneModule(StackModule):
         # The largest share of label smoothing, and its share in the current step of a schedule.
         self._smoothing = 0.0
         if target.can_smooth and not supervision.smooths_labels:
-            self._smoothing = self.settings.label_smoothing
+            self._smoothing = settings.label_smoothing
         self._current_smoothing = self._smoothing
         # Predictions of the validation's mini-batches, (T, N, ...) each, for a metric that no mean over batches gives.
         self._predictions: list[Tensor] = []
@@ -324,9 +444,31 @@ class FinetuneModule(StackModule):
             self._predictions.append(self._target.predictions(outputs.double(), fitted))
         return self._target.validation(outputs, batch.targets)
 
-    def end_epoch(self) -> dict[str, NDArray[np.float64]]:
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Predict a mini-batch of test rows."""
+        self._predictions.append(self.predict_step(batch, batch_idx))
+
+    def on_test_epoch_end(self) -> None:
+        """Log the target's metrics of the test rows, such as ``test_accuracy``."""
+        predictions = torch.cat(self._predictions, dim=1).cpu().numpy()
+        self._predictions.clear()
+        data: PlainData = self.trainer.datamodule  # type: ignore[attr-defined]
+        of_trials = []
+        for trial_predictions, labels in zip(predictions, data.test_labels, strict=True):
+            of_trials.append(self._target.measured(trial_predictions, labels))
+        means = {}
+        for name in of_trials[0]:
+            means[f"test_{name}"] = np.array([measured[name] for measured in of_trials])
+        self._log(means)
+
+    def predict_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Probabilities of classes, float64 ``(T, N, C)``, or numbers ``(T, N)``."""
+        fitted = self.roster.of(self._fitted)
+        return self._target.predictions(self.classifier(batch.x).double(), fitted)
+
+    def end_epoch(self, prefix: str = "") -> dict[str, NDArray[np.float64]]:
         """The means, and the metric of each trial over all validation rows; NaN if it is not defined."""
-        means = super().end_epoch()
+        means = super().end_epoch(prefix)
         if self.metric is None or not self._predictions:
             return means
         predictions = torch.cat(self._predictions, dim=1).cpu().numpy()
@@ -342,16 +484,16 @@ class FinetuneModule(StackModule):
 class CotrainModule(FinetuneModule):
     """Fine-tuning plus a weighted pretext loss on the same batches, on f and a g of its own.
 
-    Args:
-        auxiliary: the pretext task, and the weight of its loss.
-        finetuning: as `FinetuneModule` takes it.
+    Attributes:
+        pretrain_head: g.
     """
 
-    def __init__(self, *finetuning: Any, auxiliary: tuple[PretextTask, float], **named_finetuning: Any) -> None:
-        super().__init__(*finetuning, **named_finetuning)
-        self._task, self._weight = auxiliary
+    def add(self, task: PretextTask, weight: float) -> None:
+        """Take the pretext task, and the weight of its loss."""
+        self._task = task
+        self._weight = weight
         # As an attribute of the module g is trained, too.
-        self.pretrain_head = self._task.head
+        self.pretrain_head = task.head
 
     def losses(self, batch: Batch) -> Tensor:
         supervised = super().losses(batch)

@@ -12,9 +12,9 @@ that have stopped leave, and the `Roster` says which positions are still here::
     roster  [0 1 2 3 4 5 6 7 8 9]  ->  [0 2 3 7 8]  ->  [3]
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -99,22 +99,32 @@ class Stack:
 
     def pretrain(self, settings: PretrainSettings, pretext: Pretext) -> Fit:
         """Learn f and g on the training rows; their labels are not used, unless the pretext does."""
+        module = PretrainModule()
+        self.begin_pretraining(module, settings, pretext)
+        return self._fit("pretrain", module)
+
+    def begin_pretraining(self, module: PretrainModule, settings: PretrainSettings, pretext: Pretext) -> None:
+        """Build the module of a pre-training, and serve its batches."""
         roster = self._roster()
         encoder = self.networks.encoder(self.trials, learns_missing_values=pretext.learns_missing_values)
-        task = self._task(pretext, encoder, roster, self._random(Purpose.CORRUPTION, roster))
+        random = self._random(Purpose.CORRUPTION, roster)
+        # f and g draw their dropout masks from one stream, in the order of the forward pass.
+        dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster)
+        task = self._task(pretext, encoder, roster, random, dropout)
         if pretext.uses_labels:
             task.classifier = LabelHead(self.networks.head(self.trials), self.table.target)
         validation_random = self._random(Purpose.VALIDATION_VIEWS, roster)
-        module = PretrainModule(task, validation_random, roster=roster, settings=settings)
-        # f and g draw their dropout masks from one stream, in the order of the forward pass.
-        give_streams(module, self._random(Purpose.PRETRAIN_DROPOUT, roster))
+        module.build(task, validation_random, roster=roster, settings=settings)
+        give_streams(module, dropout)
+
         train = Examples(self.on_device(self.data.train))
         if pretext.uses_labels:
             train = self.partly_labelled()
         validation = Examples(self.on_device(self.data.watched))
         # Permutations are drawn on the host, on whatever device the stack trains.
         order = self.streams.torch(self.trials, Purpose.PRETRAIN_ORDER, roster=roster)
-        return self._fit("pretrain", module, train, validation, order, settings.batch_size)
+        module.streams = (random, dropout, order)
+        self._serve(module, train, validation, order, settings.batch_size)
 
     def pretrained_shapes(self, pretext: Pretext) -> dict[str, tuple[tuple[int, ...], str]]:
         """The shape and the type of each array that `pretrain` gives for one trial, by name."""
@@ -158,7 +168,22 @@ class Stack:
         """
         # Settings may depend on the number of labels that the trial has spent, those that stop it included.
         settings = settings.of_rows(len(examples) + self.data.n_labels_inside)
-        module = self.finetune_module(settings, pretrained, supervision, number)
+        module = FinetuneModule() if supervision.auxiliary is None else CotrainModule()
+        self.begin_finetuning(module, settings, examples, pretrained, supervision=supervision, number=number)
+        return self._fit("finetune", module), module.classifier
+
+    def begin_finetuning(
+        self,
+        module: FinetuneModule,
+        settings: FinetuneSettings,
+        examples: Examples,
+        pretrained: Mapping[str, Tensor] | None = None,
+        *,
+        supervision: Supervision = PLAIN,
+        number: int = 0,
+    ) -> None:
+        """Build the module of a supervised fit, and serve its batches; see `finetune`."""
+        self.build_finetuning(module, settings, pretrained, supervision=supervision, number=number)
         if module.metric is not None:
             self._check_metric(module.metric)
         if settings.class_weight == "balanced":
@@ -169,17 +194,19 @@ class Stack:
             examples = replace(examples, weights=weights.to(self.hardware.dtype))
         validation = self.examples(self.data.validation, self.data.validation_labels)
         order = self.streams.torch(self.trials, Purpose.FINETUNE_ORDER, fit=number, roster=module.roster)
-        fit = self._fit("finetune", module, examples, validation, order, EVALUATION_ROWS)
-        return fit, module.classifier
+        module.streams += (order,)
+        self._serve(module, examples, validation, order, EVALUATION_ROWS)
 
-    def finetune_module(
+    def build_finetuning(
         self,
+        module: FinetuneModule,
         settings: FinetuneSettings,
         pretrained: Mapping[str, Tensor] | None = None,
+        *,
         supervision: Supervision = PLAIN,
         number: int = 0,
-    ) -> FinetuneModule:
-        """The LightningModule of a fine-tuning, before it trains; see `finetune`."""
+    ) -> None:
+        """Build the module of a supervised fit, without its batches; see `finetune`."""
         roster = self._roster()
         encoder = self.networks.encoder(
             self.trials,
@@ -192,17 +219,13 @@ class Stack:
             encoder.freeze()
         head = self.networks.head(self.trials, encoder, fit=number, dropout=supervision.dropout_rate)
         classifier = Classifier(encoder, head)
-        give_streams(classifier, self._random(Purpose.DROPOUT, roster, number))
+        dropout = self._random(Purpose.DROPOUT, roster, number)
+        give_streams(classifier, dropout)
         random = self._random(supervision.stream, roster, number)
         metric = None
         if settings.watched_metric is not None:
             metric = metric_named(settings.watched_metric)
-        build: Callable[..., FinetuneModule] = FinetuneModule
-        if supervision.auxiliary is not None:
-            pretext, weight = supervision.auxiliary
-            task = self._task(pretext, encoder, roster, random, number)
-            build = partial(CotrainModule, auxiliary=(task, weight))
-        return build(
+        module.build(
             classifier,
             supervision,
             self._source(encoder, roster),
@@ -214,6 +237,13 @@ class Stack:
             settings=settings,
             metric=metric,
         )
+        module.streams = (random, dropout)
+        if supervision.auxiliary is not None:
+            assert isinstance(module, CotrainModule)
+            pretext, weight = supervision.auxiliary
+            head_dropout = self._random(Purpose.PRETRAIN_DROPOUT, roster, number)
+            module.add(self._task(pretext, encoder, roster, random, head_dropout), weight)
+            module.streams += (head_dropout,)
 
     def _check_metric(self, metric: Metric) -> None:
         """Refuse a metric that early stopping could not compare, because it is undefined for a trial's labels."""
@@ -344,22 +374,22 @@ class Stack:
         return CorruptionSource(encoder, self.datamodule.table, self.on_device(self.data.train), roster)
 
     def _task(
-        self, pretext: Pretext, encoder: Encoder, roster: Roster, random: StackedGenerator, number: int = 0
+        self, pretext: Pretext, encoder: Encoder, roster: Roster, random: StackedGenerator, dropout: StackedGenerator
     ) -> PretextTask:
-        """The pretext on f and a new g."""
+        """The pretext on f and a new g, which draws its dropout masks from ``dropout``."""
         head = self.networks.pretrain_head(self.trials, pretext)
-        give_streams(head, self._random(Purpose.PRETRAIN_DROPOUT, roster, number))
+        give_streams(head, dropout)
         return PretextTask(pretext, encoder, head, self._source(encoder, roster), random)
 
-    def _fit(
+    def _serve(
         self,
-        phase: str,
         module: StackModule,
         train: Examples,
         validation: Examples,
         order: StackedGenerator,
         validation_batch_size: int,
-    ) -> Fit:
+    ) -> None:
+        """Give the batches of a module's fit from here on."""
         self.datamodule.serve(
             train,
             validation,
@@ -368,4 +398,7 @@ class Stack:
             order=order,
             roster=module.roster,
         )
+        module.steps_per_epoch = self.datamodule.steps_per_epoch
+
+    def _fit(self, phase: str, module: StackModule) -> Fit:
         return fit(phase, module, self.datamodule, trials=self.trials, hardware=self.hardware, watch=self.watch)

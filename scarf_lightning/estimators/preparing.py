@@ -37,20 +37,25 @@ OF_COLUMNS = ("drop", "dates", "categorical", "numeric", "text")
 
 def table_of(frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights = None) -> Table:
     """The table that a file with these columns would be. Notes on how it was read become warnings."""
-    split_by, frame = _split_by(frame, config)
-    table = read_table(
-        frame,
+    table = read_frame(frame, target, config)
+    for note in table.notes:
+        sentence = note.in_python if isinstance(note, Advice) else note
+        warnings.warn(sentence, UserWarning, stacklevel=4)
+    return table.weighted(weights)
+
+
+def read_frame(frame: pd.DataFrame, target: ReadTarget, config: Config) -> Table:
+    """The table that a file with these columns would be, with notes on how it was read."""
+    split_by, features = _split_by(frame, config)
+    return read_table(
+        features,
         target,
-        _reading_options(config.dataset, frame),
+        _reading_options(config.dataset, features),
         name=SOURCE,
         source=SOURCE,
         split_by=split_by,
         looks_for_leaks=False,
     )
-    for note in table.notes:
-        sentence = note.in_python if isinstance(note, Advice) else note
-        warnings.warn(sentence, UserWarning, stacklevel=4)
-    return table.weighted(weights)
 
 
 def table_for(encoders: Model, frame: pd.DataFrame, target: ReadTarget, config: Config, weights: Weights) -> Table:

@@ -26,7 +26,9 @@ class Scripted(StackModule):
     """``script[t][e]`` is the validation loss of trial t after epoch e + 1."""
 
     def __init__(self, script: Sequence[Sequence[float]]) -> None:
-        super().__init__(Roster(len(script)), settings=FinetuneSettings(learning_rate=1.0))
+        super().__init__()
+        self.automatic_optimization = False
+        self.begin(Roster(len(script)), FinetuneSettings(learning_rate=1.0))
         self.epochs_trained = nn.Parameter(torch.zeros(len(script), 1))
         self._script = torch.tensor(script, dtype=torch.float64)
         self.trials_in_each_epoch: list[int] = []

@@ -1,7 +1,6 @@
 """The steps of an epoch, and what a fit is weighted by and watched for."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
 
-from scarf_lightning.data.datamodule import Batch, Examples, StackDataModule
+from scarf_lightning.data.datamodule import Examples
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.targets import Classes, Number
 from scarf_lightning.data.trials import Noise30, Semi25
-from scarf_lightning.engine import stack as stacks
-from scarf_lightning.engine.modules import FinetuneModule
 from scarf_lightning.engine.stack import Stack
 from scarf_lightning.engine.supervision import Supervision
 from scarf_lightning.errors import UsageError
@@ -28,64 +25,7 @@ from scarf_lightning.networks import Dropout, Network
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.networks.residual import ResNet
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
-from tests.stacks import MakeStack, task
-
-
-@dataclass
-class Loader:
-    start: Callable[[], Iterator[Examples]]
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __iter__(self) -> Iterator[Examples]:
-        return self.start()
-
-
-class BatchByBatch(StackDataModule):
-    """Gives Lightning each mini-batch by itself."""
-
-    def train_dataloader(self) -> Loader:  # type: ignore[override]
-        return Loader(self.training_examples, self.steps_per_epoch)
-
-    def val_dataloader(self) -> Loader:  # type: ignore[override]
-        return Loader(self.validation_examples, len(list(self.validation_examples())))
-
-    def on_after_batch_transfer(self, batch: Examples, dataloader_idx: int) -> Batch:  # type: ignore[override]
-        return self.fetch(batch)
-
-
-class ByLightning(FinetuneModule):
-    """Leaves gradients and the optimiser to Lightning."""
-
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **options)  # type: ignore[arg-type]
-        self.automatic_optimization = True
-
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:  # type: ignore[override]
-        losses = self.losses(batch)
-        self._add("train_loss", losses.detach(), batch.x.shape[1])
-        return losses.sum()
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:  # type: ignore[override]
-        super().validation_step(iter([batch]), batch_idx)
-
-
-@pytest.mark.parametrize("precision", ["32-true", "64-true", "bf16-mixed"])
-def test_training_is_bit_for_bit_lightnings_own(
-    patients: Table, make_stack: MakeStack, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack = make_stack(patients, range(3), precision=precision)
-    settings = FinetuneSettings(max_epochs=4, batch_size=46)
-    fit, _ = stack.finetune(settings, stack.labelled())
-    monkeypatch.setattr(stacks, "StackDataModule", BatchByBatch)
-    monkeypatch.setattr(stacks, "FinetuneModule", ByLightning)
-    expected, _ = replace(stack).finetune(settings, stack.labelled())
-    assert fit.curves == expected.curves
-    assert len(fit.weights) > 0
-    for name, weight in fit.weights.items():
-        assert torch.equal(weight, expected.weights[name]), name
+from tests.stacks import MakeStack, finetune_module, task
 
 
 @pytest.mark.parametrize(("precision", "of_lightning"), [("64-true", "32-true"), ("bf16-mixed", "bf16-mixed")])
@@ -115,7 +55,7 @@ def test_lightning_trains_on_the_stacks_device_and_writes_nothing(
 
 def test_adam_is_fused_where_a_trials_share_fills_whole_registers(patients: Table, make_stack: MakeStack) -> None:
     """All layers are 16 wide, but for the last one's three classes: 3 biases are left over."""
-    module = make_stack(patients, range(3)).finetune_module(FinetuneSettings())
+    module = finetune_module(make_stack(patients, range(3)), FinetuneSettings())
     groups = module.configure_optimizers().param_groups
     sizes = {group["fused"]: {parameter[0].numel() for parameter in group["params"]} for group in groups}
     assert sizes == {True: {12 * 16, 16 * 16, 16, 16 * 3}, False: {3}}
@@ -127,7 +67,7 @@ def test_what_is_frozen_is_not_trained(patients: Table, make_stack: MakeStack, n
     """Nor are the running statistics of its normalisation, which a forward pass in training mode would move."""
     stack = make_stack(patients, range(2), network=network)
     settings = FinetuneSettings(max_epochs=2, freeze="encoder")
-    before = stack.finetune_module(settings).state_dict()
+    before = finetune_module(stack, settings).state_dict()
     fit, _ = stack.finetune(settings, stack.labelled())
     changed = {name for name, tensor in before.items() if not torch.equal(tensor, fit.weights[name])}
     assert changed
@@ -231,7 +171,7 @@ EPOCHS = 6
 def trained_alone(stack: Stack, position: int, settings: FinetuneSettings) -> dict[str, torch.Tensor]:
     """Weights of one trial after so many steps on all of its rows at once."""
     alone = stack.of(position)
-    classifier = alone.finetune_module(settings).classifier
+    classifier = finetune_module(alone, settings).classifier
     classifier.to(stack.hardware.dtype)
     x, labels = alone.raw(alone.data.labelled), torch.from_numpy(alone.data.labels[0])
     parameters = dict(classifier.named_parameters())
@@ -520,7 +460,8 @@ def test_validation_that_is_rarer_than_the_epochs_judges_the_last_one(patients: 
 
 def test_dropout_follows_its_schedule(patients: Table, make_stack: MakeStack) -> None:
     stack = make_stack(patients, [0], network=ResNet(width=16))
-    module = stack.finetune_module(FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
+    module = finetune_module(stack, FinetuneSettings(max_epochs=4, dropout_schedule="flat_cos"))
+    module.scheduled_epochs = 4
     module.configure_optimizers = lambda: torch.optim.Adam(module.parameters())  # type: ignore[method-assign]
     optimizer = module.configure_optimizers()
     module.optimizers = lambda **_: optimizer  # type: ignore[method-assign]

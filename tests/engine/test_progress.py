@@ -13,7 +13,6 @@ from scarf_lightning.engine.modules import StackModule
 from scarf_lightning.engine.progress import StackProgress, expected_epochs_left
 from scarf_lightning.metrics import metric_named
 from scarf_lightning.options.settings import FinetuneSettings, FitSettings
-from scarf_lightning.randomness import Roster
 
 TRAINER: Any = None
 MODULE: Any = None
@@ -79,7 +78,7 @@ def started(
     stopping: TrialStopping, console: Console, monkeypatch: pytest.MonkeyPatch, n_steps: int = 10
 ) -> tuple[StackProgress, Clock, Callable[[int], None]]:
     """The progress of a phase that starts, the clock, and what the module calls after each of its steps."""
-    clock, module, datamodule = Clock(), Module(Roster(1), settings=FitSettings()), StackDataModule(TABLE)
+    clock, module, datamodule = Clock(), Module(), StackDataModule(TABLE)
     monkeypatch.setattr("scarf_lightning.engine.progress.time", clock)
     monkeypatch.setattr(StackDataModule, "steps_per_epoch", n_steps)
     progress = StackProgress("pretrain", stopping, 1000, console)

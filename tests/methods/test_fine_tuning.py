@@ -28,7 +28,7 @@ from scarf_lightning.methods.fine_tuning import (
 from scarf_lightning.networks import Dropout as DropoutLayer
 from scarf_lightning.options.settings import FinetuneSettings, PretrainSettings
 from scarf_lightning.randomness import Purpose, StackedGenerator
-from tests.stacks import MakeStack, task
+from tests.stacks import MakeStack, finetune_module, task
 
 
 def test_it_learns(patients: Table, make_stack: MakeStack) -> None:
@@ -88,7 +88,7 @@ class TestMixup:
         targets = F.one_hot(torch.from_numpy(stack.data.labels[:, :20]), 3).double()
         if soft:
             targets = 0.8 * targets + 0.2 / 3
-        module = stack.finetune_module(FinetuneSettings(), supervision=Mixup()).double()
+        module = finetune_module(stack, FinetuneSettings(), supervision=Mixup()).double()
         weights = torch.linspace(0.5, 3, 20).double().expand(2, -1) if weighted else None
         loss = module.losses(Batch(raw, targets, weights))
         for t, trial in enumerate((0, 1)):
@@ -151,7 +151,7 @@ class TestDropout:
         self, patients: Table, make_stack: MakeStack, calls: list[tuple[Tensor, Tensor]]
     ) -> None:
         stack = make_stack(patients, [0, 1], width=64)
-        classifier = stack.finetune_module(SETTINGS, supervision=Dropout(0.25)).classifier
+        classifier = finetune_module(stack, SETTINGS, supervision=Dropout(0.25)).classifier
         x = stack.raw(stack.data.train)
         logits = classifier.train()(x)
         assert len(calls) == 5, "four layers of f, one hidden layer of h"
@@ -173,7 +173,7 @@ class TestDropout:
     ) -> None:
         """By hand, layer by layer."""
         stack = make_stack(patients, [3, 5], width=8)
-        stack.finetune_module(SETTINGS, supervision=Dropout(0.25)).train().classifier(stack.raw(stack.data.train))
+        finetune_module(stack, SETTINGS, supervision=Dropout(0.25)).train().classifier(stack.raw(stack.data.train))
         for t, trial in enumerate((3, 5)):
             generator = torch.Generator().manual_seed(stack.streams.seed_of(trial, Purpose.DROPOUT))
             for before, after in calls:

@@ -13,8 +13,13 @@ from tests.composing import ROOT
 from tests.documentation import pattern
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-FIGURES = {"inspect_run": 5, "own_table": 1, "read_ablation": 4}
-LEAVES = {"inspect_run": "one_run/*/cell.json", "own_table": "model/model.json", "read_ablation": "results/*/cell.json"}
+FIGURES = {"inspect_run": 5, "lightning": 1, "own_table": 1, "read_ablation": 4}
+LEAVES = {
+    "inspect_run": "one_run/*/cell.json",
+    "lightning": "logs/pretraining/*/metrics.csv",
+    "own_table": "model/model.json",
+    "read_ablation": "results/*/cell.json",
+}
 """What each has trained, as it is left in its folder."""
 CLOSE = 0.1
 """How far a number of a cell with the tag `compared` may be from the committed one, because other processors round sums

@@ -1,0 +1,318 @@
+"""LightningDataModules for Lightning's own loop: of a table, and of a dataset or a task on OpenML."""
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import pandas as pd
+import pytorch_lightning as pl
+import torch
+
+from ..data.datamodule import EVALUATION_ROWS, Batch, Examples, StackDataModule, batch_bounds
+from ..data.sources import open_source
+from ..data.table import Table
+from ..data.targets import Labels, read_target
+from ..engine.hardware import Hardware
+from ..engine.modules import CotrainModule, FinetuneModule, PretrainModule, StackModule
+from ..engine.stack import Stack
+from ..errors import UsageError
+from ..estimators.preparing import SOURCE, read_frame
+from ..methods.method import SingleFitMethod
+from ..options import Config
+from ..options.combinations import is_in
+from ..sweeping.composer import Composer
+from ..sweeping.expand import answer_of_file, spelled_out
+from ..sweeping.hydra import hydra_started, master_of, named_plugins
+from ..training import CellTraining
+
+OF_THE_TABLE = ("dataset", "split", "regime", "scaling", "encoding", "fit_on", "seed", "paths")
+"""Options of a data module. All others are a module's."""
+OF_THE_LOOP = (
+    "fixed_below", "fixed_steps", "gradient_clip", "max_epochs", "max_steps", "metric", "min_steps", "monitor",
+    "patience", "restore_best", "ties", "validate_every",
+)  # fmt: skip
+"""Options of a phase in the place of which Lightning's loop has the Trainer's arguments and callbacks."""
+OF_FINETUNING = ("cotrain", "finetune", "method", "network.head")
+"""Options that a pre-training does not use."""
+OF_THE_COMMAND = (
+    "cache", "chunk", "force", "keep_predictions_mb", "keep_weights", "logger", "objective", "plan", "reference",
+    "sweeps", "time_limit", "trainer", "tune", "workers",
+)  # fmt: skip
+"""Options that mean nothing to Lightning's loop."""
+PRECISIONS = ("32-true", "64-true", "bf16-mixed")
+
+
+class TableDataModule(pl.LightningDataModule):
+    """A table of one's own, for Lightning's own loop.
+
+    A batch holds the same number of rows for each of ``T`` trials, which have splits, networks and random numbers of
+    their own. It is the batch that a cell of ``train.py`` with the same options sees.
+
+    Args:
+        table: a file, or a frame.
+        target: the column to predict.
+        options: of the table, as on the command line: ``["scaling=minmax", "regime=few", "regime.labels=100"]``.
+        trials: T.
+
+    Raises:
+        UsageError: an option belongs to a module, or is unknown; or the table cannot be read.
+    """
+
+    def __init__(
+        self, table: "str | Path | pd.DataFrame", target: str, options: Sequence[str] = (), *, trials: int = 1
+    ) -> None:
+        self._frame: pd.DataFrame | None = None
+        if isinstance(table, pd.DataFrame):
+            if target not in table.columns:
+                raise UsageError(f"{target} is not a column of the table, which has {', '.join(map(str, table))}.")
+            self._frame = table
+            self._target = target
+            source = ["dataset=csv", f"dataset.path={SOURCE}"]
+        else:
+            source = answer_of_file(str(table), target)[1:]
+        self._begin(source, options, trials)
+
+    def _begin(self, source: Sequence[str], options: Sequence[str], trials: int) -> None:
+        super().__init__()
+        for option in options:
+            name = _name(option)
+            if name == "trials":
+                raise UsageError(f"{option}: the number of trials is an argument, trials=N.")
+            if not is_in(name, OF_THE_TABLE) and name != "recipe":
+                raise UsageError(f"{option} is no option of a table; give it to the module, as PretrainModule([...]).")
+        self.trials = tuple(range(trials))
+        self._options = [*source, *options, f"trials={trials}"]
+        # The stacks of the modules, which outlive a call of the trainer.
+        self._stacks: WeakKeyDictionary[StackModule, Stack] = WeakKeyDictionary()
+        self._stack: Stack | None = None
+
+    def prepare_data(self) -> None:
+        """Read the table, and download it first if need be."""
+        _ = self.table
+
+    @cached_property
+    def table(self) -> Table:
+        """The table as it was read. Notes on that become warnings."""
+        config = _composed(self._options)
+        if self._frame is None:
+            source = open_source(**vars(config.dataset), openml_cache=config.paths.openml, split=config.split)
+            table = source.read().table
+        else:
+            kind, decimal = config.dataset.target_kind, config.dataset.decimal
+            target = read_target(self._frame[self._target], SOURCE, kind, decimal=decimal, is_raw=True)
+            table = read_frame(self._frame.drop(columns=[self._target]), target, config)
+        for note in table.notes:
+            warnings.warn(str(note), UserWarning, stacklevel=2)
+        return table
+
+    def equip(self, module: StackModule) -> None:
+        """Make the networks of a module for this table, if it has none yet, and serve its batches.
+
+        Raises:
+            UsageError: an option of the module is not one, or the trainer's devices or number type are not served.
+        """
+        hardware = self._hardware()
+        stack = self._stacks.get(module)
+        if stack is None or stack.hardware != hardware:
+            weights = module.state_dict() if module.is_built else None
+            stack = self._built(module, hardware)
+            if weights is not None:
+                module.load_state_dict(weights)
+            self._stacks[module] = stack
+        self._stack = stack
+        if self.trainer is not None:
+            module.scheduled_epochs = _epochs(self.trainer, module.steps_per_epoch)
+
+    @property
+    def test_labels(self) -> Labels:
+        """The labels of the test rows, ``(T, n)``."""
+        stack = self._served
+        return stack.table.labels[stack.data.test]
+
+    def train_dataloader(self) -> "Batches":
+        data = self._served.datamodule
+        return Batches(data, data.training_examples, data.steps_per_epoch)
+
+    def val_dataloader(self) -> "Batches":
+        data = self._served.datamodule
+        return Batches(data, data.validation_examples, data.n_validation_batches)
+
+    def test_dataloader(self) -> "Batches":
+        """The test rows, in the order of `test_labels`."""
+        stack = self._served
+        examples = stack.examples(stack.data.test, self.test_labels)
+        bounds = batch_bounds(len(examples), EVALUATION_ROWS)
+
+        def parts() -> Iterator[Examples]:
+            for start, end in bounds:
+                yield examples.map(lambda tensor, start=start, end=end: tensor[:, start:end])  # type: ignore[misc]
+
+        return Batches(stack.datamodule, parts, len(bounds))
+
+    def predict_dataloader(self) -> "Batches":
+        return self.test_dataloader()
+
+    def transfer_batch_to_device(self, batch: Batch, device: torch.device, dataloader_idx: int) -> Batch:
+        """The batch, which is on the device already."""
+        return batch
+
+    @property
+    def _served(self) -> Stack:
+        if self._stack is None:
+            raise UsageError("The data module has no batches before a module is set up; use it with a pl.Trainer.")
+        return self._stack
+
+    def _hardware(self) -> Hardware:
+        """The trainer's device and number type; the processor and float32 without a trainer."""
+        if self.trainer is None:
+            return Hardware(torch.device("cpu"))
+        if self.trainer.world_size > 1:
+            raise UsageError(
+                f"The trainer has {self.trainer.world_size} devices, and all trials train on one; use devices=1, and "
+                "other processes for other trials."
+            )
+        if self.trainer.precision not in PRECISIONS:
+            raise UsageError(f"precision={self.trainer.precision!r} is not served; use {', '.join(PRECISIONS)}.")
+        return Hardware(self.trainer.strategy.root_device, self.trainer.precision)
+
+    def _built(self, module: StackModule, hardware: Hardware) -> Stack:
+        """The stack of a module, with its networks and batches."""
+        config = _composed([*self._options, *_of_module(module)])
+        # A callback may watch the validation rows, whatever the recipe does without them.
+        training = replace(CellTraining.prepare(config, self.table, hardware), holds_back=True)
+        if len(self.trials) > 1 and training.parts.splitting.is_ragged(self.table):
+            name = config.split["name"]
+            raise UsageError(f"split={name} has another number of rows in each trial; use trials=1.")
+        stack = training.stack(self.trials)  # noqa: PD013 - no frame
+        if isinstance(module, PretrainModule):
+            pretext = training.parts.pretext
+            if pretext is None:
+                raise UsageError("pretrain=none trains nothing; leave it out, or name another pre-training.")
+            stack.begin_pretraining(module, config.pretrain, pretext)
+        else:
+            assert isinstance(module, FinetuneModule)
+            method = training.parts.method
+            if not isinstance(method, SingleFitMethod):
+                raise UsageError(
+                    f"method={method.name} is more than one fit of a network; train it by train.py or "
+                    "scarf_lightning.run."
+                )
+            _check_encoder(module, stack)
+            settings = config.finetune
+            stack.begin_finetuning(module, settings, method.examples(stack), module.pretrained, supervision=method)
+        return stack
+
+
+class OpenMLDataModule(TableDataModule):
+    """A dataset of OpenML, or a task with its own splits, for Lightning's own loop.
+
+    Args:
+        task: the number of a task; trial t has its split t.
+        dataset: the number of a dataset, in place of a task.
+        options, trials: as `TableDataModule` takes them.
+
+    Raises:
+        UsageError: neither or both numbers are given, or as by `TableDataModule`.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: int | None = None,
+        dataset: int | None = None,
+        options: Sequence[str] = (),
+        trials: int = 1,
+    ) -> None:
+        if (task is None) == (dataset is None):
+            raise UsageError(
+                "OpenMLDataModule takes the number of a task or of a dataset: OpenMLDataModule(task=10101)."
+            )
+        self._frame = None
+        number = f"dataset.id={dataset}" if task is None else f"dataset.task={task}"
+        self._begin(["dataset=openml", number], options, trials)
+
+
+class Batches:
+    """A loader of the mini-batches of a pass.
+
+    Args:
+        data: fetches rows on the device.
+        start: begins a pass.
+        length: mini-batches in a pass.
+    """
+
+    def __init__(self, data: StackDataModule, start: Callable[[], Iterator[Examples]], length: int) -> None:
+        self._data = data
+        self._start = start
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Batch]:
+        return map(self._data.fetch, self._start())
+
+
+def _epochs(trainer: pl.Trainer, steps_per_epoch: int) -> int:
+    """The epochs that a trainer makes at most; one if it has no limit, so that schedules end at once."""
+    limits = []
+    if trainer.max_epochs not in (None, -1):
+        limits.append(trainer.max_epochs)
+    if trainer.max_steps != -1:
+        limits.append(math.ceil(trainer.max_steps / steps_per_epoch))
+    return max(1, min(limits, default=1))
+
+
+def _name(option: str) -> str:
+    return option.partition("=")[0].lstrip("+~")
+
+
+def _of_module(module: StackModule) -> list[str]:
+    """The options of a module, with its method or pre-training.
+
+    Raises:
+        UsageError: one of them is the table's, the trainer's or the command's.
+    """
+    kind = type(module).__name__
+    for option in module.options:
+        name = _name(option)
+        if is_in(name, OF_THE_TABLE):
+            raise UsageError(f"{option} is an option of the table; give it to the data module.")
+        if name.rpartition(".")[2] in OF_THE_LOOP:
+            raise UsageError(f"{option} is not for {kind}: pl.Trainer's arguments and callbacks decide this.")
+        if is_in(name, OF_THE_COMMAND):
+            raise UsageError(f"{option} is not for {kind}: train.py takes it.")
+        if isinstance(module, PretrainModule) and is_in(name, OF_FINETUNING):
+            raise UsageError(f"{option} has no effect on a pre-training; give it to FinetuneModule.")
+    options = list(module.options)
+    if isinstance(module, CotrainModule):
+        return [*options, "method=cotrain", "pretrain=none"]
+    if any(option == "method=cotrain" for option in options):
+        raise UsageError("method=cotrain has a module of its own: CotrainModule.")
+    if isinstance(module, FinetuneModule):
+        options.append("pretrain=none")
+    return options
+
+
+def _composed(options: Sequence[str]) -> Config:
+    """The configuration of one cell with these options."""
+    given = spelled_out(options)
+    with hydra_started(named_plugins(given)) as hydra:
+        return Composer(hydra.config_loader, master_of(hydra))(tuple(given))
+
+
+def _check_encoder(module: FinetuneModule, stack: Stack) -> None:
+    """Refuse an encoder that was pre-trained on other columns, by another network, or for another number of trials."""
+    if module.pretrained is None:
+        return
+    wanted = {name: tensor.shape for name, tensor in stack.networks.encoder(stack.trials).state_dict().items()}
+    for name, shape in wanted.items():
+        if name not in module.pretrained or module.pretrained[name].shape != shape:
+            raise UsageError(
+                "The encoder is not one for this table and these options: it needs the same columns, network and "
+                "number of trials as its pre-training had."
+            )

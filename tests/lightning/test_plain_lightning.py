@@ -1,0 +1,276 @@
+"""Lightning's own loop: the same numbers as the engine's, checkpoints, callbacks and refusals."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import pytorch_lightning as pl
+import torch
+from pytorch_lightning.callbacks import EarlyStopping, ModelCheckpoint
+from sklearn.metrics import accuracy_score
+
+from scarf_lightning.engine.fitting import Fit
+from scarf_lightning.engine.hardware import Hardware
+from scarf_lightning.engine.modules import StackModule
+from scarf_lightning.errors import UsageError
+from scarf_lightning.lightning import (
+    CotrainModule,
+    FinetuneModule,
+    OpenMLDataModule,
+    PretrainModule,
+    TableDataModule,
+)
+from scarf_lightning.lightning import datamodules as room
+from scarf_lightning.training import CellTraining
+from tests.data.sources.test_openml import home, no_network
+from tests.data.sources.test_openml_task import TASK, cache, rows_of
+
+__all__ = ["cache", "home", "no_network"]
+
+SMALL = ["network.encoder.width=8", "network.encoder.depth=2", "network.pretrain_head.width=8", "batch_size=32"]
+FINE = [*SMALL[:2], "network.head.width=8", "batch_size=32"]
+EPOCHS = 3
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning:pytorch_lightning"),
+    pytest.mark.filterwarnings("ignore:.*does not have many workers"),
+]
+
+
+class Curves(pl.Callback):
+    """The logged numbers of each epoch, by trial where there are several."""
+
+    def __init__(self) -> None:
+        self.epochs: list[dict[str, float]] = []
+
+    def on_train_epoch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        if trainer.current_epoch:
+            self.on_train_end(trainer, pl_module)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        self.epochs.append({name: float(value) for name, value in trainer.callback_metrics.items()})
+
+
+def trainer(*callbacks: pl.Callback, **options: Any) -> pl.Trainer:
+    quiet = {"enable_progress_bar": False, "enable_model_summary": False, "logger": False}
+    keeps = any(isinstance(each, ModelCheckpoint) for each in callbacks)
+    chosen = {"max_epochs": EPOCHS, "accelerator": "cpu", "enable_checkpointing": keeps} | quiet | options
+    return pl.Trainer(callbacks=list(callbacks), **chosen)
+
+
+def wdbc(*options: str, trials: int = 1) -> TableDataModule:
+    """The bundled table, whose options are the paper's."""
+    data = TableDataModule.__new__(TableDataModule)
+    data._frame = None
+    data._begin(["dataset=wdbc"], options, trials)
+    return data
+
+
+def of_engine(data: TableDataModule, phase: str, options: Sequence[str], precision: str) -> Fit:
+    """A fit of the same cell by the engine's loop, without early stopping."""
+    lengths = [f"{phase}.{name}" for name in (f"max_epochs={EPOCHS}", "patience=null", "restore_best=false")]
+    config = room._composed([*data._options, *options, *lengths])
+    training = CellTraining.prepare(config, data.table, Hardware(torch.device("cpu"), precision))
+    if phase == "pretrain":
+        fit = training.pretrain(training.stack(data.trials))  # noqa: PD013 - no frame
+    else:
+        fit = training.run(data.trials).outcome.fit
+    assert fit is not None
+    return fit
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "options", "trials", "precision"),
+    [
+        (PretrainModule, "pretrain", [*SMALL, "corruption=marginal"], 1, "32-true"),
+        (PretrainModule, "pretrain", [*SMALL, "pretrain=vime", "pretrain.schedule=cosine"], 3, "32-true"),
+        (FinetuneModule, "finetune", [*FINE, "pretrain=none", "finetune.class_weight=balanced"], 1, "32-true"),
+        (FinetuneModule, "finetune", [*FINE, "pretrain=none"], 3, "64-true"),
+        (FinetuneModule, "finetune", [*FINE, "pretrain=none"], 2, "bf16-mixed"),
+        (CotrainModule, "finetune", [*SMALL, "pretrain=none", "method=cotrain"], 3, "32-true"),
+    ],
+)
+def test_both_loops_compute_the_same_losses_and_weights(
+    kind: type[StackModule], phase: str, options: list[str], trials: int, precision: str
+) -> None:
+    data, curves = wdbc(trials=trials), Curves()
+    own = [each for each in options if each not in ("pretrain=none", "method=cotrain")]
+    module = kind(own)
+
+    trainer(curves, precision=precision).fit(module, data)
+    fit = of_engine(data, phase, options, precision)
+
+    assert len(curves.epochs) == EPOCHS
+    for epoch, logged in enumerate(curves.epochs, 1):
+        for trial in data.trials:
+            (record,) = (each for each in fit.curves if (each["epoch"], each["trial"]) == (epoch, trial))
+            ending = f"/trial_{trial}" if trials > 1 else ""
+            for name in ("train_loss", "validation_loss"):
+                assert logged[name + ending] == pytest.approx(record[name], rel=1e-6)
+    trained = module.state_dict()
+    assert trained.keys() == fit.weights.keys()
+    for name, weight in fit.weights.items():
+        assert torch.equal(trained[name], weight), name
+
+
+def test_ten_lines_pretrain_fine_tune_and_test(tmp_path: Path) -> None:
+    data = wdbc(trials=2)
+    pretraining = PretrainModule(SMALL)
+    keep = ModelCheckpoint(tmp_path, monitor="validation_loss")
+    trainer(keep, EarlyStopping("validation_loss", patience=1)).fit(pretraining, data)
+    assert Path(keep.best_model_path).exists()
+
+    finetuning = FinetuneModule(FINE, encoder=pretraining.encoder)
+    last = trainer(max_epochs=8)
+    last.fit(finetuning, data)
+    (measured,) = last.test(finetuning, data, verbose=False)
+    predicted = torch.cat(last.predict(finetuning, data), dim=1).numpy()
+
+    for trial in data.trials:
+        expected = accuracy_score(data.test_labels[trial], predicted[trial].argmax(axis=-1))
+        assert measured[f"test_accuracy/trial_{trial}"] == pytest.approx(expected)
+        assert expected > 0.8
+    means = [measured[f"test_accuracy/trial_{trial}"] for trial in data.trials]
+    assert measured["test_accuracy"] == pytest.approx(np.mean(means))
+
+
+def test_fine_tuning_starts_from_the_pretrained_encoder() -> None:
+    data = wdbc()
+    pretraining = PretrainModule(SMALL)
+    trainer(max_epochs=1).fit(pretraining, data)
+
+    module = FinetuneModule(FINE, encoder=pretraining.encoder, data=data)
+
+    expected = pretraining.encoder.state_dict()
+    for name, weight in module.classifier.encoder.state_dict().items():
+        assert torch.equal(weight, expected[name])
+
+
+@pytest.mark.parametrize("kind", [PretrainModule, CotrainModule])
+def test_a_run_that_goes_on_from_a_checkpoint_ends_with_the_same_weights(
+    kind: type[StackModule], tmp_path: Path
+) -> None:
+    whole = kind(SMALL)
+    trainer(max_epochs=4).fit(whole, wdbc(trials=2))
+
+    first = trainer(ModelCheckpoint(tmp_path, filename="half"), max_epochs=2)
+    first.fit(kind(SMALL), wdbc(trials=2))
+    resumed = kind(SMALL)
+    trainer(max_epochs=4).fit(resumed, wdbc(trials=2), ckpt_path=tmp_path / "half.ckpt")
+
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, resumed.state_dict()[name]), name
+
+
+def test_a_checkpoint_loads_with_its_options(tmp_path: Path) -> None:
+    data = wdbc()
+    module = FinetuneModule(FINE)
+    fitted = trainer(ModelCheckpoint(tmp_path, filename="last"), max_epochs=1)
+    fitted.fit(module, data)
+
+    loaded = FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt", data=data)
+
+    assert loaded.options == tuple(FINE)
+    (before,), (after,) = (trainer().test(each, data, verbose=False) for each in (module, loaded))
+    assert before == after
+    with pytest.raises(UsageError, match=r"use FinetuneModule\.load_from_checkpoint\(\.\.\., data=data\)"):
+        FinetuneModule.load_from_checkpoint(tmp_path / "last.ckpt")
+
+
+def test_early_stopping_and_flags_of_the_trainer_work() -> None:
+    data = wdbc()
+    stopped = trainer(EarlyStopping("validation_loss", min_delta=1e9, patience=1), max_epochs=50)
+    stopped.fit(PretrainModule(SMALL), data)
+    assert stopped.current_epoch == 2
+
+    clipped = trainer(gradient_clip_val=0.1, accumulate_grad_batches=2, limit_train_batches=4, max_epochs=1)
+    clipped.fit(FinetuneModule(FINE), data)
+    assert clipped.global_step == 2
+
+
+def test_a_frame_and_a_file_are_the_same_table(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": random.normal(size=80), "colour": random.choice(["red", "blue"], 80)})
+    frame["plan"] = np.where(frame["size"] + random.normal(size=80) > 0, "a", "b")
+    frame.loc[3:8, "size"] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+
+    measured = []
+    for table in (frame, tmp_path / "table.csv"):
+        data = TableDataModule(table, "plan", ["scaling=zscore"], trials=2)
+        module = FinetuneModule(FINE)
+        trainer(max_epochs=2).fit(module, data)
+        measured += trainer().test(module, data, verbose=False)
+
+    assert measured[0] == measured[1]
+
+
+def test_numbers_are_measured_by_their_own_metrics() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=200)
+    data = TableDataModule(pd.DataFrame({"x": x, "y": 3 * x + random.normal(size=200)}), "y")
+    module = FinetuneModule([*FINE, "finetune.learning_rate=0.02"])
+    with pytest.warns(UserWarning, match="dataset.target_kind=classes takes each of them as a class"):
+        trainer(max_epochs=30).fit(module, data)
+    (measured,) = trainer().test(module, data, verbose=False)
+    assert measured["test_r2"] > 0.5
+
+
+@pytest.mark.usefixtures("no_network")
+def test_a_task_of_openml_is_tested_on_its_own_rows(cache: Path) -> None:
+    data = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"])
+    pretraining, cotraining = PretrainModule(SMALL), CotrainModule(SMALL)
+    trainer(max_epochs=1).fit(pretraining, data)
+    finetuning = FinetuneModule(FINE, encoder=pretraining.encoder)
+    for module in (finetuning, cotraining):
+        trainer(max_epochs=1).fit(module, data)
+        (measured,) = trainer().test(module, data, verbose=False)
+        assert 0 <= measured["test_accuracy"] <= 1
+        (tested,) = data._served.data.test
+        labelled = np.flatnonzero(data.table.labels >= 0)
+        assert set(tested.tolist()) == set(rows_of(0, 0)) & set(labelled.tolist())
+    several = OpenMLDataModule(task=TASK, options=[f"paths.openml={cache}"], trials=2)
+    with pytest.raises(UsageError, match="another number of rows in each trial; use trials=1"):
+        trainer().fit(PretrainModule(SMALL), several)
+
+
+def refusals() -> Iterator[Any]:
+    yield partial(TableDataModule, "f.csv", "y", ["corruption=mean"]), "give it to the module"
+    yield partial(TableDataModule, "f.csv", "y", ["trials=3"]), "the number of trials is an argument"
+    yield partial(TableDataModule, pd.DataFrame({"a": [1]}), "y"), "y is not a column of the table, which has a"
+    yield OpenMLDataModule, "the number of a task or of a dataset"
+    yield partial(PretrainModule, ["scaling=minmax"], data=wdbc()), "give it to the data module"
+    yield partial(PretrainModule, ["pretrain.patience=3"], data=wdbc()), "arguments and callbacks decide"
+    yield partial(PretrainModule, ["max_epochs=3"], data=wdbc()), "arguments and callbacks decide"
+    yield partial(PretrainModule, ["method=mixup"], data=wdbc()), "has no effect on a pre-training"
+    yield partial(PretrainModule, ["tune=3"], data=wdbc()), "train.py takes it"
+    yield partial(PretrainModule, ["pretrain=none"], data=wdbc()), "trains nothing"
+    yield partial(PretrainModule, ["corruption=men"], data=wdbc()), "corruption=men is not an option"
+    yield partial(FinetuneModule, ["method=cotrain"], data=wdbc()), "CotrainModule"
+    yield partial(FinetuneModule, ["method=distill"], data=wdbc()), "more than one fit"
+    yield partial(FinetuneModule, ["method=random_forest"], data=wdbc()), "more than one fit"
+
+
+@pytest.mark.parametrize(("make", "sentence"), refusals())
+def test_what_cannot_be_done_is_refused(make: Any, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        make()
+
+
+def test_an_encoder_of_other_columns_is_refused() -> None:
+    pretraining = PretrainModule(SMALL, data=wdbc())
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60), "y": np.arange(60) % 2})
+    other = TableDataModule(frame, "y")
+    with pytest.raises(UsageError, match="not one for this table"):
+        FinetuneModule(FINE, encoder=pretraining.encoder, data=other)
+
+
+def test_a_trainer_without_a_data_module_or_with_a_number_type_that_is_not_served_is_refused() -> None:
+    with pytest.raises(UsageError, match="give the trainer a data module of it"):
+        trainer().fit(PretrainModule(SMALL), [1])
+    with pytest.raises(UsageError, match="precision='bf16-true' is not served"):
+        trainer(precision="bf16-true").fit(PretrainModule(SMALL), wdbc())
