@@ -209,7 +209,7 @@ def _beside_logistic(wide: pd.DataFrame, part: pd.DataFrame, name: str) -> str:
     ).sort_values("accuracy", ascending=False)
     formats = {"accuracy": ".2f", "rank": ".2f", "below": ".0f", "one class": ".1f", "seconds": ".2f"}
     caption = f"{name}, {counted(len(wide), 'table')}: {CONFIRMED}"
-    return to_markdown(table("confirmation", caption, shown.reset_index(), formats))
+    return to_markdown(table("confirmation", caption, shown.rename_axis("competitor").reset_index(), formats))
 
 
 def mean_and_error(values: "pd.Series[float]") -> str:
