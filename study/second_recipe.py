@@ -3,9 +3,10 @@
     python -m study.second_recipe [results=FOLDER,FOLDER]
 
 The file has a row for each table, label budget and competitor: means over trials. Folders with cells of
-study/second_recipe.yaml, study/second_recipe_2.yaml and study/confirmation*.yaml make it anew.
+study/second_recipe*.yaml and study/confirmation*.yaml make it anew.
 """
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import pandas as pd
 
 import scarf_lightning
 from scarf_lightning.cli.commands import answered
-from scarf_lightning.errors import UsageError
+from scarf_lightning.errors import UsageError, counted
 from scarf_lightning.report.blocks import table, to_markdown
 
 FILE = Path(__file__).with_name("second_recipe.csv")
@@ -43,6 +44,12 @@ RATES = {"scarf": 0.6, "vime": 0.3}
 NUMBERS = ("diabetes",)
 """Tables whose target is a number; their score is R2."""
 CELL = ["round", "dataset", "labels", "method", "pretrain", "candidate"]
+BUDGETS = ("20", "100", "all")
+CONFIRMED = (
+    "mean accuracy in percent, mean rank, difference to logistic regression in points with its standard error over "
+    "tables, tables more than 5 points below logistic regression, percent of trials that predict one class, processor "
+    "seconds a trial."
+)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -88,29 +95,38 @@ def cells(trials: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def candidate(row: Mapping[Any, Any]) -> str:
-    """The options of a network in which it differs from the base."""
+    """The options of a network in which it differs from the base; RealMLP's recipes are called by their names."""
     if row["method"] not in ("control", "dropout"):
         return str(row["method"])
+    if row.get("network") == "realmlp" and row.get("finetune.optimizer") == "adamw":
+        recipe = "recipe=realmlp" if row["network.encoder.embeds_numbers"] else "recipe=realmlp_s"
+        return recipe if _is_usual(row["finetune.fixed_below"], 0) else f"{recipe} fixed_below=1000"
     said = []
     for option, usual in BASE.items():
-        value = row.get(option)
+        if option == "finetune.label_smoothing" and row["dataset"] in NUMBERS:
+            continue  # numbers have none
         if option == "corruption.rate":
             usual = RATES.get(row["pretrain"])
-        if value is None or pd.isna(value) or value == "null" or str(value) == str(usual):
-            continue
-        try:
-            is_usual = float(value) == float(usual)
-        except (TypeError, ValueError):
-            is_usual = False
-        if not is_usual:
+        value = row.get(option)
+        if not _is_usual(value, usual):
             said.append(f"{option.rpartition('.')[2]}={value}")
     return " ".join(said) or "base"
 
 
+def _is_usual(value: Any, usual: Any) -> bool:
+    """Compare an option of a record with that of the base; one that has no effect in a cell is missing there."""
+    if value is None or pd.isna(value) or value == "null" or str(value) == str(usual):
+        return True
+    try:
+        return float(value) == float(usual)
+    except (TypeError, ValueError):
+        return False
+
+
 def competitor(row: Mapping[Any, Any]) -> str:
     """A cell of the confirmation in words."""
-    if "network=realmlp" in row["candidate"]:
-        return "recipe=realmlp"
+    if row["candidate"].startswith("recipe="):
+        return str(row["candidate"])
     if row["method"] == "control":
         return f"recipe=practical pretrain={row['pretrain']}"
     return {"sklearn": "RealMLP-TD of pytabkit"}.get(row["method"], str(row["method"]))
@@ -122,53 +138,86 @@ def tables(found: pd.DataFrame) -> str:
     Args:
         found: as `cells` returns them, of all rounds.
     """
+    is_number = found["dataset"].isin(NUMBERS)
+    classes, numbers = found[~is_number], found[is_number]
+    is_confirmation = classes["round"].str.startswith("confirmation")
+    raced, confirmed = classes[~is_confirmation], classes[is_confirmation]
     parts = []
-    classes = found[~found["dataset"].isin(NUMBERS)]
-    for name in found["round"].unique():
-        if name.startswith("confirmation"):
-            continue
-        part = classes[classes["round"] == name]
-        for budget in part["labels"].unique():
-            parts.append(_means(part[part["labels"] == budget], f"Race, {name}, {budget} labels"))
-    confirmed = classes[classes["round"].str.startswith("confirmation")]
-    for budget in confirmed["labels"].unique():
-        parts.append(_confirmed(confirmed[confirmed["labels"] == budget], budget))
+    for name in raced["round"].unique():
+        for budget in BUDGETS:
+            part = raced[(raced["round"] == name) & (raced["labels"] == budget)]
+            if len(part):
+                parts.append(_means(part, f"Race, {name}, {budget} labels: mean accuracy in percent."))
+    for budget in BUDGETS:
+        part = numbers[numbers["labels"] == budget]
+        if len(part):
+            parts.append(_means(part, f"Race, diabetes, {budget} labels: R2 in percent."))
+    for budget in BUDGETS:
+        part = confirmed[confirmed["labels"] == budget]
+        if len(part):
+            parts += _confirmed(part, budget)
     return "\n".join(parts)
 
 
 def _means(part: pd.DataFrame, caption: str) -> str:
-    """Each candidate's mean accuracy by pre-training, over tables."""
+    """Each candidate's mean score by pre-training, over tables."""
     wide = part.pivot_table(index="candidate", columns="pretrain", values="score") * 100
-    shown = wide.assign(
-        mean=wide.mean(axis=1),
-        one_class=100 * part.groupby("candidate")["one_class"].mean(),
-        seconds=part.groupby("candidate")["seconds"].mean(),
-    ).sort_values("mean", ascending=False)
+    grouped = part.groupby("candidate")
+    shown = wide.assign(mean=wide.mean(axis=1))
+    if part["one_class"].notna().any():
+        shown["one_class"] = 100 * grouped["one_class"].mean()
+    shown["seconds"] = grouped["seconds"].mean()
+    shown = shown.sort_values("mean", ascending=False)
     formats = dict.fromkeys(shown.columns, ".2f")
-    return to_markdown(table("means", f"{caption}: mean accuracy in percent.", shown.reset_index(), formats))
+    return to_markdown(table("means", caption, shown.reset_index(), formats))
 
 
-def _confirmed(part: pd.DataFrame, budget: str) -> str:
-    """Each competitor's mean over the tables that all of them have, and how it does beside logistic regression."""
+def _confirmed(part: pd.DataFrame, budget: str) -> list[str]:
+    """Tables of competitors on the same datasets: those that have all datasets, and all on the datasets they share."""
     part = part.assign(competitor=[competitor(row) for row in part.to_dict("records")])
-    wide = part.pivot_table(index="dataset", columns="competitor", values="score").dropna()
-    kept = part[part["dataset"].isin(wide.index)].groupby("competitor")
-    below = (wide.sub(wide["logistic"], axis=0) < -0.05).sum()
+    wide = part.pivot_table(index="dataset", columns="competitor", values="score")
+    wide = wide[wide["logistic"].notna()]
+    made = []
+    for fewest in sorted(set(wide.count()), reverse=True):
+        compared = wide.loc[:, wide.count() >= fewest].dropna()
+        kept = part[part["dataset"].isin(compared.index) & part["competitor"].isin(compared.columns)]
+        made.append(_beside_logistic(compared, kept, f"Confirmation, {budget} labels"))
+    return made
+
+
+def _beside_logistic(wide: pd.DataFrame, part: pd.DataFrame, name: str) -> str:
+    """One table of the confirmation.
+
+    Args:
+        wide: scores of competitors, the columns, on the same datasets.
+        part: their cells.
+        name: of the round and budget.
+    """
+    differences = wide.sub(wide["logistic"], axis=0)
+    beside = {name: mean_and_error(100 * differences[name]) for name in wide.columns}
+    beside["logistic"] = ""
+    grouped = part.groupby("competitor")
     shown = pd.DataFrame(
         {
             "accuracy": 100 * wide.mean(),
             "rank": wide.rank(axis=1, ascending=False).mean(),
-            "below": below,
-            "one class": 100 * kept["one_class"].mean(),
-            "seconds": kept["seconds"].mean() + kept["pretrain_seconds"].mean().fillna(0),
+            "to logistic": pd.Series(beside),
+            "below": (differences < -0.05).sum(),
+            "one class": 100 * grouped["one_class"].mean(),
+            "seconds": grouped["seconds"].mean() + grouped["pretrain_seconds"].mean().fillna(0),
         }
     ).sort_values("accuracy", ascending=False)
-    caption = (
-        f"Confirmation, {budget} labels, {len(wide)} tables: mean accuracy in percent, mean rank, tables more than 5 "
-        "points below logistic regression, percent of trials that predict one class, processor seconds a trial."
-    )
     formats = {"accuracy": ".2f", "rank": ".2f", "below": ".0f", "one class": ".1f", "seconds": ".2f"}
-    return to_markdown(table("confirmation", caption, shown.reset_index(), formats))
+    caption = f"{name}, {counted(len(wide), 'table')}: {CONFIRMED}"
+    return to_markdown(table("confirmation", caption, shown.rename_axis("competitor").reset_index(), formats))
+
+
+def mean_and_error(values: "pd.Series[float]") -> str:
+    """The mean and its standard error, which one value does not have."""
+    mean = f"{values.mean():+.1f}".replace("-", "−")
+    if len(values) == 1:
+        return mean
+    return f"{mean} ± {values.std(ddof=1) / math.sqrt(len(values)):.1f}"
 
 
 if __name__ == "__main__":

@@ -45,7 +45,10 @@ def selu(x: Tensor) -> Tensor:
     >>> selu(torch.tensor([2.0]))
     tensor([2.1014])
     """
-    return SELU_SCALE * x.clamp_min(0) + (SELU_SCALE * SELU_ALPHA) * x.clamp_max(0).expm1()
+    # The gradient of relu is computed several times as fast as that of clamp.
+    above = x.relu()
+    below = x - above
+    return SELU_SCALE * above + (SELU_SCALE * SELU_ALPHA) * below.expm1()
 
 
 def mish(x: Tensor) -> Tensor:

@@ -7,6 +7,13 @@ from scarf_lightning.errors import UsageError
 from study import second_recipe
 from tests.composing import ROOT
 
+REALMLP = {
+    "network": "realmlp",
+    "network.encoder.embeds_numbers": True,
+    "finetune.optimizer": "adamw",
+    "finetune.fixed_below": 0,
+}
+
 
 def trial(**changes: object) -> dict[str, object]:
     row: dict[str, object] = {
@@ -32,7 +39,11 @@ def trial(**changes: object) -> dict[str, object]:
         ({"pretrain": "vime", "corruption.rate": 0.3}, "base"),
         ({"pretrain": "scarf", "corruption.rate": 0.3}, "rate=0.3"),
         ({"scaling": "robust", "network": "realmlp"}, "network=realmlp scaling=robust"),
+        ({"dataset": "diabetes", "finetune.label_smoothing": 0.0}, "base"),
         ({"method": "logistic", "scaling": "robust"}, "logistic"),
+        (REALMLP, "recipe=realmlp"),
+        (REALMLP | {"finetune.fixed_below": 1000}, "recipe=realmlp fixed_below=1000"),
+        (REALMLP | {"network.encoder.embeds_numbers": False}, "recipe=realmlp_s"),
     ],
 )
 def test_a_candidate_is_called_by_what_it_changes(changes: dict[str, object], name: str) -> None:
@@ -51,18 +62,23 @@ def test_a_cell_is_the_mean_of_its_trials_and_numbers_are_scored_by_r2() -> None
     ]
 
 
-def test_the_confirmation_is_over_the_tables_that_every_competitor_has() -> None:
+def test_the_confirmation_compares_competitors_on_the_same_tables() -> None:
     rows = []
     for dataset, score in (("a", 0.7), ("b", 0.9)):
         rows.append(trial(dataset=dataset, accuracy=score))
         rows.append(trial(dataset=dataset, accuracy=score + 0.06 * (dataset == "a"), method="logistic"))
-    rows.append(trial(dataset="c", accuracy=0.1))
+    # Logistic regression lacks table c, and the forest has one of the others.
+    rows += [trial(dataset="c", accuracy=0.1), trial(dataset="b", accuracy=0.8, method="random_forest")]
 
     text = second_recipe.tables(second_recipe.cells(pd.DataFrame(rows), "confirmation"))
 
-    assert "20 labels, 2 tables" in text
-    assert "| recipe=practical pretrain=none | 80.00 | 1.75 | 1 | 0.0 | 2.00 |" in text
-    assert "| logistic | 83.00 | 1.25 | 0 | 0.0 | 2.00 |" in text
+    both, one = text.split("Confirmation, 20 labels, 1 table")
+    assert both.startswith("Confirmation, 20 labels, 2 tables")
+    # The differences are -6 and 0 points, whose mean has a standard error of 3.
+    assert "| recipe=practical pretrain=none | 80.00 | 1.75 | −3.0 ± 3.0 | 1 | 0.0 | 2.00 |" in both
+    assert "| logistic | 83.00 | 1.25 |  | 0 | 0.0 | 2.00 |" in both
+    assert "forest" not in both
+    assert "| random\\_forest | 80.00 | 3.00 | −10.0 | 1 | 0.0 | 2.00 |" in one
 
 
 def test_an_unknown_argument_is_refused() -> None:
