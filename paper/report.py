@@ -189,7 +189,7 @@ def _gains(rows: pd.DataFrame) -> list[Block]:
         for method, of_method in both.groupby("method", sort=False):
             grid |= pretraining_grid([str(method)], of_method["pretrain"].unique())
         if grid:
-            gains = gain_table(relative_gains(scores_of(part), grid, alpha=FILTER)).reset_index()
+            gains = gain_table(relative_gains(scores_of(part), grid, alpha=FILTER, test="welch")).reset_index()
             frames.append(gains.rename(columns={"row": "method", "column": "pretrain"}).assign(regime=regime))
     if not frames:
         return []

@@ -113,7 +113,7 @@ def compare(
     scores: pd.DataFrame,
     pairs: Iterable[Pair],
     *,
-    test: Test = "welch",
+    test: Test = "corrected",
     adjust: bool = False,
 ) -> pd.DataFrame:
     """Tests each pair's difference of means on every dataset.
@@ -121,8 +121,8 @@ def compare(
     Args:
         scores: ``dataset, competitor, trial, value``.
         pairs: (competitor, reference).
-        test: ``welch`` is the paper's; ``paired`` and ``corrected`` (Nadeau and Bengio's) use the trials that both
-            have.
+        test: ``corrected`` (Nadeau and Bengio's) and ``paired`` use the trials that both have; ``welch`` is the
+            paper's, which finds up to 27 % of equal competitors different in 30 trials.
         adjust: correct each pair's p-values over datasets by Holm's procedure.
 
     Returns:
@@ -224,11 +224,11 @@ def win_matrix(
     scores: pd.DataFrame,
     competitors: Sequence[str] | None = None,
     *,
-    test: Test = "welch",
+    test: Test = "corrected",
     alpha: float = 0.05,
     adjust: bool = False,
 ) -> WinMatrix:
-    """All competitors against each other; the paper's matrix by default.
+    """All competitors against each other. The paper's matrix is that of ``test="welch"``.
 
     Args:
         scores: ``dataset, competitor, trial, value``.
@@ -248,7 +248,7 @@ def reference_win_matrix(
     scores: pd.DataFrame,
     grid: Grid,
     *,
-    test: Test = "welch",
+    test: Test = "corrected",
     alpha: float = 0.05,
     adjust: bool = False,
 ) -> WinMatrix:
@@ -333,7 +333,7 @@ def relative_gains(
     grid: Grid,
     *,
     alpha: float = 0.20,
-    test: Test = "welch",
+    test: Test = "corrected",
 ) -> pd.DataFrame:
     """The relative gain 100 (a - b) / abs(b) of the means, in percent, on every dataset: a point of a box plot.
 
