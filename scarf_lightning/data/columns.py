@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UsageError
+from .arguments import argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,8 +99,7 @@ class Advice:
     effect: str
 
     def __str__(self) -> str:
-        value = self.value if isinstance(self.value, str) else f"[{', '.join(self.value)}]"
-        return f"{self.said}; {self.option}={value} {self.effect}."
+        return f"{self.said}; {argument(self.option, self.value)} {self.effect}."
 
     @property
     def in_python(self) -> str:

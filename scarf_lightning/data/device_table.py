@@ -24,24 +24,30 @@ class DeviceTable:
     """
 
     def __init__(
-        self, table: Table, preprocessing: Preprocessing, *, device: torch.device | str, dtype: torch.dtype
+        self,
+        table: Table,
+        preprocessing: Preprocessing,
+        *,
+        device: torch.device | str,
+        dtype: torch.dtype,
     ) -> None:
-        self.device, self.dtype = torch.device(device), dtype
+        self.device = torch.device(device)
+        self.dtype = dtype
         preprocessing.check_range(table, torch.finfo(dtype).max)
-        self._own: dict[str, Tensor] = {}  # the arrays of each trial, (T, 1, M) or (T, M, 2, K), where they differ
-        values = torch.from_numpy(table.values)
+        # The arrays of each trial, (T, 1, M) or (T, M, 2, K), where they differ.
+        self._own: dict[str, Tensor] = {}
         if preprocessing.is_shared:
-            values = torch.empty(values.shape, dtype=dtype)
-            for start in range(0, len(values), ROWS_AT_A_TIME):
-                rows = slice(start, start + ROWS_AT_A_TIME)
-                values[rows] = torch.from_numpy(preprocessing.apply(table.values[rows], 0))
+            values = _finished(table, preprocessing, dtype)
         else:
-            arrays = {name: torch.from_numpy(array) for name, array in preprocessing.arrays().items()}
-            arrays.pop("target", None)
-            self._own = {
-                name: (array if name == "curve" else array.unsqueeze(1)).to(self.device)
-                for name, array in arrays.items()
-            }
+            values = torch.from_numpy(table.values)
+            for name, array in preprocessing.arrays().items():
+                # Labels are scaled elsewhere.
+                if name == "target":
+                    continue
+                own = torch.from_numpy(array)
+                if name != "curve":
+                    own = own.unsqueeze(1)
+                self._own[name] = own.to(self.device)
         self._values = values.to(self.device)
 
     @property
@@ -55,13 +61,17 @@ class DeviceTable:
 
     def cells(self, index: Tensor, roster: Roster) -> Tensor:
         """Single cells: ``index`` ``(A, N, M)`` of row numbers, one for every cell, gives ``(A, N, M)``."""
+        # In the flat table cell (r, m) is at place r * M + m.
         places = torch.add(self._column_numbers, index, alpha=self.n_features)
-        return self._finish(_select(self._values.view(-1), places), roster)
+        stored = _select(self._values.view(-1), places)
+        return self._finish(stored, roster)
 
     def of(self, position: int) -> "DeviceTable":
         """The table of the trial at this position alone; its values are the same copy."""
         alone = copy(self)
-        alone._own = {name: array[position : position + 1] for name, array in self._own.items()}
+        alone._own = {}
+        for name, array in self._own.items():
+            alone._own[name] = array[position : position + 1]
         return alone
 
     @cached_property
@@ -69,13 +79,32 @@ class DeviceTable:
         return torch.arange(self.n_features, device=self.device)
 
     def _finish(self, stored: Tensor, roster: Roster) -> Tensor:
+        """Impute and scale rows that were stored raw."""
         if not self._own:
             return stored
         own = {name: roster.of(array) for name, array in self._own.items()}
         return imputed_and_scaled(stored, own).to(self.dtype)
 
 
-def imputed_and_scaled(values: Tensor, arrays: Mapping[str, Tensor]) -> Tensor:
+def _finished(
+    table: Table,
+    preprocessing: Preprocessing,
+    dtype: torch.dtype,
+) -> Tensor:
+    """The values of a table, imputed and scaled as in all trials, ``(n, M)``."""
+    values = torch.empty(table.values.shape, dtype=dtype)
+    # Block by block, so that no second table in float64 is needed.
+    for start in range(0, len(values), ROWS_AT_A_TIME):
+        rows = slice(start, start + ROWS_AT_A_TIME)
+        scaled = preprocessing.apply(table.values[rows], 0)
+        values[rows] = torch.from_numpy(scaled)
+    return values
+
+
+def imputed_and_scaled(
+    values: Tensor,
+    arrays: Mapping[str, Tensor],
+) -> Tensor:
     """Values ``(..., N, M)`` as `Preprocessing.apply` gives them. The arrays broadcast with them, but for ``curve``
     ``(..., M, 2, K)``."""
     filled = torch.where(values.isnan(), arrays["fill"], values)
@@ -92,38 +121,59 @@ def along(values: Tensor, curve: Tensor) -> Tensor:
     ascending numbers, and what they become. A column whose knots are all equal stays as it is."""
     numbers, ends = curve.unbind(-2)
     x = values.mT.clamp(numbers[..., :1], numbers[..., -1:])
-    # The knot before each value, counted: an export has no search.
-    before = ((x.unsqueeze(-1) >= numbers.unsqueeze(-2)).sum(dim=-1) - 1).clamp(0, numbers.shape[-1] - 2)
-    start, stop, low, high = (part.gather(-1, before + step) for part in (numbers, ends) for step in (0, 1))
-    share = torch.where(stop > start, (x - start) / torch.where(stop > start, stop - start, 1.0), 0.0)
+    # The knot before each value is counted, because an ONNX export has no search.
+    is_reached = x.unsqueeze(-1) >= numbers.unsqueeze(-2)
+    n_intervals = numbers.shape[-1] - 1
+    before = (is_reached.sum(dim=-1) - 1).clamp(0, n_intervals - 1)
+    start = numbers.gather(-1, before)
+    stop = numbers.gather(-1, before + 1)
+    low = ends.gather(-1, before)
+    high = ends.gather(-1, before + 1)
+    # Two knots may be at one number; the divisor of 1 stands for their distance of 0.
+    is_apart = stop > start
+    distance = torch.where(is_apart, stop - start, 1.0)
+    share = torch.where(is_apart, (x - start) / distance, 0.0)
+    curved = low + share * (high - low)
     is_curved = (numbers[..., :1] < numbers[..., -1:]).mT
-    return torch.where(is_curved & ~values.isnan(), (low + share * (high - low)).mT, values)
+    return torch.where(is_curved & ~values.isnan(), curved.mT, values)
 
 
 class TrainingRows:
     """The training rows of each trial: their row numbers in the table are int64 ``(T, n)``."""
 
-    def __init__(self, table: DeviceTable, rows: Tensor, roster: Roster) -> None:
-        self._table, self._rows, self._roster = table, rows, roster
+    def __init__(
+        self,
+        table: DeviceTable,
+        rows: Tensor,
+        roster: Roster,
+    ) -> None:
+        self._table = table
+        self._rows = rows
+        self._roster = roster
 
     def __len__(self) -> int:
         return self._rows.shape[1]
 
     def cells(self, positions: Tensor) -> Tensor:
         """Raw values of single cells at ``positions`` ``(T, N, M)`` among the training rows."""
-        rows = self._roster.of(self._rows).gather(1, positions.flatten(1))
+        own = self._roster.of(self._rows)
+        rows = own.gather(1, positions.flatten(1))
         return self._table.cells(rows.view(positions.shape), self._roster)
 
     def rows(self, positions: Tensor) -> Tensor:
         """Raw rows at ``positions`` ``(T, N)`` among the training rows: ``(T, N, M)``."""
-        return self._table.rows(self._roster.of(self._rows).gather(1, positions), self._roster)
+        own = self._roster.of(self._rows)
+        rows = own.gather(1, positions)
+        return self._table.rows(rows, self._roster)
 
     def chunks(self, size: int) -> Iterator[Tensor]:
         """All training rows of all trials, stopped ones too, in their order, ``(T, <= size, M)`` at a time."""
         everyone = Roster(len(self._rows), self._rows.device)
-        return (self._table.rows(rows, everyone) for rows in torch.split(self._rows, size, dim=1))
+        for rows in torch.split(self._rows, size, dim=1):
+            yield self._table.rows(rows, everyone)
 
 
 def _select(values: Tensor, index: Tensor) -> Tensor:
     """``values[index]`` along the first axis, in a fraction of the time that indexing by several tensors would take."""
-    return values.index_select(0, index.flatten()).view(*index.shape, *values.shape[1:])
+    selected = values.index_select(0, index.flatten())
+    return selected.view(*index.shape, *values.shape[1:])

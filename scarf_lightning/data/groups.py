@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .arguments import argument
 from .columns import Advice, Coded, Ints, Note
 from .near_copies import share_of_near_copies
 from .table import Table
@@ -60,7 +61,8 @@ def hints(table: Table, frame: pd.DataFrame, kinds: Mapping[str, str], widths: M
         codes = Coded.of(column).codes
         if _is_group(table, codes):
             said = f"Rows with one value of {str(name)!r} mostly have the same target, and a random split parts them"
-            notes.append(Advice(said, "split", "group", f"with split.column={name} keeps them together"))
+            effect = f"with {argument('split.column', str(name))} keeps them together"
+            notes.append(Advice(said, "split", "group", effect))
     return notes or _hiding(table, widths) or _near_copies(table)
 
 

@@ -60,7 +60,9 @@ class ZScore(Scaling):
 
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
         # Rounding can give a constant column a tiny deviation; its range is exactly zero.
-        return values.mean(axis=0), np.where(np.ptp(values, axis=0) == 0, 0.0, values.std(axis=0))
+        is_constant = np.ptp(values, axis=0) == 0
+        deviation = np.where(is_constant, 0.0, values.std(axis=0))
+        return values.mean(axis=0), deviation
 
 
 @dataclass
@@ -111,7 +113,9 @@ class Robust(Scaling):
     def statistics(self, values: Floats) -> tuple[Floats, Floats]:
         low, median, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
         quartiles = high - low
-        return median, np.where(quartiles > 0, quartiles, np.ptp(values, axis=0) / 2)
+        # More than half of the rows may hold one value.
+        half_range = np.ptp(values, axis=0) / 2
+        return median, np.where(quartiles > 0, quartiles, half_range)
 
 
 @dataclass
@@ -139,20 +143,25 @@ class Quantile(Scaling):
         knots = ordered[np.arange(self.knots) * (n - 1) // (self.knots - 1)]
         curves = []
         for numbers, column in zip(knots.T, ordered.T, strict=True):
-            below, up_to = (np.searchsorted(column, numbers, side=side) for side in ("left", "right"))
-            curves.append([numbers, ndtri((below + up_to) / (2 * n))])
+            below = np.searchsorted(column, numbers, side="left")
+            up_to = np.searchsorted(column, numbers, side="right")
+            # The mean rank of the places that hold the number.
+            rank = (below + up_to) / (2 * n)
+            curves.append([numbers, ndtri(rank)])
         return np.array(curves)
 
 
 @dataclass(kw_only=True)
 class Encoding(Options, ABC):
-    """An encoding of categorical columns; numeric ones stay as they are. ``widens`` says whether a category may become
-    a column of its own.
+    """An encoding of categorical columns; numeric ones stay as they are.
 
     With ``gaps`` networks see which values are missing in the columns that have missing values. In a column of
     categories these are a category of their own. A number gets a column beside it, 1 where the number is missing and 0
     elsewhere, and the missing number is 0 after scaling. Both are one feature to corruptions and pretexts: a value
     that is replaced or hidden takes its gap with it.
+
+    Attributes:
+        widens: whether a category may become a column of its own.
     """
 
     name: ClassVar[str]
@@ -165,11 +174,15 @@ class Encoding(Options, ABC):
 
     def columns(self, columns: Sequence[Column]) -> tuple[Column, ...]:
         """All columns, encoded."""
-        found = []
+        encoded = []
         for column in columns:
-            told = self._telling_gaps(column) if self.gaps and column.has_gaps else column
-            found.append(self.column(told) if told.is_categorical else told)
-        return tuple(found)
+            # The category of gaps must be there before categories are ordered.
+            if self.gaps and column.has_gaps:
+                column = self._telling_gaps(column)
+            if column.is_categorical:
+                column = self.column(column)
+            encoded.append(column)
+        return tuple(encoded)
 
     def _telling_gaps(self, column: Column) -> Column:
         """A column that shows its gaps; encoded categories have one for them."""
@@ -177,6 +190,7 @@ class Encoding(Options, ABC):
             return replace(column, tells_gaps=True)
         categories = column.categories or ()
         gap = GAP
+        # The table may have a category of this name.
         while gap in categories:
             gap += "'"
         return replace(column, categories=(*categories, gap), tells_gaps=True)
@@ -188,9 +202,12 @@ class Encoding(Options, ABC):
             return table
         values = table.values.copy()
         for m, (before, after) in enumerate(zip(table.columns, columns, strict=True)):
-            if before.categories != after.categories:
-                known = ~np.isnan(values[:, m])
-                values[known, m] = codes_in(before, after.categories or ())[values[known, m].astype(np.int64)]
+            if before.categories == after.categories:
+                continue
+            code_of = codes_in(before, after.categories or ())
+            known = ~np.isnan(values[:, m])
+            old_codes = values[known, m].astype(np.int64)
+            values[known, m] = code_of[old_codes]
         return replace(table, columns=columns, values=values)
 
 
@@ -211,7 +228,8 @@ class OneHotDropLast(Encoding):
     name: ClassVar[str] = "onehot_drop_last"
 
     def column(self, column: Column) -> Column:
-        return replace(column, indicators=max(len(column.categories or ()) - 1, 1))
+        n_categories = len(column.categories or ())
+        return replace(column, indicators=max(n_categories - 1, 1))
 
 
 @dataclass
@@ -227,13 +245,18 @@ class Ordinal(Encoding):
     order: Literal["declared", "sorted"] = option("declared", "order of the categories: as in the source, or sorted")
 
     def column(self, column: Column) -> Column:
-        ordered = column.declared if self.order == "declared" else None
-        return replace(column, categories=ordered or column.categories, indicators=0)
+        categories = column.categories
+        # Only some sources declare an order.
+        if self.order == "declared" and column.declared:
+            categories = column.declared
+        return replace(column, categories=categories, indicators=0)
 
 
 def codes_in(column: Column, order: Sequence[str]) -> Floats:
     """The place in ``order`` of each of a column's categories, ``(n_categories,)``."""
-    place = {category: float(position) for position, category in enumerate(order)}
+    place = {}
+    for position, category in enumerate(order):
+        place[category] = float(position)
     return np.array([place[category] for category in column.categories or ()])
 
 
@@ -265,7 +288,12 @@ class Preprocessing:
     curve: Floats = field(default_factory=_none)
 
     @classmethod
-    def fit(cls, table: "Table", rows: Sequence[Ints | None], scaling: Scaling) -> "Preprocessing":
+    def fit(
+        cls,
+        table: "Table",
+        rows: Sequence[Ints | None],
+        scaling: Scaling,
+    ) -> "Preprocessing":
         """Fit imputation and scaling on ``rows``, the row numbers of each trial; None stands for all rows.
 
         Raises:
@@ -274,22 +302,33 @@ class Preprocessing:
         fitted: dict[bytes | None, dict[str, Floats]] = {}
         stacked = []
         for selected in rows:
-            key = None if selected is None else selected.tobytes()
+            # Trials that are fitted on the same rows share one fit.
+            key = None
+            if selected is not None:
+                key = selected.tobytes()
             if key not in fitted:
                 fitted[key] = _fit_one(table, selected, scaling)
             stacked.append(fitted[key])
-        arrays = {name: np.stack([each[name] for each in stacked]) for name in stacked[0]}
+        arrays = {}
+        for name in stacked[0]:
+            arrays[name] = np.stack([each[name] for each in stacked])
         return cls(**arrays, is_shared=set(fitted) == {None})
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Floats], *, is_shared: bool) -> "Preprocessing":
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, Floats],
+        *,
+        is_shared: bool,
+    ) -> "Preprocessing":
         """The inverse of `arrays`.
 
         Raises:
             ValueError: a vector is missing or of another type, or its name is unknown.
         """
         needed = arrays.keys() - {"target", *CURVES}
-        if needed != set(VECTORS) or {array.dtype for array in arrays.values()} != {FLOAT}:
+        types = {array.dtype for array in arrays.values()}
+        if needed != set(VECTORS) or types != {FLOAT}:
             raise ValueError(f"the preprocessing must hold {', '.join(VECTORS)} as {FLOAT}")
         return cls(**arrays, is_shared=is_shared)
 
@@ -300,28 +339,36 @@ class Preprocessing:
     def take(self, trials: Ints) -> "Preprocessing":
         """The arrays of the trials at these positions."""
         chosen = {name: array[trials] for name, array in self.arrays().items()}
-        if not self.target.size:
-            chosen["target"] = self.target[trials] if len(self.target) else self.target
+        # An empty target has no array, but may have a row for each trial.
+        if not self.target.size and len(self.target):
+            chosen["target"] = self.target[trials]
         return Preprocessing(**chosen, is_shared=self.is_shared)
 
     def arrays(self) -> dict[str, Floats]:
         """The arrays by name, as they are kept."""
         kept = {name: getattr(self, name) for name in VECTORS}
         for name in ("target", *CURVES):
-            if getattr(self, name).size:
-                kept[name] = getattr(self, name)
+            array = getattr(self, name)
+            if array.size:
+                kept[name] = array
         return kept
 
     def check_range(self, table: "Table", largest: float) -> None:
         """Raise `UsageError` for a column with imputed and scaled values above ``largest``."""
         if len(table.values) == 0:
             return
-        extremes = np.stack([np.fmin.reduce(table.values), np.fmax.reduce(table.values)])
+        # Scaling keeps the order of numbers, so the smallest and the largest of each column are enough.
+        smallest = np.fmin.reduce(table.values)
+        largest_numbers = np.fmax.reduce(table.values)
+        extremes = np.stack([smallest, largest_numbers])
+        sizes = []
         with np.errstate(over="ignore", invalid="ignore"):
-            scaled = np.stack([np.abs(self.apply(extremes, trial)) for trial in range(len(self.fill))])
+            for trial in range(len(self.fill)):
+                scaled = self.apply(extremes, trial)
+                sizes.append(np.abs(scaled))
         # A number whose gaps networks see is not imputed, so a column of gaps alone has no extremes.
         is_gap = np.isnan(extremes) & np.isnan(self.fill)[:, None, :]
-        fits = np.all((scaled <= largest) | is_gap, axis=(0, 1))
+        fits = np.all((np.stack(sizes) <= largest) | is_gap, axis=(0, 1))
         _refuse_overflow(table, fits, "become larger than training can compute with")
 
     def apply(self, values: Floats, trial: int) -> Floats:
@@ -330,7 +377,9 @@ class Preprocessing:
         if self.curve.size:
             filled = _along(filled, self.curve[trial])
         scaled = (filled - self.shift[trial]) * self.scale[trial]
-        return np.asarray(clipped(scaled, self.clip[trial]) if self.clip.size else scaled)
+        if self.clip.size:
+            scaled = clipped(scaled, self.clip[trial])
+        return np.asarray(scaled)
 
     def undo(self, scaled: Floats, trial: int) -> Floats:
         """The numbers in their own unit that become ``scaled`` ``(n, M)``. A constant column has its one value."""
@@ -339,8 +388,13 @@ class Preprocessing:
             squares = np.minimum(self.clip[trial] * scaled**2, 1 - FLOAT_EPSILON)
             scaled = scaled / np.sqrt(1 - squares)
         scale = self.scale[trial]
-        numbers = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0) + self.shift[trial]
-        return _along(numbers, self.curve[trial][:, ::-1]) if self.curve.size else numbers
+        # A constant column has the scale 0, and its value is the shift.
+        unscaled = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0)
+        numbers = unscaled + self.shift[trial]
+        if not self.curve.size:
+            return numbers
+        backwards = self.curve[trial][:, ::-1]
+        return _along(numbers, backwards)
 
 
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)
@@ -354,61 +408,99 @@ def clipped(scaled: Any, clip: Any) -> Any:
 
 def _along(values: Floats, curve: Floats) -> Floats:
     """Values ``(n, M)`` along a curve ``(M, 2, K)``; a column whose knots are all equal stays as it is."""
-    found = values.copy()
+    curved = values.copy()
     for m, (numbers, ends) in enumerate(curve):
         if numbers[0] < numbers[-1]:
-            found[:, m] = np.interp(values[:, m], numbers, ends)
-    return found
+            curved[:, m] = np.interp(values[:, m], numbers, ends)
+    return curved
 
 
-def _refuse_overflow(table: "Table", fits: NDArray[np.bool_], what: str) -> None:
+def _refuse_overflow(
+    table: "Table",
+    fits: NDArray[np.bool_],
+    what: str,
+) -> None:
     """Refuse the first column that does not fit; ``fits`` is ``(M,)``."""
     overflowing = np.flatnonzero(~fits)
-    for m in overflowing[:1]:
-        others = f" (and those of {len(overflowing) - 1} more)" if len(overflowing) > 1 else ""
-        size = np.nanmax(np.abs(table.values[:, m]))
-        raise UsageError(
-            f"The numbers of column '{table.columns[m].name}'{others} {what}: they go up to {size:.3g} in size. "
-            "Leave the column out, or divide it."
-        )
+    if len(overflowing) == 0:
+        return
+    m = overflowing[0]
+    others = ""
+    if len(overflowing) > 1:
+        others = f" (and those of {len(overflowing) - 1} more)"
+    size = np.nanmax(np.abs(table.values[:, m]))
+    raise UsageError(
+        f"The numbers of column '{table.columns[m].name}'{others} {what}: they go up to {size:.3g} in size. "
+        "Leave the column out, or divide it."
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")  # columns that overflow are refused by name
-def _fit_one(table: "Table", rows: Ints | None, scaling: Scaling) -> dict[str, Floats]:
+def _fit_one(
+    table: "Table",
+    rows: Ints | None,
+    scaling: Scaling,
+) -> dict[str, Floats]:
     """The arrays of one trial, each ``(M, ...)``."""
-    fill, shift, divisor = np.zeros((3, len(table.columns)))  # a column without any value in these rows stays zero
-    has_indicators = np.array(table.n_categories) > 0
+    # A column without any value in these rows stays zero.
+    fill, shift, divisor = np.zeros((3, len(table.columns)))
     curves = []
     for block in _blocks(len(table.columns)):
         values = table.values[:, block]
-        values = np.array(values if rows is None else values[rows], order="C")
+        if rows is not None:
+            values = values[rows]
+        # A copy: gaps are filled in it.
+        values = np.array(values, order="C")
         missing = np.isnan(values)
         for m, column in enumerate(table.columns[block]):
-            seen = values[~missing[:, m], m]
-            if len(seen):
-                mean = np.clip(seen.mean(), seen.min(), seen.max())  # rounding can move the mean of a constant
-                fill[block][m] = np.bincount(seen.astype(np.int64)).argmax() if column.is_categorical else mean
+            known = values[~missing[:, m], m]
+            if len(known):
+                fill[block][m] = _middle(column, known)
         np.copyto(values, fill[block], where=missing)
         shift[block], divisor[block] = scaling.statistics(values)
-        curves.append(scaling.curve(values))
-    _refuse_overflow(
-        table, np.all(np.isfinite([fill, shift, divisor]), axis=0), "overflow when they are averaged or scaled"
-    )
-    scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=divisor > np.finfo(np.float64).tiny)
-    shift, scale = np.where(has_indicators, 0.0, shift), np.where(has_indicators, 1.0, scale)
+        knots = scaling.curve(values)
+        if knots is not None:
+            curves.append(knots)
+    fits = np.all(np.isfinite([fill, shift, divisor]), axis=0)
+    _refuse_overflow(table, fits, "overflow when they are averaged or scaled")
+
+    has_indicators = np.array(table.n_categories) > 0
+    # A smaller divisor than a normal number would overflow.
+    is_scaled = divisor > np.finfo(np.float64).tiny
+    scale = np.divide(1.0, divisor, out=np.zeros_like(divisor), where=is_scaled)
+    # Codes that become indicators stay codes.
+    shift = np.where(has_indicators, 0.0, shift)
+    scale = np.where(has_indicators, 1.0, scale)
     for m, column in enumerate(table.columns):
-        if column.tells_gaps:
-            # A missing number stays one, which the input layer shows; a missing category takes the last code.
-            fill[m] = np.nan if column.adds_gap_column else column.n_categories - 1
+        if column.adds_gap_column:
+            # A missing number stays one, which the input layer shows.
+            fill[m] = np.nan
+        elif column.tells_gaps:
+            # The last code is that of missing categories.
+            fill[m] = column.n_categories - 1
     arrays = {"fill": fill, "shift": shift, "scale": scale}
     if np.isfinite(scaling.bound):
         arrays["clip"] = np.where(has_indicators, 0.0, 1 / scaling.bound**2)
-    if knots := [curve for curve in curves if curve is not None]:
-        arrays["curve"] = np.where(has_indicators[:, None, None], 0.0, np.concatenate(knots))
+    if curves:
+        arrays["curve"] = np.where(
+            has_indicators[:, None, None],
+            0.0,
+            np.concatenate(curves),
+        )
     return arrays
+
+
+def _middle(column: Column, known: Floats) -> float:
+    """The mode of codes or the mean of numbers ``(n,)``, which replaces missing ones."""
+    if column.is_categorical:
+        counts = np.bincount(known.astype(np.int64))
+        return float(counts.argmax())
+    # Rounding can move the mean of a constant.
+    return float(np.clip(known.mean(), known.min(), known.max()))
 
 
 def _blocks(n_columns: int) -> list[slice]:
     """Columns that are copied at once. The last one never stays alone: it would be summed in another order."""
     starts = range(0, max(1, n_columns - 1), COLUMNS_AT_A_TIME)
-    return [slice(start, end) for start, end in pairwise([*starts, n_columns])]
+    bounds = [*starts, n_columns]
+    return [slice(start, end) for start, end in pairwise(bounds)]

@@ -9,6 +9,7 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from ..errors import UsageError
+from .arguments import argument
 from .columns import Advice, Coded, Column, ColumnReading, Floats, Ints, Note, about, declared_order
 from .groups import hints
 from .reading import Reader, ReadingOptions
@@ -87,7 +88,12 @@ def _check_that_some_are_left(reads: Mapping[str, Read], source: str, n_rows: in
     if any(read.features for read in reads.values()):
         return
     some = list(reads.items())[:SHOWN]
-    why = "; ".join(f"{column!r} is {read.done}" for column, read in some)
+    reasons = []
+    for column, read in some:
+        # Such as two units, which the user can mend.
+        notes = [f" ({note})" for note in read.notes if isinstance(note, str)]
+        reasons.append(f"{column!r} is {read.done}{''.join(notes)}")
+    why = "; ".join(reasons)
     raise UsageError(f"{source} has no column with a value in it to learn from: {why}{_way_out(reads)}.")
 
 
@@ -96,7 +102,7 @@ def _way_out(reads: Mapping[str, Read]) -> str:
     for column, read in reads.items():
         if read.done == A_VALUE_A_ROW:
             kind = "text" if read.kind == ID_OR_TEXT else "numeric"
-            return f"; dataset.{kind}=[{column}] keeps that column"
+            return f"; {argument(f'dataset.{kind}', [column])} keeps that column"
     return ""
 
 

@@ -116,7 +116,7 @@ def test_a_page_of_which_nothing_is_finished_says_so(
         raise OutOfTime
 
     monkeypatch.setattr(CellTraining, "train", over)
-    with pytest.raises(UsageError, match="results holds no results"):
+    with pytest.raises(UnfinishedError, match="time_limit=1h was over before a trial was finished; raise it"):
         scarf_lightning.run([*asked, "time_limit=1h"])
 
     with pytest.raises(UsageError, match=r"^Nothing is finished yet: none of 10 cells has a trial"):
@@ -147,10 +147,18 @@ def test_a_limit_that_is_no_time_is_refused(wrong: str) -> None:
 
 
 def test_a_run_without_rounds_that_is_out_of_time_says_so(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    real = running.run
+
     def over(*_: object, **__: object) -> None:
         raise OutOfTime
 
-    monkeypatch.setattr(running, "run", over)
+    def over_in_the_end(*arguments: object, **others: object) -> None:
+        real(*arguments, **others)  # type: ignore[arg-type]
+        raise OutOfTime
 
-    with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
+    monkeypatch.setattr(running, "run", over)
+    with pytest.raises(UnfinishedError, match="time_limit=2min was over before a trial was finished; raise it"):
         scarf_lightning.run([*asked[1:], "time_limit=2min"])
+    monkeypatch.setattr(running, "run", over_in_the_end)
+    with pytest.raises(UnfinishedError, match="time_limit=2min is over; the same command goes on"):
+        scarf_lightning.run([*asked[1:], "time_limit=2min", "trials=1"])

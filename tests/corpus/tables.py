@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import tarfile
 import warnings
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from scarf_lightning.data.columns import Advice
 from scarf_lightning.data.sources import ENDING, FileSource
@@ -20,6 +22,7 @@ from scarf_lightning.errors import UsageError
 from scarf_lightning.estimators import load_model
 from scarf_lightning.estimators.fitting import train
 from scarf_lightning.estimators.model import Model
+from scarf_lightning.sweeping.expand import spelled_out
 from tests.composing import config_of
 from tests.short_training import short
 
@@ -41,6 +44,11 @@ NO_TABLES = re.compile(
     r"/jupyter/|(README|TODO|notes_fdr|names|randdesc)\.txt|/js/|\.egg",
     re.IGNORECASE,
 )
+
+PASTED = re.compile(
+    r"""("dataset\.\w+=\[.*\]"|'dataset\.\w+=\[.*\]'|dataset\.\w+=\[\S*\])(?: (?:keeps|reads|makes) [\w ]+)?\.$"""
+)
+"""The option with a list of columns by which a refusal ends, as a user would paste it."""
 
 
 @dataclass
@@ -144,12 +152,13 @@ def _try_notes(source: FileSource, table: Table, found: Outcome) -> None:
 
 def _advised(source: FileSource, sentence: str, scratch: Path) -> FileSource | None:
     """The source as a refusal advises it; None if it advises nothing that can be done without knowing the data."""
-    if drop := re.search(r"leave it out by dataset\.drop=\[(.+)\]\.$", sentence):
-        return replace(source, drop=(*source.drop, drop[1].strip("'")))
+    if pasted := PASTED.search(sentence):
+        (argument,) = shlex.split(pasted[1])
+        (readable,) = spelled_out([argument])
+        override = OverridesParser.create().parse_override(readable)
+        return replace(source, **{override.key_or_group.removeprefix("dataset."): tuple(override.value())})
     if "set dataset.target_kind=classes" in sentence:
         return replace(source, target_kind="classes")
-    if keep := re.search(r"dataset\.(numeric|text)=\[(.+)\] keeps that column\.$", sentence):
-        return replace(source, **{keep[1]: (keep[2],)})
     if "rename all but one" in sentence:
         return _written_again(source, scratch)
     if "holds an infinite value; mark it as missing" in sentence:

@@ -10,12 +10,12 @@ TEXT = Advice("it holds names", "dataset.text", ["first", "last"], "reads them a
     [
         (
             TEXT,
-            "it holds names; dataset.text=[first, last] reads them as text.",
+            "it holds names; dataset.text=[first,last] reads them as text.",
             "it holds names; options={'dataset.text': ['first', 'last']} reads them as text.",
         ),
         (
             Advice("its commas part thousands", "dataset.decimal", ",", "reads them as decimal"),
-            "its commas part thousands; dataset.decimal=, reads them as decimal.",
+            "its commas part thousands; \"dataset.decimal=','\" reads them as decimal.",
             "its commas part thousands; options={'dataset.decimal': ','} reads them as decimal.",
         ),
     ],

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scarf_lightning.data.arguments import argument
 from scarf_lightning.data.reading import ReadingOptions
 from scarf_lightning.data.table import Table
 from scarf_lightning.data.untyped import read_table
@@ -32,7 +33,7 @@ def hinted(frame: pd.DataFrame, *, is_split: bool = False) -> list[str]:
 def test_an_id_whose_rows_agree_in_the_target_is_named(name: str) -> None:
     assert hinted(visits(name)) == [
         f"Rows with one value of {name!r} mostly have the same target, and a random split parts them; "
-        f"split=group with split.column={name} keeps them together."
+        f"split=group with {argument('split.column', name)} keeps them together."
     ]
 
 

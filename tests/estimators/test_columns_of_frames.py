@@ -214,6 +214,23 @@ class TestCopies:
         )
         np.testing.assert_array_equal(copied.transform(X), transformer.transform(X))
 
+    @pytest.mark.slow  # imports MLflow
+    @pytest.mark.filterwarnings("ignore")  # of MLflow's about itself
+    def test_mlflow_keeps_and_loads_it_by_its_default(self, tmp_path: Any) -> None:
+        mlflow = pytest.importorskip("mlflow.sklearn", reason="writes skops unless told otherwise")
+        fitted = small().fit(X, y)
+        ours = [
+            "scarf_lightning.estimators.estimators.ScarfClassifier",
+            "scarf_lightning.estimators.model.Model",
+        ]
+
+        # Without its list of requirements, it starts a process that loads the model to find them.
+        mlflow.save_model(fitted, tmp_path / "m", skops_trusted_types=ours, pip_requirements=["scarf-lightning"])
+
+        assert (tmp_path / "m" / "model.skops").exists()
+        loaded = mlflow.load_model(str(tmp_path / "m"))
+        np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+
     @pytest.mark.parametrize("library", [pickle, cloudpickle], ids=["pickle", "cloudpickle"])
     def test_pickles_hold_arrays_and_nothing_of_torch(self, library: Any) -> None:
         fitted = small().fit(X, y)

@@ -158,8 +158,11 @@ def test_predictions_are_what_fit_was_given(name: str, rows_file: Path, tmp_path
 
 
 ONNX_TYPES = {"int8": "int64", "uint8": "uint8", "bool": "bool", "float32": "float32", "blanks": "object"} | {
-    "digits": "object", "times": "object", "-1 and 1": "int64", "larger": "uint64", "a list": "object"
+    "digits": "object", "times": "object", "-1 and 1": "int64", "larger": "uint64", "a list": "object",
+    "whole floats": "float64", "uint16": "uint16", "python truth": "bool", "lengths of time": "object",
+    "category of numbers": "int64", "polars with gaps": "int64",
 }  # fmt: skip
+"""Every type of numpy's that labels end as, and the type that ONNX gives: whole numbers as int64, times as text."""
 
 
 @pytest.mark.slow
@@ -175,7 +178,7 @@ def test_an_onnx_file_gives_the_same_labels(name: str, tmp_path: Path) -> None:
     assert labels.dtype == np.dtype(ONNX_TYPES[name])
     np.testing.assert_allclose(probabilities, fitted.predict_proba(X), atol=1e-6)
     expected = fitted.predict(X)
-    if expected.dtype.kind == "M":
+    if expected.dtype.kind in "mM":
         expected = np.array(fitted.model_.classes, dtype=object)[fitted.predict_proba(X).argmax(axis=1)]
     assert labels.tolist() == expected.tolist()
 
@@ -259,6 +262,20 @@ class TestColumns:
         for model in (again, fitted, load_model(tmp_path / "m")):
             np.testing.assert_array_equal(model.predict_proba(rows), expected)
             np.testing.assert_array_equal(model.predict_proba(COLUMNS), expected)
+
+    @pytest.mark.slow  # exports the model
+    def test_an_onnx_file_gives_the_same(self, fitted: ScarfClassifier, tmp_path: Path) -> None:
+        onnxruntime = pytest.importorskip("onnxruntime", reason="runs ONNX files")
+        rows = COLUMNS.astype(object)
+        for place, name in enumerate(rows):
+            rows.loc[place::19, name] = None
+        fitted.model_.to_onnx(tmp_path / "m.onnx")
+
+        session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+        labels, probabilities = session.run(None, inputs(fitted.model_, rows))
+
+        np.testing.assert_allclose(probabilities, fitted.predict_proba(rows), atol=1e-6)
+        np.testing.assert_array_equal(labels, fitted.predict(rows))
 
     def test_a_frame_of_the_older_protocol(self) -> None:
         rest = COLUMNS.drop(columns=["day", "length"])

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ...errors import UsageError
+from ..arguments import argument
 from ..columns import listed
 from .data_file import NAMELESS, DataFile
 
 MOST_NAMES = 30
 """The most columns that a message names."""
+NOT_READ = "neither numbers nor categories nor dates"
 
 
 @dataclass(frozen=True)
@@ -74,14 +76,32 @@ class ColumnOptions:
             raise UsageError(f"{option} names the target {column!r}, which is no feature; leave it out.")
 
     def _check_usable(self, file: DataFile) -> None:
-        """Refuse a column that can neither be read nor is left out."""
-        # The roles come first: to leave a column out does not help where it is needed.
+        """Refuse columns that can neither be read nor are left out."""
+        dropped = self.lists["dataset.drop"]
+        wrong: list[str] = []
         for name, kind in file.unusable.items():
-            what = f"column {name!r} of {file.path} holds {kind}, which is neither numbers nor categories nor dates"
+            # To leave a column out does not help where it is needed.
             if name in self.roles.values():
-                raise UsageError(f"{what}; convert it, or choose another column.")
-            if name not in self.lists["dataset.drop"]:
-                raise UsageError(f"{what}; convert it, or leave it out by dataset.drop=[{name}].")
+                raise UsageError(
+                    f"column {name!r} of {file.path} holds {kind}, which is {NOT_READ}; convert it, or choose another "
+                    "column."
+                )
+            if name not in dropped:
+                wrong.append(name)
+        if not wrong:
+            return
+        # The option replaces what it named before.
+        way_out = argument("dataset.drop", [*dropped, *wrong])
+        kinds = " and ".join(dict.fromkeys(file.unusable[name] for name in wrong))
+        if len(wrong) == 1:
+            raise UsageError(
+                f"column {wrong[0]!r} of {file.path} holds {kinds}, which is {NOT_READ}; convert it, or leave it out "
+                f"by {way_out}."
+            )
+        raise UsageError(
+            f"columns {listed(wrong, MOST_NAMES)} of {file.path} hold {kinds}, which are {NOT_READ}; convert them, or "
+            f"leave them out by {way_out}."
+        )
 
 
 def spelled(columns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

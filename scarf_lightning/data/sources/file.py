@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...errors import UsageError
+from ..arguments import argument
 from ..columns import Advice, ColumnReading, Floats, Note, is_numeric, listed
 from .column_options import MOST_NAMES, ColumnOptions, spelled
 from .data_file import NAMELESS
@@ -139,6 +140,8 @@ class FileSource(Source):
             is_labelled = target.target.is_labelled(target.labels)
             weights = read_weights(column, is_labelled, path, self.decimal)
             left_out.append(_left_out(column, "it weighs the rows"))
+        if len(frame.columns) == 0:
+            self._refuse_target_alone(file, notes)
 
         options = ReadingOptions(
             drop=lists["dataset.drop"],
@@ -258,6 +261,19 @@ class FileSource(Source):
             return whole, None, notes
         return whole, np.concatenate(parts), notes
 
+    def _refuse_target_alone(self, file: "DataFile", notes: Sequence[Note]) -> None:
+        """Refuse a file whose other columns are all left out, with the option that keeps one if there is one."""
+        others = [name for name in file.names if name != self.target]
+        are = "is" if len(others) == 1 else "are"
+        way_out = "add a column"
+        for note in notes:
+            if isinstance(note, Advice):
+                way_out = f"{argument(note.option, note.value)} {note.effect}"
+        raise UsageError(
+            f"{self.path} has no column to predict {self.target!r} from: {listed(others, MOST_NAMES)} {are} left out; "
+            f"{way_out}."
+        )
+
     def _on_missing_labels(self, file: "DataFile", labels: "pd.Series[Any]") -> list[str]:
         """A note on the texts among labels that are read as missing."""
         if not labels.isna().any():
@@ -311,7 +327,7 @@ def _on_nameless(column: "pd.Series[Any]", place: int, path: Path) -> list[Note]
         return [Advice(said, "dataset.text", [str(column.name)], "reads them as text")]
     raise UsageError(
         f"column {place + 1} of {path} has no name, and more in it than numbers or names of the rows; name it, or "
-        f"leave it out by dataset.drop=['{column.name}']."
+        f"leave it out by {argument('dataset.drop', [str(column.name)])}."
     )
 
 

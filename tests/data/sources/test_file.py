@@ -272,7 +272,7 @@ class TestRowNumbers:
         frame().set_axis([0, *range(ROWS - 1)]).to_csv(path)
         assert refusal(path) == (
             f"column 1 of {path} has no name, and more in it than numbers or names of the rows; name it, or leave it "
-            "out by dataset.drop=['Unnamed: 0']."
+            'out by "dataset.drop=[Unnamed: 0]".'
         )
         for spelled in ("Unnamed: 0", "1", ""):
             table = loaded(path, drop=(spelled,))
@@ -285,7 +285,7 @@ class TestRowNumbers:
         assert table.hash == plain.hash
         assert [str(note) for note in table.notes] == [
             f"Column 1 of {path} has no name and another value in every row: the names of the rows, which are left "
-            "out; dataset.text=[Unnamed: 0] reads them as text."
+            'out; "dataset.text=[Unnamed: 0]" reads them as text.'
         ]
         assert len(loaded(path, text=("Unnamed: 0",)).columns) == len(plain.columns) + 32
 
@@ -452,7 +452,9 @@ class TestRefusals:
             "equally many values, so set dataset.separator, or mend them."
         )
         path = in_csv(frame()[["level"]].reset_index(names=""), tmp_path / "t.csv")
-        assert refusal(path) == f"{path} has no column with a value in it."
+        assert refusal(path) == (
+            f"{path} has no column to predict 'level' from: 'Unnamed: 0' is left out; add a column."
+        )
 
     def test_an_infinite_value(self, tmp_path: Path) -> None:
         path = in_csv(frame().assign(size=[*range(ROWS - 1), -np.inf]), tmp_path / "t.csv")
@@ -673,6 +675,9 @@ class TestDirtyTable:
         assert loaded(path, numeric=("n",)).columns == (Column("n"),)
         path = in_csv(pd.DataFrame({"n": [f"n{i}" for i in range(40)], "level": ["a", "b"] * 20}), tmp_path / "t.csv")
         assert refusal(path).endswith("; dataset.text=[n] keeps that column.")
+        weights = [f"{i} {'kg' if i % 2 else 'lb'}" for i in range(40)]
+        path = in_csv(pd.DataFrame({"n": weights, "level": ["a", "b"] * 20}), tmp_path / "t.csv")
+        assert "'n' is left out: a value a row (its values are numbers with the units 'kg' and 'lb'" in refusal(path)
         assert len(loaded(path, text=("n",)).columns) == 32
 
 

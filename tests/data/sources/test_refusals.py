@@ -115,6 +115,10 @@ def with_lists() -> pa.Table:
     return pa.table({"l": pa.array([[1, 2]] * N), "size": np.arange(N) / 8, "y": LABELS})
 
 
+def with_lists_and_objects() -> pd.DataFrame:
+    return frame().assign(a=[[0]] * N, l=[[1]] * N, **{"the object": [{"a": 1}] * N})
+
+
 class WrittenWhileRead(FileSource):
     """A file to which another program adds a row whenever it is read."""
 
@@ -132,6 +136,8 @@ def busy(folder: Path) -> Any:
 
 GOOD, LINES = load(frame()), frame().to_csv(index=False)
 HALF = json.dumps([{"c": "\ud800" if i % 3 else "a", "size": i / 8, "y": label} for i, label in enumerate(LABELS)])
+NAMED_ROWS = pd.DataFrame({"y": LABELS}, index=[f"row {i}" for i in range(N)])
+"""The target alone, beside the names of the rows."""
 WEIGHTED = frame().assign(w=1.0)
 
 CASES = {
@@ -227,7 +233,7 @@ CASES = {
     ),
     "column without a name": Case(
         load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names="")),
-        "leave it out by dataset.drop=['Unnamed: 0'].",
+        'leave it out by "dataset.drop=[Unnamed: 0]".',
         load(frame().set_index(pd.Index([0, *range(N - 1)])).reset_index(names=""), drop=("Unnamed: 0",)),
     ),
     "no target": Case(load(frame(), target=""), "its columns are: 'size', 'colour', 'y'.", load(frame(), target="y")),
@@ -276,10 +282,25 @@ CASES = {
         "leave it out by dataset.drop=[l].",
         load(with_lists(), "t.parquet", drop=("l",)),
     ),
+    "several of lists and objects": Case(
+        load(with_lists_and_objects(), "t.jsonl", drop=("a",)),
+        'leave them out by "dataset.drop=[a,l,the object]".',
+        load(with_lists_and_objects(), "t.jsonl", drop=("a", "l", "the object")),
+    ),
     "objects": Case(
         load(frame().assign(o=[{"a": 1}] * N), "t.jsonl"),
         "leave it out by dataset.drop=[o].",
         load(frame().assign(o=[{"a": 1}] * N), "t.jsonl", drop=("o",)),
+    ),
+    "names of rows alone": Case(
+        load(NAMED_ROWS.to_csv()),
+        'is left out; "dataset.text=[Unnamed: 0]" reads them as text.',
+        load(NAMED_ROWS.to_csv(), text=("Unnamed: 0",)),
+    ),
+    "numbers of rows alone": Case(
+        load(NAMED_ROWS.reset_index(drop=True).to_csv()),
+        "'Unnamed: 0' is left out; add a column.",
+        load(NAMED_ROWS.reset_index(drop=True).assign(size=np.arange(N) / 8).to_csv()),
     ),
     "target of lists": Case(
         load(with_lists(), "t.parquet", target="l"),
