@@ -11,12 +11,11 @@ import signal
 import sys
 import warnings
 from argparse import ArgumentError
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
+from ..importing import without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
@@ -58,6 +57,8 @@ def train() -> int:
 
 def _train(arguments: list[str]) -> None:
     if "--version" in arguments:
+        from importlib.metadata import version
+
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return
     flags = [argument.partition("=")[0] for argument in arguments]
@@ -71,18 +72,15 @@ def _train(arguments: list[str]) -> None:
         _help(arguments)
         return
 
-    with _importing():
+    with without_garbage_collection():
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..options.axes import BASES, parts
         from ..sweeping.expand import check_choices, deferred, spelled_out
         from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
         from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
-        for axis in BASES:
-            parts(axis)
 
     plugins = named_plugins(arguments)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
@@ -111,17 +109,6 @@ def _train(arguments: list[str]) -> None:
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
-
-
-@contextmanager
-def _importing() -> Iterator[None]:
-    """Import without garbage collection, which would take a third of the time. It passes over modules later too."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _help(arguments: Sequence[str]) -> None:
@@ -195,7 +182,7 @@ def _report(arguments: list[str]) -> None:
         return
     if not arguments:
         raise NoSubjectError  # before the imports, which take seconds
-    with _importing():
+    with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out
     from .reporting import check_upload, write

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
+from ..importing import without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.plugins import load_plugins
@@ -86,7 +87,7 @@ def run(
         for sentence in on_other_versions(plan.unfinished):
             show.say(sentence)
         what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
-        with show.doing(f"{what}; importing torch and Lightning"):
+        with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
             _check_parts([each.cell for each in plan.unfinished])
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
