@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
-from ..importing import without_garbage_collection
+from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
@@ -85,13 +85,16 @@ def _train(arguments: list[str]) -> None:
     plugins = named_plugins(arguments)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
+    in_rounds = goes_in_rounds(asked)
+    if in_rounds:
+        require_report("The page at the end of this sweep")
     record = Path("multirun.yaml").absolute()  # other sweepers than ours leave it in the working folder
     was_there = record.exists()
     try:
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
-            if goes_in_rounds(asked):
+            if in_rounds:
                 from .reporting import write  # imports matplotlib
 
                 sys.stdout.write(f"{write(asked).place}\n")

@@ -15,7 +15,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from ..errors import UsageError
+from ..importing import require
 from .catalogue import description
 from .checking import read
 from .combinations import part_axis, used_options
@@ -63,7 +63,4 @@ def check_search(config: Config) -> None:
         UsageError: Optuna is missing.
     """
     if config.tune:
-        try:
-            import optuna  # noqa: F401
-        except ModuleNotFoundError as error:
-            raise UsageError("tune=N needs the package optuna: install it with `pip install -e .[tune]`.") from error
+        require("optuna", f"tune={config.tune}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
-from ..importing import without_garbage_collection
+from ..importing import require, without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.plugins import load_plugins
@@ -196,7 +196,10 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
-    _refuse([cell.source.check for cell in cells])  # torch is not imported to say that a file is missing
+    # Torch is not imported to say that a file or a package is missing.
+    views = {(view, cell.config.logger.name) for cell in cells for view in cell.config.logger.views}
+    installed = [partial(require, view, f"logger={name}") for view, name in sorted(views)]
+    _refuse([*(cell.source.check for cell in cells), *installed])
     # A target whose kind is known only once the data are loaded is checked by the cell itself.
     known = [
         (cell.config, kind_named(cell.source.target_kind)) for cell in cells if cell.source.target_kind is not None
