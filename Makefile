@@ -43,7 +43,7 @@ notebooks: $(INSTALLED)
 lowest: build/lowest/.installed
 	MKL_CBWR=AUTO build/lowest/bin/pytest -q -o filterwarnings=default -p no:cacheprovider
 
-EXTRAS := xlsx xgboost lightgbm catboost tabm tune joblib tensorboard onnx notebooks tests
+EXTRAS := all notebooks tests
 
 build/lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv build/lowest

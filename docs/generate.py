@@ -1,4 +1,4 @@
-"""Writes the pages that are made from the classes: docs/options.md and docs/methods.md.
+"""Writes what is made from the classes: docs/options.md, docs/methods.md and the package's catalogue of parts.
 
 python docs/generate.py
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scarf_lightning.options.axes import AXES, parts
+from scarf_lightning.options.catalogue import write_catalogue
 from scarf_lightning.options.option import Option
 from scarf_lightning.options.reference import DESCRIBED, choices, common_options, shown
 
@@ -146,5 +147,6 @@ def _escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
+    write_catalogue()
     (HERE / "options.md").write_text(options_page(), encoding="utf-8")
     (HERE / "methods.md").write_text(methods_page(), encoding="utf-8")

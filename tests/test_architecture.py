@@ -14,7 +14,7 @@ import scarf_lightning
 
 PACKAGE = Path(scarf_lightning.__file__).parent
 
-GROUND = {"errors", "options", "randomness"}
+GROUND = {"errors", "importing", "options", "randomness"}
 """Under everything: no networks and no data."""
 MAY_USE = {
     **dict.fromkeys(GROUND | {"metrics", "intervals"}, GROUND),
@@ -27,13 +27,24 @@ MAY_USE = {
     "engine": GROUND | {"machine", "screen", "metrics", "data", "corruption", "losses", "networks", "pretexts"},
     "methods": GROUND | {"data", "corruption", "losses", "pretexts", "engine"},
     "results": {"options", "metrics", "errors", "data.targets"},
-    "sweeping": {"options", "results", "metrics", "machine", "data.sources", "data.table", "data.targets", "errors"},
+    "sweeping": {
+        "options",
+        "results",
+        "metrics",
+        "machine",
+        "importing",
+        "data.sources",
+        "data.table",
+        "data.targets",
+        "errors",
+    },
     "cli": {
         "options",
         "data.reading.shown",
         "data.sources",
         "data.table",
         "errors",
+        "importing",
         "intervals",
         "loggers",
         "metrics",
@@ -57,7 +68,7 @@ registry looks up by name is imported when it is asked for, so only its imports 
 
 FRONT_DOORS = {"__init__.py": "cli"}
 """The package's public names are looked up when they are asked for, which leads to the top of the house."""
-OPTIONS_MAY_USE = {"errors"}
+OPTIONS_MAY_USE = {"errors", "importing"}
 KNOW_HYDRA = {"sweeping", "cli", "estimators"}
 KNOW_LIGHTNING = {"data", "engine", "lightning", "training"}
 FREE_OF_TORCH = {
@@ -68,6 +79,7 @@ FREE_OF_TORCH = {
     "metrics",
     "intervals",
     "errors",
+    "importing",
     "machine",
     "screen",
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,8 @@ from .slurm_launcher import SlurmLauncher
 if TYPE_CHECKING:
     from scarf_lightning.sweeping.chunks import Launch
 
-EXTRAS = {"joblib": ("hydra_joblib_launcher", "joblib")}
-"""Launchers by the package that has them, and the extra that brings it."""
+PACKAGES = {"joblib": "hydra_plugins.hydra_joblib_launcher"}
+"""Launchers of other packages, by name."""
 
 
 class Presets(SearchPathPlugin):
@@ -29,7 +28,7 @@ class Presets(SearchPathPlugin):
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         launchers = ConfigStore.instance().repo["hydra"]["launcher"]
-        for name in EXTRAS:
+        for name in PACKAGES:
             launchers.pop(f"{name}.yaml", None)
 
 
@@ -54,15 +53,12 @@ class ScarfSweeper(Sweeper):
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         from hydra.core.plugins import Plugins
 
-        from scarf_lightning.errors import UsageError
+        from scarf_lightning.importing import require
 
         self.config, self.hydra_context = config, hydra_context
         self._launcher_name = str(config.hydra.runtime.choices["hydra/launcher"])
-        package, extra = EXTRAS.get(self._launcher_name, (None, None))
-        if package is not None and find_spec(f"hydra_plugins.{package}") is None:
-            raise UsageError(
-                f"hydra/launcher={self._launcher_name} is not installed; add it by: pip install -e '.[{extra}]'."
-            )
+        if (package := PACKAGES.get(self._launcher_name)) is not None:
+            require(package, f"hydra/launcher={self._launcher_name}")
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..importing import require_report
 from ..options.settings import PathSettings
 from ..results import write_whole
 from ..screen import silent
@@ -108,6 +109,7 @@ def answer(
 
     from .reporting import report
 
+    require_report("The page of an answer")
     if isinstance(table, pd.DataFrame):
         table = _kept(table, overrides)
     asked = [*answer_of_file(None if table is None else str(table), target), *overrides]

@@ -11,12 +11,11 @@ import signal
 import sys
 import warnings
 from argparse import ArgumentError
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
+from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
@@ -58,6 +57,8 @@ def train() -> int:
 
 def _train(arguments: list[str]) -> None:
     if "--version" in arguments:
+        from importlib.metadata import version
+
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
         return
     flags = [argument.partition("=")[0] for argument in arguments]
@@ -71,29 +72,29 @@ def _train(arguments: list[str]) -> None:
         _help(arguments)
         return
 
-    with _importing():
+    with without_garbage_collection():
         import hydra
         from hydra.errors import ConfigCompositionException
 
-        from ..options.axes import BASES, parts
         from ..sweeping.expand import check_choices, deferred, spelled_out
         from ..sweeping.hydra import hydra_started, named_plugins, offer, option_files
         from .running import goes_in_rounds, train_job
 
         _refuse_dashes(arguments)
-        for axis in BASES:
-            parts(axis)
 
     plugins = named_plugins(arguments)
     asked = spelled_out([argument for argument in arguments if argument not in MODES])
     check_choices(asked)
+    in_rounds = goes_in_rounds(asked)
+    if in_rounds:
+        require_report("The page at the end of this sweep")
     record = Path("multirun.yaml").absolute()  # other sweepers than ours leave it in the working folder
     was_there = record.exists()
     try:
         if not any(argument.startswith("-") or argument == "hydra.mode=RUN" for argument in asked):
             with hydra_started(plugins) as started:  # as `scarf_lightning.run`; Hydra's own way composes twice
                 started.multirun("train", task_function=train_job, overrides=deferred(asked))
-            if goes_in_rounds(asked):
+            if in_rounds:
                 from .reporting import write  # imports matplotlib
 
                 sys.stdout.write(f"{write(asked).place}\n")
@@ -111,17 +112,6 @@ def _train(arguments: list[str]) -> None:
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
-
-
-@contextmanager
-def _importing() -> Iterator[None]:
-    """Import without garbage collection, which would take a third of the time. It passes over modules later too."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _help(arguments: Sequence[str]) -> None:
@@ -195,7 +185,7 @@ def _report(arguments: list[str]) -> None:
         return
     if not arguments:
         raise NoSubjectError  # before the imports, which take seconds
-    with _importing():
+    with without_garbage_collection():
         from ..report.report_options import NAMES
         from ..sweeping.expand import spelled_out
     from .reporting import check_upload, write

@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ..options.axes import AXES, BASES, parts
+from ..options.axes import AXES, BASES
+from ..options.catalogue import descriptions
 from ..options.reference import DESCRIBED, choices, shown
 from ..options.settings import PathSettings
 from ..screen import program
@@ -90,6 +91,6 @@ def _settings(axis: str, file: Path) -> Iterator[str]:
 def _options(group: Path) -> list[str]:
     """The options of a group; the paper's datasets count as one."""
     files = {path.stem for path in group.glob("*.yaml")}
-    names = sorted(files | set(parts(group.name) if group.name in BASES else ()))
+    names = sorted(files | set(descriptions(group.name) if group.name in BASES else ()))
     suite = [name for name in names if name.startswith(SUITE)]
     return [name for name in names if name not in suite] + ([f"cc18-NAME ({len(suite)})"] if suite else [])

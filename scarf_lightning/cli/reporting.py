@@ -5,19 +5,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
 from ..errors import NoSubjectError, UnfinishedError, UsageError
+from ..importing import require, require_report
 from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
 from ..report.advice import by_cells, by_sweep, reported
-from ..report.defaults import default_drawings
-from ..report.drawings import Drawing, read_drawings
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
-from ..report.making import MakeSection, RowOf, make_report, write_report
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
 from ..results import columns, read_failure
@@ -28,6 +26,10 @@ from ..sweeping.expand import expand, overrides_of
 from ..sweeping.folders import SWEEPS
 from ..sweeping.hydra import hydra_started, master_of, named_plugins
 from .running import as_far_as_trained, goes_in_rounds
+
+if TYPE_CHECKING:
+    from ..report.drawings import Drawing
+    from ..report.making import MakeSection, RowOf
 
 UPLOADS = ("wandb", "tensorboard", "both")
 OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
@@ -42,7 +44,7 @@ class Subject:
     title: str
     cells: list[ReportedCell]
     damaged: dict[Path, str] = field(default_factory=dict)
-    drawings: Sequence[Drawing] = ()
+    drawings: "Sequence[Drawing]" = ()
     paper: str | None = None
     left_out: Sequence[str] = ()
 
@@ -54,7 +56,7 @@ class Material:
 
     subject: Subject
     results: CellResults
-    row_of: RowOf
+    row_of: "RowOf"
     overrides: Sequence[str]
     logger: LoggerSettings
 
@@ -97,7 +99,7 @@ def report(
     *overrides: str,
     results: str | Path | None = None,
     out: str | Path | None = None,
-    sections: Sequence[str | MakeSection] = (),
+    sections: "Sequence[str | MakeSection]" = (),
     upload: str | None = None,
     **options: Any,
 ) -> WrittenReport:
@@ -128,9 +130,12 @@ def report(
 
 
 def check_upload(to: str | None) -> None:
-    """Refuse an unknown place to upload to."""
+    """Refuse an unknown place to upload to, and one whose package is not installed."""
     if to not in (None, *UPLOADS):
         raise UsageError(f"upload={to} is unknown; the options are: {', '.join(UPLOADS)}.")
+    for view in ("wandb", "tensorboard"):
+        if to in (view, "both"):
+            require(view, f"upload={to}")
 
 
 def write(
@@ -138,10 +143,14 @@ def write(
     *,
     results: str | Path | None = None,
     out: str | Path | None = None,
-    sections: str | Sequence[str | MakeSection] = (),
+    sections: "str | Sequence[str | MakeSection]" = (),
     **options: Any,
 ) -> WrittenReport:
     """Like `report`, from a list of overrides and without an upload."""
+    require_report("A report")
+    from ..report.defaults import default_drawings
+    from ..report.making import make_report, write_report
+
     makers = makers_of(sections)
     with gathered(asked, results) as material:
         chosen = checked(ReportOptions, options)  # a plugin may have registered the metric
@@ -186,7 +195,7 @@ def gathered(asked: Sequence[str], results: str | Path | None) -> Iterator[Mater
         yield Material(subject, found, row_of, overrides, compose(of_logger).logger)
 
 
-def makers_of(sections: str | Sequence[str | MakeSection]) -> list[MakeSection]:
+def makers_of(sections: "str | Sequence[str | MakeSection]") -> "list[MakeSection]":
     """The functions that add sections: those given, and ``report_section`` of the modules named."""
     each = sections.strip("[]").split(",") if isinstance(sections, str) else sections
     makers = []
@@ -233,6 +242,8 @@ def of_sweep(overrides: Sequence[str], compose: Composer, master: DictConfig) ->
         store, failure = cell.store(), read_failure(cell.results, cell.key)
         folder, error = None if store is None else store.folder, None if failure is None else failure.error
         wanted.append(reported(cell, cell.axes(), folder, failure=error))
+    from ..report.drawings import read_drawings
+
     drawings = read_drawings(sweep.report, f"sweeps/{sweep.name}.yaml")
     return Subject(sweep.name, sweep.title, wanted, {}, drawings, sweep.paper, request.left_out)
 

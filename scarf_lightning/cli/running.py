@@ -9,6 +9,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from ..errors import UnfinishedError, UsageError
+from ..importing import without_garbage_collection
 from ..metrics import metrics
 from ..options import Config, unused_options
 from ..screen import reported_once
@@ -207,7 +208,8 @@ class OwnTraining:
 
     def imported(self, stack: Callable[[], AbstractContextManager[None]] = nullcontext) -> TrainCells:
         """The function that trains cells one after the other, each stack in a context, and keeps the last table."""
-        from ..training.loop import CellLoop  # imports Lightning
+        with without_garbage_collection():
+            from ..training.loop import CellLoop  # imports Lightning
 
         return CellLoop(_save_model, stack=stack).train
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from ..data.device_table import imputed_and_scaled
 from ..errors import UsageError
+from ..importing import require
 from ..networks import Columns, OneHot
 from .trained_networks import TrainedNetworks, named
 
@@ -40,13 +41,10 @@ OF_CATEGORIES = "ai.onnx.ml"
 
 def to_onnx(model: TrainedNetworks, file: Path) -> None:
     """See `Model.to_onnx`."""
-    try:
-        import onnx
-        import onnxscript  # noqa: F401 - torch's exporter needs it
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f"ONNX export needs the package {error.name}: install it with `pip install scarf-lightning[onnx]`."
-        ) from error
+    for package in ("onnx", "onnxscript"):  # torch's exporter needs the latter
+        require(package, "ONNX export")
+    import onnx
+
     exported = _exported(model)
     _take_columns(exported, model)
     if model.classes:

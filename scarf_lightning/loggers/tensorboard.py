@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ..errors import UsageError
+from ..importing import require
 from ..options.settings import LoggerSettings
 from .view import CellView, mean_curves
 
@@ -25,11 +25,9 @@ def write(view: CellView, results: Path, settings: LoggerSettings) -> None:
     Raises:
         UsageError: TensorBoard is not installed.
     """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-        from torch.utils.tensorboard.summary import hparams
-    except ImportError as error:
-        raise UsageError("it is not installed; install the extra `tensorboard`") from error
+    require("tensorboard", "logger=tensorboard")
+    from torch.utils.tensorboard import SummaryWriter
+    from torch.utils.tensorboard.summary import hparams
 
     sweep, name = (re.sub(r"[^\w.=+,-]+", "_", text)[:150] for text in (view.group, view.name))
     folder = results / FOLDER / sweep / f"{name}_{view.id}"

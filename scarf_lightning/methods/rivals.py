@@ -4,7 +4,6 @@ A class without a labelled row gets no probability. If there is only one class, 
 their own unit; if all are equal, that number is predicted.
 """
 
-import importlib
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ..data.preprocessing import Ordinal, codes_in
 from ..data.targets import Labels, Target
 from ..errors import UsageError
+from ..importing import require
 from ..options.option import option
 from .method import Method, MethodResult, SupervisedPhase
 
@@ -75,14 +75,8 @@ class Rival(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (package := self.package) is None:
-            return
-        try:
-            importlib.import_module(package)
-        except ModuleNotFoundError as error:
-            raise UsageError(
-                f"method={self.name} needs the package {package}: install it with `pip install -e .[{package}]`."
-            ) from error
+        if self.package is not None:
+            require(self.package, f"method={self.name}")
 
     def run(self, stack: "Stack", phase: SupervisedPhase) -> MethodResult:
         weights = stack.row_weights(phase.settings.class_weight)

@@ -9,7 +9,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
@@ -72,7 +72,7 @@ OF_THE_RUN = (
 
 
 def parts(axis: str) -> dict[str, type[Any]]:
-    """The parts of an axis by name.
+    """The classes of the parts of an axis, by name. They import torch; `catalogue.descriptions` does without.
 
     They are looked for again only if a class of options was made since: a sweep of thousands of cells asks hundreds of
     thousands of times.
@@ -89,18 +89,23 @@ def _parts(base: str, n_classes: int) -> dict[str, type[Any]]:
 
 
 def part(axis: str, name: Any, *, option: str | None = None) -> type[Any]:
-    """The part of an axis with this name. The message calls the ``option`` that names it so.
+    """The class of the part of an axis with this name. The message calls the ``option`` that names it so.
 
     Raises:
         UsageError: there is none; the message lists those that there are.
     """
     known = _parts(BASES[axis], Options.n_classes)
     if not isinstance(name, str) or name not in known:
-        listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
-        raise UsageError(
-            f"{option or axis + '.name'}={name} is unknown; the options are: {listed}.{did_you_mean(str(name), known)}"
-        )
+        raise unknown_part(axis, name, known, option)
     return known[name]
+
+
+def unknown_part(axis: str, name: Any, known: Collection[str], option: str | None = None) -> UsageError:
+    """The refusal of a name that no part of an axis has."""
+    listed = ", ".join(["none", *sorted(known)] if option == "pretrain.name" else sorted(known))
+    return UsageError(
+        f"{option or axis + '.name'}={name} is unknown; the options are: {listed}.{did_you_mean(str(name), known)}"
+    )
 
 
 def registered(base: str) -> dict[str, type[Any]]:
@@ -138,14 +143,6 @@ def _subclasses(base: type[Any]) -> Iterator[type[Any]]:
     for cls in base.__subclasses__():
         yield from _subclasses(cls)
         yield cls
-
-
-def label(axis: str, name: str) -> str:
-    """What people call a part in tables and figures: its class's ``label``, or its name with spaces."""
-    if (axis, name) == ("pretrain", "none"):  # the one choice of an axis of parts that has no class
-        return "no pre-training"
-    cls = parts(axis).get(name) if axis in BASES else None
-    return str(getattr(cls, "label", None) or name.replace("_", " "))
 
 
 def told_apart(asked: Sequence[Sequence[str]]) -> list[str]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from ..errors import UsageError
 from .axes import BASES, part, parts
+from .catalogue import description
 from .checking import checked_options, refused
 from .combinations import check_combination, encoding_of, is_cotrained, is_pretrained, method_of
+from .option import options_of
 from .search_space import check_search
 from .settings import Choice, Config, CotrainSettings
 
@@ -53,7 +55,7 @@ def build_parts(config: Config) -> CellParts:
         metric_named(config.finetune.metric, option="finetune.metric")
     check_search(config)
     composed: dict[str, Any] = {}
-    if "corruption" in {field.name for field in fields(method_of(config))}:
+    if "corruption" in method_of(config).fields:
         composed |= {axis: build(axis, getattr(config, axis)) for axis in ("corruption", "selection")}
     if is_cotrained(config):
         chosen = {"name": config.cotrain.task} | config.cotrain.options
@@ -81,7 +83,7 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
     cls = part(axis, given.pop("name", None), option=f"{place}.name")
     taken = {field.name: composed[field.name] for field in fields(cls) if field.name in composed}
     _check_composed(cls, taken, place, "" if place == axis else f"{place}.")
-    own = checked_options(cls, given, place)
+    own = checked_options(options_of(cls), given, place)
     try:
         return cls(**taken, **own)
     except UsageError:
@@ -92,7 +94,7 @@ def build(axis: str, choice: Mapping[str, Any], place: str | None = None, **comp
 
 def _pretext(config: Config, place: str, choice: Choice, source: Config | CotrainSettings) -> "Pretext":
     """A pretext with the parts that its fields ask for; its corruption and its loss are those of ``source``."""
-    wanted = {field.name for field in fields(part("pretrain", choice["name"]))}
+    wanted = description("pretrain", choice["name"]).fields
     prefix = "" if source is config else f"{place}."
     chosen = {
         "corruption": (source.corruption, f"{prefix}corruption"),

@@ -8,7 +8,8 @@ from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
 from ..errors import UsageError, did_you_mean
-from .axes import BASES, part
+from .axes import BASES
+from .catalogue import description
 from .option import Option, Options, PartField, default_of, options_of
 from .plugins import load_plugins
 from .settings import Choice, Config
@@ -62,13 +63,12 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
         raise refused(place, error) from error
 
 
-def checked_options(cls: type[Any], values: Mapping[str, Any], place: str) -> dict[str, Any]:
+def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """The options of a part: the values, checked, and the defaults of all others. The part itself is not made.
 
     Raises:
         UsageError: as by `checked`.
     """
-    known = options_of(cls)
     _refuse_unknown(list(known), values, place)
     found = {name: deepcopy(option.default) for name, option in known.items()}
     for name, value in values.items():
@@ -90,7 +90,7 @@ def _choice(axis: str, value: Any, place: str) -> Choice:
     """A part's name and all of its options, from those that are given."""
     given = dict(_group(value, place))
     name = given.pop("name", None)
-    return {"name": name} | checked_options(part(axis, name, option=f"{place}.name"), given, place)
+    return {"name": name} | checked_options(description(axis, name, option=f"{place}.name").options, given, place)
 
 
 def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -102,10 +102,10 @@ def _with_options_apart(settings: type[Any], named: PartField, values: Mapping[s
         own = {name: others.pop(name) for name in values if name in others and name not in common} | own
     name = values.get(named.name, getattr(settings, named.name))
     is_none = (place, name) == ("pretrain", "none")  # the one choice without a class
-    cls = Options if is_none else part(named.axis, name, option=f"{place}.{named.name}")
+    known = {} if is_none else description(named.axis, name, option=f"{place}.{named.name}").options
     if named.is_beside:
-        _refuse_unknown([*common, *options_of(cls)], own, place)
-    return {**others, named.name: name, named.options: checked_options(cls, own, named.place_in(place))}
+        _refuse_unknown([*common, *known], own, place)
+    return {**others, named.name: name, named.options: checked_options(known, own, named.place_in(place))}
 
 
 def _refuse_unknown(known: Sequence[str], values: Mapping[str, Any], place: str) -> None:

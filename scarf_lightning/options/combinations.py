@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UsageError
-from .axes import BASES, COLUMNS, OF_THE_RUN, label, part, parts
+from .axes import BASES, COLUMNS, OF_THE_RUN
+from .catalogue import Description, description, descriptions, label
 from .option import Options, options_of
 from .settings import (
     SHORTHANDS,
@@ -52,17 +53,17 @@ def is_pretrained(config: Config) -> bool:
 
 def is_cotrained(config: Config) -> bool:
     """Whether the method has a pretext task of its own."""
-    return "pretext" in _field_names(method_of(config))
+    return "pretext" in method_of(config).fields
 
 
-def method_of(config: Config) -> type[Any]:
-    """The class of the cell's method."""
-    return part("method", config.method.get("name"))
+def method_of(config: Config) -> Description:
+    """The description of the cell's method."""
+    return description("method", config.method.get("name"))
 
 
 def hides_labels(config: Config) -> bool:
     """Whether the regime leaves training rows without a label."""
-    return bool(part("regime", config.regime.get("name")).hides_labels)
+    return bool(description("regime", config.regime.get("name")).hides_labels)
 
 
 def watched_from(config: Config) -> float:
@@ -85,13 +86,13 @@ def check_combination(config: Config) -> None:
     name, regime = config.method.get("name"), config.regime.get("name")
     method = method_of(config)
     if is_pretrained(config):
-        part("pretrain", config.pretrain.name)
+        description("pretrain", config.pretrain.name)
         if not method.pretrainable:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
     if is_cotrained(config):
-        able = sorted(task for task, cls in parts("pretrain").items() if cls.can_cotrain)
+        able = sorted(task for task, each in descriptions("pretrain").items() if each.can_cotrain)
         if config.cotrain.task not in able:
             raise UsageError(f"cotrain.task must be one of {', '.join(able)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
@@ -105,7 +106,7 @@ def check_combination(config: Config) -> None:
         )
     may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"  # of a file, once it is read
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
-        hiding = ", ".join(sorted(name for name, cls in parts("regime").items() if cls.hides_labels))
+        hiding = ", ".join(sorted(name for name, each in descriptions("regime").items() if each.hides_labels))
         raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
 
 
@@ -147,16 +148,16 @@ def unused_options(config: Config) -> set[str]:
     if "validation_share" in config.regime:
         is_inside = config.regime["validation"] == "inside"
         unused |= set() if is_inside and watched_from(config) < math.inf else {"regime.validation_share"}
-    wanted = _field_names(method)
+    wanted = set(method.fields)
     if is_pretrained(config):
-        wanted |= _field_names(part("pretrain", config.pretrain.name))
+        wanted |= description("pretrain", config.pretrain.name).fields
     else:
         unused |= {f"pretrain.{name}" for name in _field_names(PretrainSettings) - {"name"}}
     unused |= {"corruption", "loss"} - wanted
     if "corruption" in wanted:
         corruptions.append(config.corruption)
     if is_cotrained(config):
-        of_task = _field_names(part("pretrain", config.cotrain.task, option="cotrain.task"))
+        of_task = description("pretrain", config.cotrain.task, option="cotrain.task").fields
         unused |= {f"cotrain.{axis}" for axis in {"corruption", "loss"} - of_task}
         if "corruption" in of_task:
             corruptions.append(config.cotrain.corruption)
@@ -291,7 +292,7 @@ def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> I
     """The option that names a part, and the part's own options."""
     yield option, name, True
     if (option, name) != ("pretrain", "none"):
-        for own in options_of(part(axis, name, option=option)).values():
+        for own in description(axis, name, option=option).options.values():
             full, value = f"{place}.{own.name}", values.get(own.name, own.default)
             if full not in NOT_SECTIONS:
                 yield full, value, value != own.default
@@ -307,15 +308,15 @@ def on_target(config: Config, kind: "type[Target]") -> Config:
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
     """The configuration with ``none`` for a corruption that selects no feature of a table of this width, before and
     after one-hot encoding."""
-    if part("selection", config.selection.get("name")).always_selects:
+    if description("selection", config.selection.get("name")).always_selects:
         return config
-    if not part("encoding", encoding_of(config).get("name")).widens:
+    if not description("encoding", encoding_of(config).get("name")).widens:
         n_encoded = n_columns
 
     def amounts_to(corruption: Choice) -> Choice:
         if SELECTIVE not in corruption:
             return corruption
-        width = n_columns if part("corruption", corruption["name"]).space == "raw" else n_encoded
+        width = n_columns if description("corruption", corruption["name"]).space == "raw" else n_encoded
         selects = math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
         return corruption if selects else {"name": "none"}
 

@@ -11,7 +11,7 @@ The check of a value, the sentence that refuses it, ``--help``, docs/options.md 
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import MISSING, dataclass
 from functools import cache
@@ -121,6 +121,7 @@ class Option:
         default: the value if the user sets none. Copy it before you change it.
         choices: the strings allowed; empty if any string is.
         others: further types, such as ``str`` in ``int | Literal["auto"]``.
+        aliases: other names that people use for it.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Option:
     limits: Interval | None
     choices: tuple[Any, ...]
     others: tuple[Any, ...]
+    aliases: tuple[str, ...] = ()
 
     @property
     def type_name(self) -> str:
@@ -181,12 +183,17 @@ class Options:
         super().__init_subclass__(**arguments)
         Options.n_classes += 1
         for name, field in vars(cls).items():  # @dataclass, which runs later, leaves only the default
-            for alias in getattr(field, "metadata", {}).get("aliases", ()):
-                SYNONYMS.setdefault(alias, set()).add(name)
+            add_synonyms(name, getattr(field, "metadata", {}).get("aliases", ()))
 
     def __post_init__(self) -> None:
         for each in options_of(type(self)).values():
             each.check(getattr(self, each.name))
+
+
+def add_synonyms(name: str, aliases: Iterable[str]) -> None:
+    """Let the message on an unknown option suggest this one if it has one of these names."""
+    for alias in aliases:
+        SYNONYMS.setdefault(alias, set()).add(name)
 
 
 def options_of(cls: type[Any]) -> dict[str, Option]:
@@ -219,6 +226,7 @@ def _options_of(cls: type[Any]) -> dict[str, Option]:
                 limits=said.get("limits"),
                 choices=tuple(choice for literal in literals for choice in get_args(literal)),
                 others=tuple(kinds[1:]),
+                aliases=said.get("aliases", ()),
             )
     return found
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, get_type_hints
 
-from .axes import AXES, BASES, part, parts
+from .axes import AXES, BASES
+from .catalogue import description, descriptions, first_paragraph
 from .option import Option, PartField, options_of
 from .settings import SHORTHANDS, Config
 
@@ -34,13 +35,13 @@ def choices(axis: str) -> list[ChoiceReference]:
     settings, named = _settings_of(axis)
     found = []
     if settings is not None and (named is None or named.is_beside):
-        found.append(ChoiceReference("", _summary(settings), _at(axis, _of_settings(settings))))
+        found.append(ChoiceReference("", first_paragraph(settings), _at(axis, _of_settings(settings))))
     if axis == "pretrain":
         found.append(ChoiceReference("none", "No pre-training.", {}))
     if named is not None:
-        for name, cls in sorted(parts(named.axis).items()):
-            if axis != "cotrain" or cls.can_cotrain:
-                found.append(ChoiceReference(name, _summary(cls), _at(named.place_in(axis), options_of(cls))))
+        for name, each in sorted(descriptions(named.axis).items()):
+            if axis != "cotrain" or each.can_cotrain:
+                found.append(ChoiceReference(name, each.summary, _at(named.place_in(axis), each.options)))
     return found
 
 
@@ -100,7 +101,7 @@ def _of_part(axis: str, name: Any) -> dict[str, Any]:
     """The options of a part at their defaults; none if other choices decide which part it is."""
     if "${" in str(name) or (axis, name) == ("pretrain", "none"):
         return {}
-    return _defaults(options_of(part(axis, name)))
+    return _defaults(description(axis, name).options)
 
 
 def _groups(settings: type[Any]) -> dict[str, type[Any]]:
@@ -140,11 +141,6 @@ def _merged(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str
         both = isinstance(value, Mapping) and isinstance(merged.get(name), Mapping)
         merged[name] = _merged(merged[name], value) if both else value
     return merged
-
-
-def _summary(cls: type[Any]) -> str:
-    """The first paragraph of a class's docstring."""
-    return " ".join((cls.__doc__ or "").split("\n\n")[0].split())
 
 
 SETTINGS = {

@@ -15,8 +15,8 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from ..errors import UsageError
-from .axes import part
+from ..importing import require
+from .catalogue import description
 from .checking import read
 from .combinations import part_axis, used_options
 from .settings import Config
@@ -36,7 +36,7 @@ def search_space(config: Config) -> dict[str, Range]:
         axis = part_axis(option)
         if option in chosen and axis is not None:
             place = "network.encoder" if option == "network" else option
-            ranges: Mapping[str, Range] = getattr(part(axis, chosen[option]), "search_space", {})
+            ranges: Mapping[str, Range] = description(axis, chosen[option]).said.get("search_space", {})
             found |= {f"{place}.{name}": of_option for name, of_option in ranges.items()}
     return found
 
@@ -63,7 +63,4 @@ def check_search(config: Config) -> None:
         UsageError: Optuna is missing.
     """
     if config.tune:
-        try:
-            import optuna  # noqa: F401
-        except ModuleNotFoundError as error:
-            raise UsageError("tune=N needs the package optuna: install it with `pip install -e .[tune]`.") from error
+        require("optuna", f"tune={config.tune}")

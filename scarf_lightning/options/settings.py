@@ -293,6 +293,12 @@ class LoggerSettings(Options):
     per_trial: bool = option(False, "show a curve a trial beside the mean over trials")
     wandb: WandbSettings = field(default_factory=WandbSettings)
 
+    @property
+    def views(self) -> list[str]:
+        """The views that are written, which are the names of the packages that they need."""
+        is_written = {"wandb": self.wandb.mode != "disabled", "tensorboard": True}
+        return [view for view, written in is_written.items() if written and self.name in (view, "both")]
+
 
 @dataclass
 class PathSettings(Options):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UsageError, counted
+from ..importing import require
 from ..intervals import FEWEST, TEST_TO_TRAIN, mean_interval
 from ..metrics import Labels, Metric, metric_named
 from .blocks import number
@@ -108,6 +109,7 @@ class ComparedResults:
 
     def figure(self) -> "Figure":
         """The differences with their intervals, best first."""
+        require("matplotlib", "A figure")
         from .effects import Effect, effects_figure
 
         lines = []

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..metrics import metric_named
-from ..options import Config, part, plugin_hashes
+from ..options import Config, description, part, plugin_hashes
 from ..options.combinations import UsedOption, is_in, is_pretrained, part_axis, used_options, watched_from
 from ..options.settings import READING
 
@@ -44,7 +44,7 @@ def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
     it depends on the regime, and with ``validation=inside`` on how many labels are left to train."""
     alone = replace(config, method={"name": "control"})  # a method may use options that its pre-training does not
     used = [each for each in used_options(alone) if not is_in(each.name, OF_NO_PRETRAINING)]
-    if not is_pretrained(config) or not part("pretrain", config.pretrain.name).uses_labels:
+    if not is_pretrained(config) or not description("pretrain", config.pretrain.name).uses_labels:
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
     of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
@@ -119,12 +119,14 @@ def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[
 
 
 def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
-    """The classes of the parts among these options, and the function of the metric that training watches."""
+    """The classes of the user's parts among these options, and the function of the metric that training watches."""
     chosen = {each.name: each.value for each in used}
     code: list[Any] = [metric_named(chosen["finetune.metric"]).function] if chosen.get("finetune.metric") else []
     for name, value in chosen.items():
         axis = part_axis(name)
-        if axis is not None and (axis, value) != ("pretrain", "none"):
+        if axis is None or (axis, value) == ("pretrain", "none"):
+            continue
+        if not description(axis, value).is_own:  # only code of the user's is hashed
             code.append(part(axis, value))
     return code
 

@@ -135,9 +135,11 @@ class Composer:
         Hydra composes them as a whole if two choices decide about one section, or if a choice decides about something
         that an interpolation refers to.
         """
+        if len(choices) < 2:
+            return self._composed(choices).sections
         decided = [self._decided(choice) for choice in choices]
         together = set[str]().union(*decided)
-        if len(choices) < 2 or not all(decided) or sum(map(len, decided)) > len(together):
+        if not all(decided) or sum(map(len, decided)) > len(together):
             return self._composed(choices).sections
         usual, *alone = [self._composed(each).sections for each in ((), *((choice,) for choice in choices))]
         mentioned = usual.mentioned.union(*(each.mentioned for each in alone))

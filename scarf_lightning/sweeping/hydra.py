@@ -30,8 +30,7 @@ from omegaconf.errors import (
 
 from ..errors import UsageError, did_you_mean, meant_by
 from ..options import BASES, Config, load_plugins, read
-from ..options.axes import part, parts
-from ..options.option import options_of
+from ..options.catalogue import description, descriptions
 from ..options.reference import filled
 from .folders import CONF, recipe_options
 
@@ -93,15 +92,15 @@ def _of_part(axis: str, name: str) -> tuple[dict[str, Any], str | None]:
     A method that is never pre-trained turns pre-training off.
     """
     options = filled(f"{axis}/{name}", {"name": name})
-    if axis == "method" and not part(axis, name).pretrainable:
+    if axis == "method" and not description(axis, name).pretrainable:
         return {"defaults": [{"override /pretrain": "none"}], axis: options}, "_global_"
     return options, None
 
 
 def _own_parts(axis: str) -> list[str]:
     """The parts of the package on an axis; none if it has no parts."""
-    known = parts(axis) if axis in BASES else {}
-    return [name for name, cls in known.items() if cls.__module__.startswith(f"{__package__.partition('.')[0]}.")]
+    known = descriptions(axis) if axis in BASES else {}
+    return [name for name, each in known.items() if each.is_own]
 
 
 @contextmanager
@@ -147,8 +146,8 @@ def fit_recipe(sections: DictConfig) -> None:
         axis, _, option = name.partition(".")
         if axis not in BASES or sections[axis].get(option) != value:
             continue
-        chosen = parts(axis).get(sections[axis].get("name"))
-        if chosen is not None and option not in options_of(chosen):
+        chosen = descriptions(axis).get(sections[axis].get("name"))
+        if chosen is not None and option not in chosen.options:
             with open_dict(sections[axis]):
                 del sections[axis][option]
 
@@ -237,8 +236,8 @@ def offer(plugins: Sequence[str]) -> None:
         return
     load_plugins(plugins)
     for axis in BASES:
-        for name, cls in parts(axis).items():
-            if not cls.__module__.startswith("scarf_lightning."):
+        for name, each in descriptions(axis).items():
+            if not each.is_own:
                 content, package = _of_part(axis, name)
                 ConfigStore.instance().store(group=axis, name=name, node=content, package=package)
 

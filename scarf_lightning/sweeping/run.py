@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..data.targets import kind_named
 from ..errors import UnfinishedError, UsageError, counted
+from ..importing import require, without_garbage_collection
 from ..machine import usable_cores
 from ..options.combinations import check_target
 from ..options.plugins import load_plugins
@@ -86,7 +87,7 @@ def run(
         for sentence in on_other_versions(plan.unfinished):
             show.say(sentence)
         what = f"{len(plan.unfinished)} of {counted(len(cells), 'cell')} to train"
-        with show.doing(f"{what}; importing torch and Lightning"):
+        with show.doing(f"{what}; importing torch and Lightning"), without_garbage_collection():
             _check_parts([each.cell for each in plan.unfinished])
         for results in {each.cell.results for each in plan.unfinished}:
             check_folder(results, writable=True)
@@ -195,7 +196,10 @@ def _check_parts(cells: Sequence[Cell]) -> None:
     """Look at the data from outside and construct every part of each cell, before the first one trains."""
     from ..options import build_parts
 
-    _refuse([cell.source.check for cell in cells])  # torch is not imported to say that a file is missing
+    # Torch is not imported to say that a file or a package is missing.
+    views = {(view, cell.config.logger.name) for cell in cells for view in cell.config.logger.views}
+    installed = [partial(require, view, f"logger={name}") for view, name in sorted(views)]
+    _refuse([*(cell.source.check for cell in cells), *installed])
     # A target whose kind is known only once the data are loaded is checked by the cell itself.
     known = [
         (cell.config, kind_named(cell.source.target_kind)) for cell in cells if cell.source.target_kind is not None

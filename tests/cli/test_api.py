@@ -182,6 +182,35 @@ def test_importing_the_package_imports_nothing_heavy_and_sets_the_rounding() -> 
     assert not set(imported) & {"torch", "numpy", "pandas", "hydra", "omegaconf", "rich"}
 
 
+def test_all_that_trains_nothing_is_done_without_torch(trained: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+    """It takes more than a second of processor time to import, and scipy.stats half a second."""
+    finished = [*TWO, f"paths.results={trained[0] / 'results'}"]
+    commands = [
+        ("train", ["--help"], 0),
+        ("train", ["--help", "network"], 0),
+        ("train", ["corruption=man"], 2),
+        ("train", ["method=scarf_augment", "pretrain=scarf"], 2),
+        ("train", ["sweeps=quick", "plan=true"], 0),
+        ("train", finished, 0),
+        ("report", [f"results={trained[0] / 'results'}"], 0),
+    ]
+    code = (
+        "import os, sys\n"
+        "from scarf_lightning.cli import commands\n"
+        f"for name, arguments, status in {commands}:\n"
+        "    sys.argv[1:] = arguments\n"
+        "    os.environ.pop('HYDRA_FULL_ERROR', None)\n"  # the last command sets it
+        "    assert getattr(commands, name)() == status, arguments\n"
+        "    found = {'torch', 'pytorch_lightning', 'sklearn', 'scipy.stats'} & set(sys.modules)\n"
+        "    assert not found, (arguments, found)\n"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+
+    assert ran.returncode == 0, ran.stderr
+    assert "2 of 2 cells were finished already." in ran.stdout
+
+
 def test_the_public_names_are_there() -> None:
     assert {*scarf_lightning.__all__} <= {*dir(scarf_lightning)}
     for name in scarf_lightning.__all__:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from scarf_lightning.errors import UsageError
-from scarf_lightning.options.axes import AXES, BASES, group_of, label, part, parts, told_apart
+from scarf_lightning.options.axes import AXES, BASES, group_of, part, parts, told_apart
 from scarf_lightning.options.building import build
+from scarf_lightning.options.catalogue import label
 from scarf_lightning.options.option import Options, options_of
 from scarf_lightning.options.plugins import load_plugins
 from tests.composing import GROUPS

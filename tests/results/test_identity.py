@@ -17,6 +17,7 @@ from scarf_lightning import metrics
 from scarf_lightning.corruption.strategies import Marginal
 from scarf_lightning.networks.mlp import MLP
 from scarf_lightning.options import Config, Option, option, options_of, read, used_options
+from scarf_lightning.options.catalogue import _of_classes
 from scarf_lightning.options.combinations import NOT_SECTIONS, SPLIT_BY
 from scarf_lightning.options.option import _options_of
 from scarf_lightning.options.settings import (
@@ -133,6 +134,7 @@ class TestAnOptionThatIsAddedLater:
     def _caches_are_fresh(self) -> Iterator[None]:
         yield
         _options_of.cache_clear()
+        _of_classes.cache_clear()
 
     @pytest.mark.parametrize(
         ("cls", "place", "added"),
@@ -155,6 +157,7 @@ class TestAnOptionThatIsAddedLater:
             monkeypatch.setitem(each.__annotations__, "later", Any)
             monkeypatch.setattr(each, "later", line.default, raising=False)
         _options_of.cache_clear()
+        _of_classes.cache_clear()
         assert "later" in options_of(cls)
 
         for overrides, config in configs.items():

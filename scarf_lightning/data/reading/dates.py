@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
+from ...importing import require
 from ..columns import Floats
 from .numbers import is_missing
 
@@ -52,6 +53,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     known = [text for text in texts if not is_missing(text)]
     if not known or not all(map(_looks_like_a_date, known)):
         return None
+    require("skrub", "A column of dates")
     from skrub import ToDatetime
     from skrub.core import RejectColumn
 

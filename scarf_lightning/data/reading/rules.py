@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import UsageError
+from ...importing import require
 from ..columns import Coded, Floats, is_numeric, spell
 from .dates import CATEGORICAL_PARTS, date_parts, hours_of, iso_times, times_of
 from .durations import seconds_in, seconds_of
@@ -189,6 +190,7 @@ def _hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     same numbers in every table. Cerda and Varoquaux (2022), DOI 10.1109/TKDE.2020.2992529."""
 
     def encode(strings: list[str]) -> Floats:
+        require("skrub", "A column of texts or of many categories")
         from skrub import MinHashEncoder
 
         column = pd.Series(strings, name="text")

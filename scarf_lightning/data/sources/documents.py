@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 from ...errors import UsageError
+from ...importing import require
 from ..columns import listed
 from ..reading.numbers import EXACT
 from .data_file import DataFile
@@ -89,10 +90,8 @@ class ExcelFile(Document):
 
 
 def _book(path: Path) -> pd.ExcelFile:
-    try:
-        return pd.ExcelFile(path, engine="openpyxl")
-    except ImportError as error:
-        raise UsageError(f"{path} needs the package openpyxl: pip install 'scarf-lightning[xlsx]'.") from error
+    require("openpyxl", str(path))
+    return pd.ExcelFile(path, engine="openpyxl")
 
 
 def _sheet(book: pd.ExcelFile, sheet: str) -> tuple[pd.DataFrame, int]:

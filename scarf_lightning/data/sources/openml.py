@@ -22,6 +22,7 @@ from uuid import uuid4
 from xml.parsers.expat import ExpatError
 
 from ...errors import UsageError
+from ...importing import require
 from .source import Source, SplitBy
 
 if TYPE_CHECKING:
@@ -81,6 +82,9 @@ class OpenMLSource(Source):
     @property
     def key(self) -> str:
         return f"openml-{self.dataset_id}{_suffix(self.split, self.target_kind)}"
+
+    def check(self) -> None:
+        require("openml", f"OpenML dataset {self.dataset_id}")
 
     def files(self) -> tuple[Path, ...]:
         _, folder = _locations(self.cache, "datasets", self.dataset_id)
@@ -188,6 +192,9 @@ class OpenMLTaskSource(Source):
     def key(self) -> str:
         whose = "" if self.is_split else "-data"
         return f"openml-task-{self.task_id}{whose}{_suffix(self.split, self.target_kind)}"
+
+    def check(self) -> None:
+        require("openml", f"OpenML task {self.task_id}")
 
     def files(self) -> tuple[Path, ...]:
         own = self._own_files()
@@ -314,6 +321,7 @@ def _client(kind: str, number: int, cache: Path | None, files: Iterable[str], ca
     downloads. Errors of the network and of the files become a `UsageError`."""
     root, folder = _locations(cache, f"{kind}s", number)
     subject = f"OpenML {kind} {number}"
+    require("openml", subject)
     with tempfile.TemporaryDirectory(prefix="openml-") as scratch:
         copy = Path(scratch, folder.relative_to(root))
         copy.mkdir(parents=True)

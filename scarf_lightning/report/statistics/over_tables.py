@@ -19,7 +19,6 @@ from functools import cache
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri
-from scipy.stats import rankdata
 
 from ...intervals import LEVEL, Interval
 from .scores import Floats
@@ -211,6 +210,8 @@ def steadied(errors: Floats) -> Floats:
 
 def _scores(distances: Floats) -> Floats:
     """Signed normal scores: the quantile of half a normal distribution at the rank of the distance from zero."""
+    from scipy.stats import rankdata  # takes longer than all else that a report of one table imports
+
     ranks = rankdata(np.abs(distances))
     return np.asarray(np.sign(distances) * ndtri(0.5 + ranks / (len(distances) + 1) / 2))
 

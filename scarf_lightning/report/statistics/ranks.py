@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import NamedTuple
 
 import pandas as pd
-from scipy import stats
 
 from ...errors import UsageError
 from .pairs import holm
@@ -80,6 +79,8 @@ def friedman_test(ranking: Ranking) -> FriedmanTest:
         raise UsageError("Friedman's test needs three competitors or more; compare two by `wilcoxon_tests`.")
     if ranking.ranks.nunique(axis=1).eq(1).all():
         return FriedmanTest(0.0, 1.0)
+    from scipy import stats  # takes half a second
+
     result = stats.friedmanchisquare(*ranking.ranks.to_numpy().T)
     return FriedmanTest(float(result.statistic), float(result.pvalue))
 
@@ -96,6 +97,8 @@ def wilcoxon_tests(ranking: Ranking) -> pd.DataFrame:
         A row a pair, in order of mean rank: ``competitor, reference``; ``higher, lower, equal``, datasets by the sign
         of the difference of means; ``p``, two-sided, 1 where all means are equal; ``p_holm``.
     """
+    from scipy import stats
+
     rows = []
     for first, second in combinations(ranking.mean_ranks.index, 2):
         differences = (ranking.means[first] - ranking.means[second]).round(DECIMALS).to_numpy()

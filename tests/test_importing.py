@@ -1,0 +1,148 @@
+"""Imports of heavy packages."""
+
+import gc
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scarf_lightning
+from scarf_lightning import UsageError, importing
+from scarf_lightning.importing import EXTRAS, require, require_report, without_garbage_collection
+from scarf_lightning.options.settings import LoggerSettings, WandbSettings
+from tests.composing import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
+OF_DEVELOPERS = {"all", "dev", "docs", "notebooks", "optuna", "tests"}
+"""Extras that bring no package which the code of the product imports."""
+OTHER_NAMES = {"hydra_plugins.hydra_joblib_launcher": "hydra-joblib-launcher", "xgboost": "xgboost-cpu"}
+MODULES = {"scikit-learn": "sklearn", "hydra-core": "hydra", "pyyaml": "yaml", "pytorch-lightning": "pytorch_lightning"}
+"""Packages of the core whose module has another name."""
+IMPORTED = re.compile(r"^ *(?:from|import) ([a-z_0-9]+)", re.MULTILINE)
+OF_THE_CORE = {
+    "torch", "pytorch_lightning", "lightning_fabric", "hydra", "omegaconf", "scipy", "numpy", "pandas", "pyarrow",
+    "sklearn", "rich", "safetensors", "yaml", "scarf_lightning",
+}  # fmt: skip
+OF_AN_EXTRA = {
+    "arff": "openml", "xmltodict": "openml", "requests": "openml", "urllib3": "openml", "minio": "openml",
+    "markupsafe": "report", "IPython": "notebooks",
+}  # fmt: skip
+"""Packages that a package of an extra brings."""
+
+
+def named(requirement: str) -> str:
+    return re.split(r"[<>=\[ ]", requirement)[0]
+
+
+def test_every_package_is_brought_by_its_extra() -> None:
+    for package, extra in EXTRAS.items():
+        assert OTHER_NAMES.get(package, package) in map(named, OPTIONAL[extra]), package
+    assert set(EXTRAS.values()) == set(OPTIONAL) - OF_DEVELOPERS
+
+
+def test_one_extra_brings_all_that_the_product_can_use() -> None:
+    (everything,) = OPTIONAL["all"]
+
+    assert set(re.findall(r"\w+", everything.partition("[")[2])) == set(EXTRAS.values())
+
+
+def test_the_package_imports_what_it_requires_and_nothing_else() -> None:
+    """Each package of the core is needed, and whatever else is imported belongs to an extra."""
+    sources = [*(ROOT / "scarf_lightning").rglob("*.py"), *(ROOT / "hydra_plugins").rglob("*.py")]
+    imported = {name for file in sources for name in IMPORTED.findall(_code(file))}
+    others = imported - {*sys.stdlib_module_names, "_typeshed"} - OF_THE_CORE - set(OF_AN_EXTRA)
+
+    assert others <= set(EXTRAS)
+    core = {MODULES.get(name, name) for name in map(named, PROJECT["dependencies"])}
+    assert core <= imported
+
+
+def _code(file: Path) -> str:
+    """The source without texts in three quotes."""
+    return re.sub(r'"{3}.*?"{3}', "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def test_a_missing_package_is_named_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skrub", None)
+
+    with pytest.raises(UsageError) as caught:
+        require("skrub", "A column of dates")
+
+    assert str(caught.value) == ("A column of dates needs the package skrub: pip install 'scarf-lightning[text]'.")
+
+
+def test_what_is_installed_is_not_imported_to_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "find_spec", find_spec)
+    code = "import sys; from scarf_lightning.importing import require_report; require_report('x'); print(*sys.modules)"
+
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert not {"matplotlib", "jinja2"} & set(ran.stdout.split())
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_a_report_without_its_packages_is_refused_before_anything_is_done(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    sentence = rf"needs the package {package}: pip install 'scarf-lightning\[report\]'\.$"
+
+    with pytest.raises(UsageError, match=f"^A thing {sentence}"):
+        require_report("A thing")
+    with pytest.raises(UsageError, match=f"^A report {sentence}"):
+        scarf_lightning.report("quick")
+    with pytest.raises(UsageError, match=f"^The page of an answer {sentence}"):
+        scarf_lightning.answer("a.csv", "b")
+
+
+@pytest.mark.parametrize(
+    ("settings", "views"),
+    [
+        ({"name": "none"}, []),
+        ({"name": "wandb"}, ["wandb"]),
+        ({"name": "both"}, ["wandb", "tensorboard"]),
+        ({"name": "both", "wandb": WandbSettings(mode="disabled")}, ["tensorboard"]),
+        ({"name": "wandb", "wandb": WandbSettings(mode="disabled")}, []),
+    ],
+)
+def test_a_logger_needs_the_packages_of_the_views_that_it_writes(settings: dict[str, Any], views: list[str]) -> None:
+    assert LoggerSettings(**settings).views == views
+
+
+def test_a_logger_without_its_package_is_refused_before_anything_trains(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "wandb", None)
+
+    with pytest.raises(UsageError, match=r"^logger=wandb needs the package wandb: pip install"):
+        scarf_lightning.run(["logger=wandb", "trials=1"])
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_collected_while_packages_are_imported() -> None:
+    frozen = gc.get_freeze_count()
+    try:
+        with without_garbage_collection():
+            assert not gc.isenabled()
+            found = [[] for _ in range(100)]
+
+        assert gc.isenabled()
+        assert gc.get_freeze_count() >= frozen + len(found)
+    finally:
+        gc.unfreeze()
+
+
+def test_it_is_collected_again_if_an_import_fails() -> None:
+    with pytest.raises(ModuleNotFoundError), without_garbage_collection():
+        raise ModuleNotFoundError
+
+    assert gc.isenabled()
+    gc.unfreeze()
