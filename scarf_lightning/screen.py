@@ -26,8 +26,8 @@ HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes an entry that begins with one of these for a formula (CWE-1236)."""
 
-INSTALLED = {"train.py": "scarf-train", "report.py": "scarf-report"}
-"""The programs of the repository, and the commands of the installed package."""
+COMMANDS = {"train.py": "train", "report.py": "report", "answer": "answer", "predict": "predict"}
+"""Programs of the repository and jobs that have no program, by their names as commands of the installed package."""
 ACTIVE = frozenset('"$`\\!')
 """What a shell acts on within double quotes."""
 
@@ -61,10 +61,16 @@ def reported() -> list[object]:
 
 
 def program(name: str) -> str:
-    """How a program is called: ``python train.py``, or ``scarf-train`` where an installed command started this
-    process."""
-    is_installed = Path(sys.argv[0]).name.startswith("scarf-")
-    return INSTALLED[name] if is_installed and name in INSTALLED else f"python {name}"
+    """How a program is called: ``python train.py``; or ``scarf train`` or ``scarf-train`` where one of the installed
+    commands started this process."""
+    command, started_by = COMMANDS.get(name), Path(sys.argv[0]).stem
+    if command is None:
+        return f"python {name}"
+    if started_by == "scarf":
+        return f"scarf {command}"
+    # The repository has programs for two of the jobs.
+    is_installed = started_by.startswith("scarf-") or not name.endswith(".py")
+    return f"scarf-{command}" if is_installed else f"python {name}"
 
 
 def command_line(name: str, arguments: Iterable[str]) -> str:

@@ -28,6 +28,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"
 PAGES += [page for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))]
 LANGUAGES = ("console", "python")
 QUICK = ("max_epochs=1", "trials=2", "tune=0")
+OPEN = 3
 AS_WRITTEN = ("plan=true", "--help", "--cfg", "--version")
 NUMBER = re.compile(r"[−+-]?\d[\d,.]*|<NA>|NaN")
 MARK = r"<!-- (?P<mark>not run|before): (?P<said>.*?) -->"
@@ -96,11 +97,15 @@ def run_command(words: list[str], *, as_written: bool) -> None:
     programs = {"scarf-train": "train.py", "scarf-report": "report.py"}
     if words[0] in programs:
         words = ["python", programs[words[0]], *words[1:]]
+    if words[:2] == ["scarf", "train"]:
+        words = ["python", "train.py", *words[2:]]
     match words[:2]:
         case ["python", "train.py"] if not as_written and not any(word.startswith(AS_WRITTEN) for word in words):
             scarf_lightning.run([word for word in words[2:] if word != "-m"], *QUICK)
         case ["python", "train.py" | "report.py"]:
             start([sys.executable, str(ROOT / words[1]), *words[2:]])
+        case ["scarf", *_]:
+            start([sys.executable, "-m", "scarf_lightning.cli.scarf", *words[1:]])
         case ["python", _]:
             start([sys.executable, *words[1:]])
         case _:
@@ -111,7 +116,9 @@ def start(command: list[str]) -> None:
     ran = subprocess.run(
         command, env=os.environ | {"COLUMNS": "500"}, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert ran.returncode == 0, f"{shlex.join(command)}\n{ran.stdout}\n{ran.stderr}"
+    # A report of which nothing can be told ends with the status 3.
+    expected = (0, OPEN) if "report" in command or "answer" in command else (0,)
+    assert ran.returncode in expected, f"{shlex.join(command)}\n{ran.stdout}\n{ran.stderr}"
     print(ran.stdout, ran.stderr)
 
 

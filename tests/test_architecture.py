@@ -61,7 +61,8 @@ MAY_USE = {
     "loggers": {"options", "results", "metrics", "intervals", "errors", "screen", "report.levels"},
     "screen": set(),
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
-    "estimators": GROUND | {"data", "engine", "losses", "networks", "results", "screen", "sweeping", "training"},
+    "estimators": GROUND
+    | {"data", "engine", "losses", "methods", "networks", "results", "screen", "sweeping", "training"},
 }
 """Parts of the package by the parts that they may import, besides their own. ``options`` has a rule of its own: what a
 registry looks up by name is imported when it is asked for, so only its imports at module level count."""

@@ -13,12 +13,18 @@ import warnings
 from argparse import ArgumentError
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import NoSubjectError, RecordWarning, UnfinishedError, UsageError, did_you_mean, explained
 from ..importing import require_report, without_garbage_collection
 from ..sweeping.folders import CONF
 from .signals import Terminated, ended_by_signals
 
+if TYPE_CHECKING:
+    from .reporting import WrittenReport
+
+OPEN = 3
+"""The exit status of `scarf answer` and `scarf report` where of no comparison we can tell."""
 USAGE = """\
 {program} sweeps=NAME [AXIS=OPTION ...]      a sweep's answer, figures and tables; overrides narrow it
 {program} results=FOLDER [AXIS=OPTION ...]   all cells in a folder, or those with these options: dataset=iris
@@ -36,6 +42,7 @@ SHOWING = ("--cfg", "-c", "--info", "-i", "--hydra-help", "--shell-completion", 
 MODES = ("--multirun", "-m", "--run", "-r")
 """Flags of Hydra's that change nothing: a plain run is a sweep of one cell."""
 RERUN = "--experimental-rerun"
+COMPLETING = {"--shell-completion", "-sc"}
 READING = "Reading the configuration ...\n"
 """The first line, which comes before the imports."""
 
@@ -56,21 +63,30 @@ def train() -> int:
 
 
 def _train(arguments: list[str]) -> None:
+    run_train(arguments)
+
+
+def run_train(arguments: list[str]) -> "WrittenReport | None":
+    """Train by a command line, and return the report of a sweep that ends with one."""
     if "--version" in arguments:
         from importlib.metadata import version
 
         sys.stdout.write(f"scarf-lightning {version('scarf-lightning')}\n")
-        return
+        return None
     flags = [argument.partition("=")[0] for argument in arguments]
     if RERUN in flags:
         raise UsageError(f"{RERUN} reads a job that Hydra pickled, and no run leaves one; repeat the command instead.")
+    if not COMPLETING.isdisjoint(flags) and Path(sys.argv[0]).stem == "scarf":
+        raise UsageError("scarf completes its words by a script of its own: scarf completion bash, or zsh.")
+    if not COMPLETING.isdisjoint(flags) and "query" in " ".join(arguments) and "COMP_LINE" not in os.environ:
+        raise UsageError("-sc query is what the shell asks for; -sc install=bash prints what lets it ask.")
     shows_one = any(flag in SHOWING for flag in flags)
     asks_help = not HELP.isdisjoint(arguments)
     if asks_help or not shows_one:
         sys.stderr.write(READING)
     if asks_help:
         _help(arguments)
-        return
+        return None
 
     with without_garbage_collection():
         import hydra
@@ -97,14 +113,17 @@ def _train(arguments: list[str]) -> None:
             if in_rounds:
                 from .reporting import write  # imports matplotlib
 
-                sys.stdout.write(f"{write(asked).place}\n")
-            return
+                written = write(asked)
+                sys.stdout.write(f"{written.place}\n")
+                return written
+            return None
         if not shows_one and "hydra.mode=RUN" not in asked:
             asked.insert(0, "--multirun")  # otherwise Hydra reports a comma as the mistake, whatever else is wrong
         sys.argv[1:] = deferred(asked)
         offer(plugins)
         with option_files():
             hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")(train_job)()
+        return None
     except ConfigCompositionException as error:
         if shows_one and "Ambiguous value" in str(error):
             raise UsageError("--cfg shows the configuration of one cell; give every option one value.") from error
@@ -112,6 +131,12 @@ def _train(arguments: list[str]) -> None:
     finally:
         if not was_there:
             record.unlink(missing_ok=True)
+
+
+def show_help(arguments: list[str]) -> None:
+    """Show the axes, or every choice of those that are named."""
+    sys.stderr.write(READING)
+    _help(arguments)
 
 
 def _help(arguments: Sequence[str]) -> None:
@@ -162,13 +187,24 @@ def _answer(arguments: list[str]) -> None:
 
         sys.stdout.write(ANSWER_USAGE.format(program=program("train.py")))
         return
+    run_train(answer_arguments(arguments))
+
+
+def answer_arguments(arguments: Sequence[str]) -> list[str]:
+    """The command line of `train.py` that answers the question for a file and its target.
+
+    Raises:
+        UsageError: more than a file and a column are named.
+    """
     from ..sweeping.expand import answer_of_file
 
-    named = [argument for argument in arguments if "=" not in argument]
+    named = [argument for argument in arguments if "=" not in argument and not argument.startswith("-")]
     if len(named) > 2:
-        raise UsageError("Name one file and the column to predict: scarf-answer customers.csv plan.")
+        from ..screen import program
+
+        raise UsageError(f"Name one file and the column to predict: {program('answer')} customers.csv plan.")
     others = [argument for argument in arguments if argument not in named]
-    _train([*answer_of_file(*named), *others])
+    return [*answer_of_file(*named), *others]
 
 
 def report() -> int:
@@ -177,12 +213,17 @@ def report() -> int:
 
 
 def _report(arguments: list[str]) -> None:
+    run_report(arguments)
+
+
+def run_report(arguments: list[str]) -> "WrittenReport | None":
+    """Write the report that a command line asks for, and say what it found; None if it asks for help."""
     if not HELP.isdisjoint(arguments):
         from ..report.report_options import help_lines
         from ..screen import program
 
         sys.stdout.write(USAGE.format(program=program("report.py"), options="\n".join(help_lines())))
-        return
+        return None
     if not arguments:
         raise NoSubjectError  # before the imports, which take seconds
     with without_garbage_collection():
@@ -200,10 +241,12 @@ def _report(arguments: list[str]) -> None:
     sys.stdout.write(f"{_escaped(str(written))}\n")
     if upload is not None:
         written.upload(upload)
+    return written
 
 
-def answered(command: Callable[[list[str]], None]) -> int:
-    """Run a command on the arguments of this process, and return its exit status."""
+def answered(command: Callable[[list[str]], int | None], arguments: list[str] | None = None) -> int:
+    """Run a command on these arguments, or on those of this process, and return its exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # so that a pipe shows a line when it is written
@@ -214,7 +257,7 @@ def answered(command: Callable[[list[str]], None]) -> int:
     warnings.formatwarning = _in_words(usual)
     try:
         with ended_by_signals():
-            command(sys.argv[1:])
+            status = command(arguments)
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted; the same command goes on where it ended.\n")
         return 128 + signal.SIGINT
@@ -229,7 +272,7 @@ def answered(command: Callable[[list[str]], None]) -> int:
         return problem.status
     finally:
         warnings.formatwarning = usual
-    return 0
+    return status or 0
 
 
 def _in_words(usual: Callable[..., str]) -> Callable[..., str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UsageError
-from ..screen import escaped, spreadsheet
+from ..screen import escaped, program, spreadsheet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, or 2 if the input cannot be used; stderr says why in one sentence.
     """
     parser = argparse.ArgumentParser(
-        prog="scarf-predict", description="Predict the rows of a file, and write the predictions as CSV."
+        prog=program("predict"), description="Predict the rows of a file, and write the predictions as CSV."
     )
     parser.add_argument("model", type=_path, help="folder of a model, or of a cell in the results")
     parser.add_argument("rows", type=_path, help="file with the columns of the table, of any format that it may have")

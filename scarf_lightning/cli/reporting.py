@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from omegaconf import DictConfig
 
 from ..errors import NoSubjectError, UnfinishedError, UsageError
@@ -15,9 +16,11 @@ from ..options import load_plugins
 from ..options.checking import checked
 from ..options.settings import LoggerSettings
 from ..report.advice import by_cells, by_sweep, reported
+from ..report.blocks import Table
 from ..report.loading import CellResults, ReportedCell, cells_of_folder, narrowed, read_results
 from ..report.report_options import NAMES, ReportOptions
 from ..report.sentences import title_of
+from ..report.statistics.answers import CANNOT_TELL
 from ..results import columns, read_failure
 from ..screen import command_line, screen
 from ..sweeping.cell import distinct
@@ -29,8 +32,10 @@ from .running import as_far_as_trained, goes_in_rounds
 
 if TYPE_CHECKING:
     from ..report.drawings import Drawing
-    from ..report.making import MakeSection, RowOf
+    from ..report.making import MakeSection, Report, RowOf
 
+REFERENCE = "reference"
+"""The answer of a competitor that others are compared with."""
 UPLOADS = ("wandb", "tensorboard", "both")
 OPTIONS = ("results", "sweeps", "out", "sections", "plugins", "upload", *NAMES)
 """The options of a report; other arguments narrow it by columns of its results."""
@@ -63,11 +68,22 @@ class Material:
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """A report on the disk: its page, its answer in sentences, and sentences on what it covers and what is missing."""
+    """A report on the disk.
+
+    Attributes:
+        index: its page.
+        answer: in sentences.
+        notes: sentences on what it covers and what is missing.
+        summary: a row for each competitor, with the columns of the file ``tables/summary.csv``; empty if nothing is
+            compared.
+        metric: the one that competitors are compared by.
+    """
 
     index: Path
     answer: list[str]
     notes: list[str]
+    summary: pd.DataFrame
+    metric: str
     _material: Material = field(repr=False)
     _made_by: dict[str, Any] = field(repr=False)
 
@@ -75,6 +91,12 @@ class WrittenReport:
     def place(self) -> str:
         """A sentence with the path of the page."""
         return f"The report is {self.index.absolute()}"
+
+    @property
+    def is_open(self) -> bool:
+        """True if there are comparisons and of none we can tell."""
+        answers = [each for each in self.summary.get("answer", ()) if each != REFERENCE]
+        return bool(answers) and all(each == CANNOT_TELL for each in answers)
 
     def __str__(self) -> str:
         return "\n".join([*dict.fromkeys([*self.answer, *self.notes]), self.place])
@@ -170,7 +192,17 @@ def write(
     )
     index = write_report(page, Path(out or f"reports/{subject.name}"))
     made_by = {"command": command} | asdict(chosen)
-    return WrittenReport(index, page.answer, [*page.about, *page.warnings], material, made_by)
+    metric = chosen.of(found).measure.name
+    notes = [*page.about, *page.warnings]
+    return WrittenReport(index, page.answer, notes, _summary(page), metric, material, made_by)
+
+
+def _summary(page: "Report") -> pd.DataFrame:
+    """The data of the table of all competitors; empty if nothing is compared."""
+    for block in page.sections[0].blocks:
+        if isinstance(block, Table) and block.name == "summary":
+            return block.data
+    return pd.DataFrame()
 
 
 @contextmanager

@@ -394,7 +394,7 @@ class Preprocessing:
         if not self.curve.size:
             return numbers
         backwards = self.curve[trial][:, ::-1]
-        return _along(numbers, backwards)
+        return np.asarray(_along(numbers, backwards))
 
 
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)

@@ -2,7 +2,8 @@
 
 ScarfClassifier, ScarfRegressor, ScarfTransformer   train
 load_model                                          opens a saved model, or a cell of the store in one of its phases
-Model                                               what all of them give
+Model                                               networks, which all of them give
+RivalModel                                          linear models and trees that `scarf answer` recommends
 load_rows, corrupted_view, ...                      look into a model
 """
 
@@ -12,9 +13,11 @@ from .looking import TrialRows, View, alignment, corrupted_view, effective_rank,
 from .model import Model
 from .opening import load_model
 from .pickles import refuse_earlier_pickles
+from .rival_models import RivalModel
 
 __all__ = [
     "Model",
+    "RivalModel",
     "ScarfClassifier",
     "ScarfRegressor",
     "ScarfTransformer",

@@ -84,7 +84,7 @@ def train(
     """
     choice = None
     console = screen(stderr=True) if verbose else None
-    with _process(config) as hardware:
+    with process_of(config) as hardware:
         splitting = None if tests else WithoutTest
         training = CellTraining.prepare(config, table, hardware, splitting=splitting, console=console)
         if start is not None:
@@ -227,7 +227,7 @@ def pretrain(config: Config, table: Table, *, verbose: bool = False) -> tuple[Mo
     console = screen(stderr=True) if verbose else None
     rows: list[TrialRow] = []
     kept: list[StoredTrial] = []
-    with _process(config) as hardware:
+    with process_of(config) as hardware:
         training = CellTraining.prepare(config, table, hardware, splitting=WithoutTest, console=console)
         for wanted, trials in training.stacks(range(config.trials)):
             stack = training.stack(trials)
@@ -269,7 +269,7 @@ def _voting(training: CellTraining, trials: list[StoredTrial], target: Target | 
 
 
 @contextmanager
-def _process(config: Config) -> Iterator[Hardware]:
+def process_of(config: Config) -> Iterator[Hardware]:
     """Set up the process as for a cell. Its threads and its loggers are as they were in the end.
 
     Within, gradients are computed, even if the caller has switched them off.

@@ -7,20 +7,20 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
-from ..data.targets import Classes, Target
+from ..data.targets import Target
 from ..errors import UsageError
 from ..options import Config, part
 from ..options.combinations import method_of
 from ..results import StoredTrial
 from ..results.records import parsed
 from .onnx import to_onnx
-from .saving import place, save
-from .trained_networks import OF_A_FILE, Description, Floats, TrainedNetworks
+from .predictor import OF_A_FILE, Floats
+from .saving import place
+from .trained_networks import Description, TrainedNetworks
 
 
 class Model(TrainedNetworks):
@@ -38,58 +38,15 @@ class Model(TrainedNetworks):
         """The numbers of the trials."""
         return list(self.description.trials)
 
-    def predict(self, rows: Any) -> NDArray[Any]:
-        """The most probable class of n rows in the type of its label, the first one of a tie, or their number;
-        ``(n,)``."""
-        predictions = self.predicted(rows)
-        if isinstance(self.target, Classes):
-            return np.asarray(self.classes_[self.chosen(predictions)])
-        return self.target.decided(predictions)
-
-    def predict_proba(self, rows: Any) -> Floats:
-        """Probabilities of the classes in the order of ``classes_``, float64 ``(n, C)``."""
-        if not self.description.classes:
-            raise UsageError("This model has no classes, and so no probabilities; use predict or transform.")
-        return self.predicted(rows)[:, self.order]
-
     def predicted(self, rows: Any) -> Floats:
         """The mean prediction of the networks: probabilities ``(n, C)`` in the order of their outputs, or numbers
         ``(n,)``."""
         return np.asarray(self.predictions(self.values(rows)).mean(axis=0))
 
-    def answered(self, rows: Any) -> pd.DataFrame:
-        """The answer for each of n rows as a file has it: the ``class`` and ``probability_<class>`` for each, or the
-        ``number``. Times are text."""
-        predictions = self.predicted(rows)
-        if isinstance(self.target, Classes):
-            is_plain = self.classes_.dtype.kind in "biufU"
-            classes = self.classes_ if is_plain else np.array(self.classes, dtype=object)
-            answers: Any = classes[self.chosen(predictions)]
-        else:
-            answers = self.target.decided(predictions)
-        frame = self.target.frame(predictions)
-        frame.insert(0, self.target.heading, answers.tolist(), allow_duplicates=True)
-        return frame
-
-    def chosen(self, predictions: Floats) -> NDArray[np.int64]:
-        """The place in ``classes_`` of the most probable class, by the probabilities ``(n, C)`` of `predicted`."""
-        return np.asarray(predictions[:, self.order].argmax(axis=1))
-
     def transform(self, rows: Any) -> NDArray[np.float32]:
         """Embeddings of the T networks side by side, float32 ``(n, T * E)``."""
         embedded = self.in_chunks(self.encoder, self.values(rows))
         return np.asarray(embedded.movedim(0, 1).flatten(1).numpy(), dtype=np.float32)
-
-    def save(self, folder: str | PathLike[str]) -> None:
-        """Write the model into a folder of its own: arrays as safetensors, all else as JSON.
-
-        `load_model` opens the folder anywhere, without the training data. A model that is there is replaced, whole or
-        not at all.
-
-        Raises:
-            UsageError: the folder is a link, holds a file that is not part of a model, or cannot be written.
-        """
-        save(self, place(folder))
 
     def to_onnx(self, file: str | PathLike[str]) -> None:
         """Write the model as an ONNX file; see `scarf_lightning.estimators.onnx` for its inputs and outputs."""

@@ -2,12 +2,24 @@
 
 from collections.abc import Collection
 from os import PathLike
-from typing import get_args
+from pathlib import Path
+from typing import Any, get_args
 
+from safetensors.numpy import load
+
+from ..data.preprocessing import Preprocessing
 from ..errors import UsageError
+from ..options import load_plugins
+from ..results.files import DamagedRecordError, OtherVersionError, UnreadableRecordError
+from ..results.records import WEIGHTS, parsed, read_file, read_record
 from .cell_models import Phase, model_of_cell, one_cell
 from .model import Model
-from .saving import CONTENTS, place, read_model
+from .rival_models import RivalDescription, RivalModel
+from .saving import CONTENTS, KIND, PREPROCESSING, READABLE, VERSION, check_imported, check_reader, place
+from .trained_networks import Description
+
+OF_A_RIVAL = "learner"
+"""A field that the description of a rival has, and that of networks has not."""
 
 
 def load_model(
@@ -16,18 +28,21 @@ def load_model(
     *,
     trial: int | None = None,
     phase: Phase | None = None,
-) -> Model:
+) -> Model | RivalModel:
     """Open a model. Neither the training data nor the computer that trained it is needed.
 
     Args:
-        path: a folder that `Model.save`, an estimator or ``keep_weights=true`` has written; or a cell's folder in the
-            store, ``results/FINGERPRINT``; or a folder of results with one cell.
+        path: a folder that `Model.save`, an estimator, ``scarf answer`` or ``keep_weights=true`` has written; or a
+            cell's folder in the store, ``results/FINGERPRINT``; or a folder of results with one cell.
         plugins: modules to import first, if the model or the cell uses parts of your own. Importing a module runs it,
             so a module that only a file names is not imported.
         trial: the number of one trial, for its network alone; None takes all that did not diverge.
         phase: of a cell, when to look at its networks: ``finetune``, the end of training, with classes, which needs
             ``keep_weights=true``; ``pretrain``, the encoders as pre-training left them, as long as the cache has them;
             or ``initial``, the encoders before training. None is ``finetune``.
+
+    Returns:
+        Networks, or a model of another kind that ``scarf answer`` recommended, which predicts in the same way.
 
     Raises:
         UsageError: there is no such model, cell, trial or phase; something is damaged or of another version; weights
@@ -40,6 +55,75 @@ def load_model(
         return model_of_cell(one_cell(folder), plugins, trial, phase or "finetune")
     if phase is not None:
         raise UsageError(f"{folder} is a saved model, which has one phase: name a cell's folder.")
-    found = read_model(folder, plugins)
-    model = Model(found.description, found.preprocessing, found.weights)
-    return model if trial is None else model.only(trial)
+    model = read_model(folder, plugins)
+    if trial is None:
+        return model
+    if isinstance(model, RivalModel):
+        raise UsageError(f"{folder} is a {model.description.label}, which has no trials; leave trial out.")
+    return model.only(trial)
+
+
+def read_model(folder: Path, plugins: Collection[str]) -> Model | RivalModel:
+    """The model in a folder that `save` wrote; ``plugins`` are the modules to import first.
+
+    Raises:
+        UsageError: the folder is damaged, of another version, or needs a plugin that is not named.
+    """
+    load_plugins(list(plugins))
+    try:
+        contents = read_record(folder, CONTENTS, KIND, weights=True)
+        plain = parsed(dict[str, Any], contents.get("model"), "model")
+        version = plain.pop("version", None)
+        if version == 1:
+            plain = _of_version_1(plain)
+        elif version not in READABLE:
+            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
+        check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
+        kind = RivalDescription if OF_A_RIVAL in plain else Description
+        description = parsed(kind, plain, "model")
+        check_reader(list(description.rules), description.columns)
+        for needed in (WEIGHTS, PREPROCESSING):
+            if needed not in contents["files"]:
+                raise DamagedRecordError(f"it has no {needed}")
+
+        def preprocessing(content: bytes) -> Preprocessing:
+            return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
+
+        vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
+        arrays = read_file(folder, contents, WEIGHTS, load)
+        model: Model | RivalModel
+        if isinstance(description, RivalDescription):
+            model = RivalModel(description, vectors, arrays)
+        else:
+            model = Model(description, vectors, arrays)
+        model.check()
+    except OtherVersionError as error:
+        raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
+    except UnreadableRecordError as error:
+        raise UsageError(f"{folder} cannot be used: {error}.") from error
+    except DamagedRecordError as error:
+        raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    return model
+
+
+def _of_version_1(plain: dict[str, Any]) -> dict[str, Any]:
+    """A description of version 1 in the layout of this one. Its targets are classes.
+
+    Raises:
+        OtherVersionError: it has a network that this version does not build.
+    """
+    reader = parsed(dict[str, Any], plain.get("reader"), "model.reader")
+    network = parsed(dict[str, Any], plain.get("network"), "model.network")
+    encoder = parsed(dict[str, Any], network.get("encoder"), "model.network.encoder")
+    if not encoder.get("final_relu", True):
+        raise OtherVersionError("its encoder ends without a ReLU, which this version does not build")
+    return {name: value for name, value in plain.items() if name != "reader"} | {
+        "rules": reader.get("rules"),
+        "columns": reader.get("columns"),
+        "network": network.get("name"),
+        "encoder": {name: value for name, value in encoder.items() if name != "final_relu"},
+        "head": network.get("head"),
+        "target": {"kind": "classes"} if plain.get("classes") else {},
+    }

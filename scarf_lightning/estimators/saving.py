@@ -1,11 +1,11 @@
 """A model as a folder.
 
     model.json                  what the model is and how it reads rows; sizes and hashes of all files
-    weights.safetensors         of f and h by name, (T, ...)
+    weights.safetensors         of f and h by name, (T, ...); of a rival see `rival_models`
     preprocessing.safetensors   fill, shift and scale, (T, M)
 
-Nothing in the folder is code, and `read_model` trusts nothing that it says: names, types, sizes, ranges and shapes are
-checked before anything is built.
+Nothing in the folder is code, and `opening.read_model` trusts nothing that it says: names, types, sizes, ranges and
+shapes are checked before anything is built.
 """
 
 import warnings
@@ -14,39 +14,32 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
 import pandas as pd
-from safetensors.numpy import load
 from safetensors.numpy import save as as_safetensors
 
-from ..data.preprocessing import Preprocessing
 from ..data.reading import Reader
 from ..data.reading.frames import is_half_a_character
 from ..data.reading.rules import KINDS, Rule
 from ..data.table import Column
 from ..errors import UsageError
-from ..options import load_plugins
-from ..results.files import (
-    UNFINISHED,
-    DamagedRecordError,
-    OtherVersionError,
-    UnreadableRecordError,
-    surely,
-    temporary,
-)
-from ..results.records import WEIGHTS, new_record, parsed, read_file, read_record
-from .trained_networks import Description, TrainedNetworks
+from ..results.files import UNFINISHED, DamagedRecordError, surely, temporary
+from ..results.records import new_record, parsed, read_record
+
+if TYPE_CHECKING:
+    from .predictor import Predictor
 
 CONTENTS = "model.json"
 PREPROCESSING = "preprocessing.safetensors"
 KIND = "scarf-lightning model"
-VERSION = 3
+VERSION = 4
 """Of the description's layout."""
-READABLE = (1, 2, VERSION)
-"""Versions that `read_model` reads. Those before 3 do not know the type of labels and the columns of `fit`."""
+READABLE = (1, 2, 3, VERSION)
+"""Versions that can be read. Those before 3 do not know the type of labels and the columns of `fit`. Those before 4 do
+not know what may be expected of predictions, and are of networks."""
 
 
 def place(path: "str | PathLike[str]") -> Path:
@@ -66,9 +59,9 @@ def place(path: "str | PathLike[str]") -> Path:
         raise UsageError(f"{text} has no meaning here: {error}") from error
 
 
-def save(model: TrainedNetworks, folder: Path) -> None:
-    """Write a model into a folder of its own; see `Model.save`."""
-    arrays = {WEIGHTS: dict(model.weights), PREPROCESSING: model.preprocessing.arrays()}
+def save(model: "Predictor", folder: Path) -> None:
+    """Write a model into a folder of its own; see `Predictor.save`."""
+    arrays = model.arrays()
     try:
         ours = _files_to_replace(folder)
         with temporary(folder) as made:
@@ -144,66 +137,6 @@ def check_reader(rules: list[Any], columns: tuple[Column, ...]) -> None:
                 pass  # "1" need not be a value of the column
             except Exception as error:  # a rule's library raises what it likes at options that are none
                 raise DamagedRecordError(f"its rules of reading do not work: {error}") from error
-
-
-def read_model(folder: Path, plugins: Collection[str]) -> TrainedNetworks:
-    """The content of a folder that `save` wrote; ``plugins`` are the modules to import first.
-
-    Raises:
-        UsageError: the folder is damaged, of another version, or needs a plugin that is not named.
-    """
-    load_plugins(list(plugins))
-    try:
-        contents = read_record(folder, CONTENTS, KIND, weights=True)
-        plain = parsed(dict[str, Any], contents.get("model"), "model")
-        version = plain.pop("version", None)
-        if version == 1:
-            plain = _of_version_1(plain)
-        elif version not in READABLE:
-            raise OtherVersionError(f"it has layout {str(version)[:20]}, and this version reads 1 to {VERSION}")
-        check_imported(parsed(list[str], plain.get("plugins", []), "model.plugins"), plugins, f"The model {folder}")
-        description = parsed(Description, plain, "model")
-        check_reader(list(description.rules), description.columns)
-        for needed in (WEIGHTS, PREPROCESSING):
-            if needed not in contents["files"]:
-                raise DamagedRecordError(f"it has no {needed}")
-
-        def preprocessing(content: bytes) -> Preprocessing:
-            return Preprocessing.from_arrays(load(content), is_shared=description.is_shared)
-
-        vectors = read_file(folder, contents, PREPROCESSING, preprocessing)
-        model = TrainedNetworks(description, vectors, read_file(folder, contents, WEIGHTS, load))
-        model.check()
-    except OtherVersionError as error:
-        raise UsageError(f"{folder} cannot be used: {error}; load it with the version that saved it.") from error
-    except UnreadableRecordError as error:
-        raise UsageError(f"{folder} cannot be used: {error}.") from error
-    except DamagedRecordError as error:
-        raise UsageError(f"{folder} cannot be used: {error}; copy the model again.") from error
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read: {error.strerror or error}.") from error
-    return model
-
-
-def _of_version_1(plain: dict[str, Any]) -> dict[str, Any]:
-    """A description of version 1 in the layout of this one. Its targets are classes.
-
-    Raises:
-        OtherVersionError: it has a network that this version does not build.
-    """
-    reader = parsed(dict[str, Any], plain.get("reader"), "model.reader")
-    network = parsed(dict[str, Any], plain.get("network"), "model.network")
-    encoder = parsed(dict[str, Any], network.get("encoder"), "model.network.encoder")
-    if not encoder.get("final_relu", True):
-        raise OtherVersionError("its encoder ends without a ReLU, which this version does not build")
-    return {name: value for name, value in plain.items() if name != "reader"} | {
-        "rules": reader.get("rules"),
-        "columns": reader.get("columns"),
-        "network": network.get("name"),
-        "encoder": {name: value for name, value in encoder.items() if name != "final_relu"},
-        "head": network.get("head"),
-        "target": {"kind": "classes"} if plain.get("classes") else {},
-    }
 
 
 def check_imported(needed: Collection[str], imported: Collection[str], what: str) -> None:

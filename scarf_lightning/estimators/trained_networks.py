@@ -2,113 +2,68 @@
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 
 from ..data.device_table import DeviceTable
 from ..data.preprocessing import VECTORS, Preprocessing
-from ..data.reading import Reader
-from ..data.reading.frames import frame_of
 from ..data.table import Column, Table
-from ..data.targets import Classes, Number, Target, target_from_plain
+from ..data.targets import Number
 from ..engine.encoder import Classifier, Encoder, Networks, TrainingData
 from ..engine.hardware import DTYPES, own_torch
 from ..engine.lifting import lift, load_state, part_of, state, unlift
 from ..errors import UsageError
 from ..networks import Columns
 from ..options import build, read
-from ..options.settings import DatasetSettings, LayerSettings, NetworkSettings
+from ..options.settings import LayerSettings, NetworkSettings
 from ..randomness import Roster, Streams
 from ..results import DamagedRecordError
+from ..results.records import WEIGHTS
+from .predictor import Floats, Predictor, TableDescription
+from .saving import PREPROCESSING
 
 if TYPE_CHECKING:
     from ..options import Config
 
 ROWS_AT_ONCE = 1024
-OF_A_FILE = ("separator", "decimal", "encoding")
-Floats = NDArray[np.float64]
 Weights = Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class Description:
-    """What a model is, apart from its arrays, in plain values: as it is kept in a file.
+@dataclass(frozen=True, kw_only=True)
+class Description(TableDescription):
+    """What trained networks are, apart from their arrays, in plain values: as it is kept in a file.
 
     Attributes:
-        name: of the data.
-        rules: how rows are read, as `Reader.plain_rules` gives it.
-        columns: the features that the rules make.
-        classes: in the order of the probabilities' columns; empty for numbers and for encoders alone.
         network: the name of f.
         encoder: the options of f.
         head: the layers of h.
         trials: the numbers of the trials.
-        is_shared: whether preprocessing was fitted on the whole table, see `Preprocessing`.
         precision: the precision of training.
-        file: how to read a text file of rows, see `read_rows`.
         plugins: modules that define the network or the kind of target.
-        target: what is predicted, besides the classes, as a record keeps it; empty for encoders alone.
-        inputs: the columns of the table that `fit` was given, in their order; empty if they are not known.
-        is_named: the columns had names then, and rows are read by name. Columns of an array have the names x0, x1, ...
 
     Raises:
         ValueError: a value is not possible.
     """
 
-    name: str
-    rules: tuple[dict[str, Any], ...]
-    columns: tuple[Column, ...]
-    classes: tuple[str, ...]
     network: str
     encoder: dict[str, Any]
     head: LayerSettings
     trials: tuple[int, ...]
-    is_shared: bool
     precision: str
-    file: dict[str, str | None]
     plugins: tuple[str, ...]
-    target: dict[str, Any] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
-    is_named: bool = True
 
     def __post_init__(self) -> None:
-        trials, classes = set(self.trials), set(self.classes)
+        super().__post_init__()
+        trials = set(self.trials)
         if not trials or len(trials) < len(self.trials) or min(trials) < 0:
             raise ValueError("trials must be different numbers from 0")
-        if len(classes) == 1 or len(classes) < len(self.classes):
-            raise ValueError("classes must be two different ones at least, or none")
-        target = self.predicts
-        # Two texts may spell one number.
-        if isinstance(target, Classes) and len(np.unique(target.answers)) < len(classes):
-            raise ValueError("classes must be different labels")
         if self.precision not in DTYPES:
             raise ValueError(f"precision must be one of {', '.join(DTYPES)}")
-        for column in self.columns:
-            n_categories = len(column.categories or ())
-            if not 0 <= column.n_indicators <= n_categories:
-                name = column.name[:40]
-                raise ValueError(f"columns: {name!r} cannot have {column.n_indicators} indicators")
-        if unknown := set(self.file) - set(OF_A_FILE):
-            raise ValueError(f"file: {min(unknown)[:40]!r} is unknown")
-        DatasetSettings(**self.file)  # type: ignore[arg-type]  # checks the separator and the encoding
-
-    @cached_property
-    def predicts(self) -> Target | None:
-        """What is predicted; None for encoders alone."""
-        if not self.classes and not self.target:
-            return None
-        return target_from_plain({"classes": self.classes, "target": self.target})
-
-    @cached_property
-    def reader(self) -> Reader:
-        """Reads new rows as the table was read."""
-        return Reader.with_rules(self.rules, self.columns)
 
     def networks(self, streams: Streams) -> Networks:
         """Builds f and h; ``streams`` draw their initial weights."""
@@ -124,7 +79,7 @@ class Description:
 
 
 @dataclass(eq=False)
-class TrainedNetworks:
+class TrainedNetworks(Predictor):
     """The networks of T trials and the preprocessing in front of them.
 
     Attributes:
@@ -153,21 +108,9 @@ class TrainedNetworks:
                 raise UsageError(f"The model's options are those of the module {module}; import it first.")
         return read(self.options)
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes in the type of the labels that they were learned from, sorted: the order of the probabilities'
-        columns, ``(C,)``; empty if there are none."""
-        return self._sorted[0]
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes as text, in the order of ``classes_``."""
-        return [self.description.classes[place] for place in self.order]
-
-    @property
-    def order(self) -> list[int]:
-        """For each class in the order of ``classes_`` its place in the output of the networks."""
-        return self._sorted[1]
+    def arrays(self) -> dict[str, Weights]:
+        """Its arrays by the name of the file that keeps them."""
+        return {WEIGHTS: dict(self.weights), PREPROCESSING: self.preprocessing.arrays()}
 
     def check(self) -> None:
         """Make sure that the arrays belong to the described networks.
@@ -258,13 +201,6 @@ class TrainedNetworks:
             encoder.missing.data = weights["missing"]
         return encoder.requires_grad_(False).eval()
 
-    @property
-    def target(self) -> Target:
-        """What is predicted. Encoders alone predict nothing and raise a UsageError."""
-        if self.description.predicts is None:
-            raise UsageError("This model has encoders alone, which predict nothing; use transform.")
-        return self.description.predicts
-
     @cached_property
     @own_torch()
     def classifier(self) -> Classifier:
@@ -295,49 +231,6 @@ class TrainedNetworks:
         """Of parameters and inputs."""
         return DTYPES[self.description.precision]
 
-    def values(self, rows: Any) -> Floats:
-        """Rows as numbers ``(n, M)``: codes of categories, NaN where missing.
-
-        Args:
-            rows: a table of any library, read by the names of its columns; or, if `fit` is known to have had as many
-                columns, an array ``(n, n_columns)``. Rows of `load_rows` are read already.
-
-        Raises:
-            UsageError: see `Reader`, or the rows have another number of columns.
-        """
-        reader = self.description.reader
-        inputs = self.description.inputs
-        frame = frame_of(rows)
-        if frame is None:
-            return reader.values(self._of_array(rows))
-        names = set(frame.columns)
-        if names.issuperset(reader.names):
-            return reader.values(frame)
-        features = [column.name for column in reader.columns]
-        if names.issuperset(features):
-            return Reader.plain(reader.columns).values(frame)
-        # Names mean nothing to a model that was trained on an array.
-        if not self.description.is_named and len(inputs) == frame.shape[1]:
-            frame = frame.set_axis(list(inputs), axis=1)
-        return reader.values(frame)
-
-    def _of_array(self, rows: Any) -> pd.DataFrame:
-        """An array ``(n, n_columns)`` as a frame with the columns of `fit`."""
-        if hasattr(rows, "toarray"):
-            raise UsageError("The rows are a sparse matrix; pass rows.toarray().")
-        array = np.asarray(rows)
-        inputs = self.description.inputs
-        if array.ndim != 2:
-            what = type(rows).__name__
-            raise UsageError(f"The rows must be a table, or an array (n, columns), not {what}.")
-        # A cell of a file knows its columns by name alone.
-        if not inputs:
-            raise UsageError("The model reads columns by their names, and an array has none; pass a table with names.")
-        width = array.shape[1]
-        if width != len(inputs):
-            raise UsageError(f"The rows have {width} columns, and the model was trained on {len(inputs)}.")
-        return pd.DataFrame(array, columns=list(inputs))
-
     def predictions(self, values: Floats) -> Floats:
         """The predictions of each trial for values ``(n, M)``: probabilities ``(T, n, C)`` or numbers ``(T, n)``."""
         outputs = self.in_chunks(self.classifier, values).double()
@@ -359,15 +252,6 @@ class TrainedNetworks:
             target=Number(),
         )
         return DeviceTable(table, self.preprocessing, device="cpu", dtype=self.dtype)
-
-    @cached_property
-    def _sorted(self) -> tuple[NDArray[Any], list[int]]:
-        """The classes in their order, and their places in the output of the networks."""
-        target = self.description.predicts
-        if not isinstance(target, Classes):
-            return np.empty(0), []
-        classes, order = np.unique(target.answers, return_index=True)
-        return classes, order.tolist()
 
     @cached_property
     def _networks(self) -> Networks:

@@ -6,7 +6,7 @@ their own unit; if all are equal, that number is predicted.
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,6 +24,7 @@ from .method import Method, MethodResult, SupervisedPhase
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..data.columns import Column
     from ..engine.stack import Stack
 
 Floats = NDArray[np.float64]
@@ -266,7 +267,12 @@ class XGBoost(Rival):
 def numbered(stack: "Stack", rows: Ints, encoding: Ordinal) -> Floats:
     """``rows`` ``(1, n)`` of a stack of one, imputed and scaled, with a number for each category."""
     features: Floats = stack.raw(rows)[0].double().cpu().numpy()
-    for m, column in enumerate(stack.table.columns):
+    return with_codes(features, stack.table.columns, encoding)
+
+
+def with_codes(features: Floats, columns: "Sequence[Column]", encoding: Ordinal) -> Floats:
+    """Features ``(n, M)`` of these columns, in which an encoding's numbers take the place of categories."""
+    for m, column in enumerate(columns):
         if column.is_categorical:
             codes = codes_in(column, encoding.column(column).categories or ())
             features[:, m] = codes[features[:, m].astype(np.int64)]

@@ -1,0 +1,332 @@
+"""`scarf results`: list the cells of a folder, show one, compare two, drop some, export all."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from ..errors import UsageError, counted, did_you_mean
+from ..options.settings import PathSettings
+from ..screen import screen
+from .as_json import write
+from .commands import HELP
+
+USAGE = """\
+scarf results ls [AXIS=OPTION ...]          every cell, newest first: name, trials, metric, age, version
+scarf results show CELL                     one cell: what it is, what it measured, how it was trained
+scarf results diff CELL CELL                the options in which two cells differ, and their metrics
+scarf results drop CELL|AXIS=OPTION ...     set cells aside, so that nothing reads them
+scarf results export FILE [AXIS=OPTION ...] a row for each trial, as .csv, .parquet or .json
+
+  CELL             the first letters of its fingerprint, as ls lists them
+  results=FOLDER   folder of the results ({folder})
+  --json           print one JSON object (ls, show, diff)
+"""
+JSON = "--json"
+SHOWN_LETTERS = 8
+"""Letters of a fingerprint that `ls` shows."""
+WRITERS = {
+    ".csv": lambda frame, file: frame.to_csv(file, index=False),
+    ".parquet": lambda frame, file: frame.to_parquet(file, index=False),
+    ".json": lambda frame, file: frame.to_json(file, orient="records", indent=2),
+}
+"""Functions that write a frame, by the ending of the file."""
+AGES = ((60.0, "s"), (60.0, "min"), (24.0, "h"), (365.0, "days"))
+"""How many of each unit make one of the next; years come last."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command asks for.
+
+    Attributes:
+        folder: of the results.
+        cells: names that are no option: of cells, or of a file.
+        conditions: options that cells must have.
+        as_json: print JSON.
+    """
+
+    folder: Path
+    cells: list[str]
+    conditions: list[str]
+    as_json: bool
+
+
+@dataclass(frozen=True)
+class ListedCell:
+    """A cell as it is listed.
+
+    Attributes:
+        folder: in the store.
+        name: what was varied among the cells of the folder.
+        options: every option that it uses, with its dataset.
+        metric: the name of the metric that its target leads with.
+        value: the mean of that metric; NaN without a trial that has it.
+        rows: of its trials.
+        written: time of its last record, in seconds since the epoch.
+        versions: of the packages that trained it.
+        overrides: what asked for it.
+    """
+
+    folder: Path
+    name: str
+    options: Mapping[str, Any]
+    metric: str
+    value: float
+    rows: Sequence[Mapping[str, Any]]
+    written: float
+    versions: Mapping[str, str]
+    overrides: Sequence[str]
+
+    @property
+    def version(self) -> str:
+        """The version of this package that trained it."""
+        return self.versions.get("scarf-lightning", "?")
+
+    def plain(self) -> dict[str, Any]:
+        """Its line as JSON."""
+        return {
+            "cell": self.folder.name,
+            "name": self.name,
+            "trials": len(self.rows),
+            "metric": self.metric,
+            "value": self.value,
+            "written": datetime.fromtimestamp(self.written, UTC).isoformat(timespec="seconds"),
+            "version": self.version,
+            "options": dict(self.options),
+        }
+
+
+def browse(arguments: list[str]) -> None:
+    """Run `scarf results ...`."""
+    if not arguments or not HELP.isdisjoint(arguments):
+        sys.stdout.write(USAGE.format(folder=PathSettings().results))
+        return
+    name, *others = arguments
+    if name not in JOBS:
+        raise UsageError(f"scarf results has no command {name}; it has: {', '.join(JOBS)}.{did_you_mean(name, JOBS)}")
+    JOBS[name](_asked(others))
+
+
+def _asked(arguments: Sequence[str]) -> Asked:
+    folder, cells, conditions = PathSettings().results, list[str](), list[str]()
+    for argument in arguments:
+        option, sign, value = argument.partition("=")
+        if argument == JSON:
+            continue
+        if argument.startswith("-"):
+            raise UsageError(f"{argument} is not known; scarf results --help names what is.")
+        if option == "results" and sign:
+            folder = value
+        elif sign:
+            conditions.append(argument)
+        else:
+            cells.append(argument)
+    return Asked(Path(folder).expanduser(), cells, conditions, JSON in arguments)
+
+
+def _ls(asked: Asked) -> None:
+    _refuse(asked.cells, "scarf results ls takes options such as pretrain=scarf")
+    listed = sorted(_listed(asked), key=lambda each: -each.written)
+    if asked.as_json:
+        write({"folder": asked.folder.absolute(), "cells": [each.plain() for each in listed]})
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in ("cell", "name", "metric", "mean", "trials", "age", "version"):
+        is_text = heading in ("cell", "name", "metric", "version")
+        table.add_column(heading, justify="left" if is_text else "right", overflow="fold")
+    for each in listed:
+        fingerprint = each.folder.name[:SHOWN_LETTERS]
+        age = _age(time.time() - each.written)
+        trials = str(len(each.rows))
+        table.add_row(fingerprint, each.name, each.metric, _shown(each), trials, age, each.version)
+    screen().print(table)
+
+
+def _show(asked: Asked) -> None:
+    from ..report.levels import LevelledRows, levels_of_cell
+    from ..results import Rows, load_cell
+    from .tables import cell_table
+
+    (cell,) = _named(asked, 1, "show CELL")
+    described = load_cell(cell.folder.name, cell.folder.parent).description
+    if asked.as_json:
+        write(cell.plain() | {"trials": [dict(row) for row in cell.rows], "overrides": list(cell.overrides)})
+        return
+    console = screen()
+    console.say(f"{cell.folder.name}   {cell.name}")
+    console.say(f"asked for by: {' '.join(cell.overrides) or 'no override'}")
+    rows = Rows.of([dict(row) for row in cell.rows])
+    levels = levels_of_cell(cell.folder, rows)
+    console.print(cell_table(dict(cell.options), LevelledRows(rows, levels) if levels else rows))
+    for option, value in cell.options.items():
+        console.say(f"{option}={value}")
+    packages = [f"{name} {number}" for name, number in sorted(cell.versions.items())]
+    console.say(f"trained {_age(time.time() - cell.written)} ago, on {described['source']}")
+    if packages:
+        console.say(f"by {', '.join(packages)}")
+
+
+def _diff(asked: Asked) -> None:
+    first, second = _named(asked, 2, "diff CELL CELL")
+    differing: dict[str, list[Any]] = {}
+    for option in dict.fromkeys([*first.options, *second.options]):
+        values = [first.options.get(option), second.options.get(option)]
+        if values[0] != values[1]:
+            differing[option] = values
+    if asked.as_json:
+        write({"cells": [first.plain(), second.plain()], "options": differing})
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for heading in ("option", *(each.folder.name[:SHOWN_LETTERS] for each in (first, second))):
+        table.add_column(heading, overflow="fold")
+    for option, values in differing.items():
+        table.add_row(option, *("–" if value is None else str(value) for value in values))
+    table.add_section()
+    table.add_row("trials", str(len(first.rows)), str(len(second.rows)))
+    table.add_row("metric", *(f"{each.metric} {_shown(each)}" for each in (first, second)))
+    table.add_row("version", first.version, second.version)
+    screen().print(table)
+    if not differing:
+        screen().say("No option differs: they are of different data, plugins or versions.")
+
+
+def _drop(asked: Asked) -> None:
+    if not asked.cells and not asked.conditions:
+        raise UsageError("Name what to drop: cells as `scarf results ls` lists them, or options such as dataset=iris.")
+    dropped = _chosen(_listed(asked), asked.cells) if asked.cells else _listed(asked)
+    for cell in dropped:
+        screen().say(_set_aside(asked.folder, cell.folder))
+
+
+def _set_aside(results: Path, cell: Path) -> str:
+    """Move all that a cell's folder holds to where nothing looks for it, and say where that is."""
+    from ..results.claims import claim
+    from ..results.files import set_aside
+
+    with claim(cell) as held:
+        if held is None:
+            return f"{cell.name} is being trained by another process and is left alone."
+        kept = [path for path in sorted(cell.iterdir()) if path.name != "claim"]
+        said = set_aside(results, kept, "it was dropped by scarf results drop")
+    with suppress(OSError):
+        cell.rmdir()
+    _, _, place = said.partition(" is set aside in ")
+    return f"{cell.name} is set aside in {place}"
+
+
+def _export(asked: Asked) -> None:
+    from ..results import load
+
+    if len(asked.cells) != 1:
+        raise UsageError("Name one file to write: scarf results export trials.csv.")
+    file = Path(asked.cells[0]).expanduser()
+    if file.suffix not in WRITERS:
+        raise UsageError(f"{file} has no known ending; the endings are: {', '.join(WRITERS)}.")
+    listed = _listed(asked)
+    frame = load(asked.folder, [cell.folder.name for cell in listed])
+    try:
+        WRITERS[file.suffix](frame, file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}.") from error
+    screen().say(f"{counted(len(frame), 'trial')} of {counted(len(listed), 'cell')} are in {file.absolute()}")
+
+
+JOBS: dict[str, Callable[[Asked], None]] = {
+    "ls": _ls,
+    "show": _show,
+    "diff": _diff,
+    "drop": _drop,
+    "export": _export,
+}
+"""The sub-commands of `scarf results`."""
+
+
+def _listed(asked: Asked) -> list[ListedCell]:
+    """The cells in a folder that have the wanted options."""
+    import pandas as pd
+
+    from ..report.competitors import named_cells
+    from ..report.loading import cells_of_folder, narrowed, read_results
+    from ..results import read_cell
+    from ..results.store import packages_of
+
+    cells, damaged, sentences = cells_of_folder(asked.folder)
+    for sentence in sentences:
+        screen(stderr=True).say(sentence)
+    results = read_results(cells, damaged)
+    names = named_cells(results, results.cells)
+    by_folder = {cell.folder: label for label, cell in enumerate(cells)}
+    found = []
+    for cell in narrowed(cells, asked.conditions, ("results",)):
+        label = by_folder[cell.folder]
+        assert cell.folder is not None
+        stored = read_cell(cell.folder)
+        metric = stored.target.metric
+        values = results.trials.loc[results.trials["cell"] == label, metric]
+        rows = [row for _, row in sorted(stored.rows.items())]
+        options = {name: value for name, value in cell.axes.items() if value is not None and not pd.isna(value)}
+        found.append(
+            ListedCell(
+                folder=cell.folder,
+                name=names[label],
+                options=options,
+                metric=metric,
+                value=float(values.mean()),
+                rows=rows,
+                written=stored.written,
+                versions=packages_of(stored),
+                overrides=cell.overrides,
+            )
+        )
+    return found
+
+
+def _named(asked: Asked, number: int, usage: str) -> list[ListedCell]:
+    """The cells that a command names."""
+    _refuse(asked.conditions, f"scarf results {usage} takes no options but results=FOLDER")
+    if len(asked.cells) != number:
+        raise UsageError(f"It is scarf results {usage}; scarf results ls lists the cells.")
+    return _chosen(_listed(asked), asked.cells)
+
+
+def _chosen(listed: Sequence[ListedCell], names: Sequence[str]) -> list[ListedCell]:
+    """The cells whose fingerprints begin with these letters."""
+    found = []
+    for name in names:
+        alike = [cell for cell in listed if cell.folder.name.startswith(name)]
+        if len(alike) > 1:
+            raise UsageError(f"{name} begins the fingerprints of {len(alike)} cells; name more letters of one.")
+        if not alike:
+            raise UsageError(f"There is no cell {name}; scarf results ls lists the cells.")
+        found += alike
+    return found
+
+
+def _refuse(arguments: Sequence[str], sentence: str) -> None:
+    if arguments:
+        raise UsageError(f"{arguments[0]}: {sentence}.")
+
+
+def _shown(cell: ListedCell) -> str:
+    """The mean of a cell's metric; a dash if no trial has it."""
+    from ..metrics import metric_named
+
+    return "–" if cell.value != cell.value else metric_named(cell.metric).plain(cell.value)
+
+
+def _age(seconds: float) -> str:
+    """A time that has gone: ``40 s``, ``5 min``, ``3 h``, ``12 days``."""
+    amount = max(seconds, 0.0)
+    for size, unit in AGES:
+        if amount < size:
+            return f"{amount:.0f} {unit}"
+        amount /= size
+    return f"{amount:.0f} years"
