@@ -390,11 +390,11 @@ class Preprocessing:
         scale = self.scale[trial]
         # A constant column has the scale 0, and its value is the shift.
         unscaled = np.divide(scaled, scale, out=np.zeros_like(scaled), where=scale != 0)
-        numbers = unscaled + self.shift[trial]
+        numbers: Floats = unscaled + self.shift[trial]
         if not self.curve.size:
             return numbers
         backwards = self.curve[trial][:, ::-1]
-        return np.asarray(_along(numbers, backwards))
+        return _along(numbers, backwards)
 
 
 FLOAT_EPSILON = float(np.finfo(np.float64).eps)
