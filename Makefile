@@ -60,16 +60,16 @@ dist:
 	build/tools/bin/python -m build --outdir dist
 	build/tools/bin/twine check --strict dist/*
 
-# The wheel in an empty environment, where the README's first command runs in an empty folder. RESOLUTION=lowest-direct
+# The wheel with its report in an empty environment, where the README's first command runs in an empty folder. RESOLUTION=lowest-direct
 # takes the oldest versions that pyproject.toml allows. pip's own setting names a folder of wheels, where there is one.
 RESOLUTION := highest
 installed: dist
 	rm -rf build/installed
 	$(PYTHON) -m venv build/installed
 	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip compile --quiet --resolution $(RESOLUTION) \
-		--python build/installed/bin/python pyproject.toml -o build/installed/pins.txt
+		--extra report --python build/installed/bin/python pyproject.toml -o build/installed/pins.txt
 	UV_FIND_LINKS="$(PIP_FIND_LINKS)" build/tools/bin/uv pip install --quiet --constraint build/installed/pins.txt \
-		--compile-bytecode --python build/installed/bin/python dist/*.whl
+		--compile-bytecode --python build/installed/bin/python "$$(ls dist/*.whl)[report]"
 	mkdir build/installed/empty
 	cd build/installed/empty && ../bin/scarf-train pretrain=none,scarf && ../bin/scarf-report results=results
 

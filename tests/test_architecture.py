@@ -57,8 +57,18 @@ MAY_USE = {
     },
     "training": GROUND
     | {"options", "data", "engine", "loggers", "methods", "metrics", "results", "screen", "sweeping"},
-    "report": {"options", "results", "sweeping", "metrics", "intervals", "errors", "screen", "data.targets"},
-    "loggers": {"options", "results", "metrics", "intervals", "errors", "screen", "report.levels"},
+    "report": {
+        "options",
+        "results",
+        "sweeping",
+        "metrics",
+        "intervals",
+        "errors",
+        "importing",
+        "screen",
+        "data.targets",
+    },
+    "loggers": {"options", "results", "metrics", "intervals", "errors", "importing", "screen", "report.levels"},
     "screen": set(),
     "lightning": GROUND | {"data", "engine", "estimators.preparing", "methods", "sweeping", "training"},
     "estimators": GROUND

@@ -15,9 +15,12 @@ import venv
 import zipfile
 from email import message_from_bytes
 from email.message import Message
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import scarf_lightning
 from scarf_lightning.results import load
@@ -26,9 +29,33 @@ from tests.processes import FIRST_LINES, TINY
 
 pytestmark = pytest.mark.slow
 
+MOST_PACKAGES = 45
+"""An installation has this many at most, ours among them. On Linux a torch with CUDA brings its libraries besides."""
+FITTED = """
+from sklearn.datasets import load_iris
+from scarf_lightning import ScarfClassifier, UsageError
+import scarf_lightning
+
+X, y = load_iris(return_X_y=True, as_frame=True)
+classifier = ScarfClassifier(n_trials=1, options={"max_epochs": 2}).fit(X, y)
+print(classifier.predict_proba(X).shape)
+try:
+    scarf_lightning.report(results="results")
+except UsageError as error:
+    print(error)
+"""
 OURS = ("conf", "hydra_plugins", "scarf_lightning", "sweeps")
 OUTSIDE = ("docs", "notebooks", "paper", "study", "tests")
 """Folders of the repository that no user's installation has."""
+NO_REPORT = "A report needs the package matplotlib: pip install 'scarf-lightning[report]'."
+REFUSED = {
+    "dataset=openml dataset.id=31": "OpenML dataset 31 needs the package openml: "
+    "pip install 'scarf-lightning[openml]'.",
+    "logger=wandb seed=7": "logger=wandb needs the package wandb: pip install 'scarf-lightning[wandb]'.",
+    "method=catboost": "method=catboost needs the package catboost: pip install 'scarf-lightning[catboost]'.",
+    "sweeps=answer": "The page at the end of this sweep needs the package matplotlib: "
+    "pip install 'scarf-lightning[report]'.",
+}
 ASKED = ["corruption=mean,marginal", "trials=2", *TINY]
 
 
@@ -66,6 +93,41 @@ def installed(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Pat
         sysconfig.get_path("purelib") + "\n"
     )  # whose own .pth files do not count
     return commands
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory, distributions: tuple[Path, Path]) -> Path:
+    """The Python of an environment with our wheel and the packages that it requires, as this environment has them.
+
+    None of an extra's is there.
+    """
+    environment = tmp_path_factory.mktemp("core")
+    venv.create(environment)
+    python = environment / "bin" / "python"
+    subprocess.run([*PIP, "--python", str(python), "install", "--no-deps", str(distributions[1])], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    for name in required(distributions[1]):
+        for top in {file.parts[0] for file in distribution(name).files or () if file.parts[0] != ".."}:
+            link, target = packages / top, Path(str(distribution(name).locate_file(top)))
+            if target.exists() and not link.exists() and target.name != "__pycache__":
+                link.symlink_to(target)
+    return python
+
+
+def required(wheel: Path) -> set[str]:
+    """The distributions that our wheel requires without an extra, and those that these require."""
+    found, waiting = set[tuple[str, str]](), [(metadata(wheel).get_all("Requires-Dist") or [], "")]
+    while waiting:
+        lines, extra = waiting.pop()
+        for requirement in map(Requirement, lines):
+            if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
+                continue
+            for of_it in ("", *requirement.extras):
+                each = canonicalize_name(requirement.name), of_it
+                if each not in found:
+                    found.add(each)
+                    waiting.append((distribution(requirement.name).requires or [], of_it))
+    return {name for name, _ in found}
 
 
 def metadata(wheel: Path) -> Message:
@@ -162,6 +224,22 @@ def test_python_and_the_command_give_the_table_in_an_empty_folder(installed: Pat
 
     assert lines_of_the_table(by_command) == rows
     assert "2 of 2 cells were finished already." in by_command
+
+
+def test_the_core_is_small_and_fits_and_trains(core: Path, distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whatever an extra brings is missing there, and named where it is needed."""
+    assert len({"scarf-lightning", *required(distributions[1])}) <= MOST_PACKAGES
+
+    fitted = run(core, "-c", FITTED, cwd=tmp_path)
+
+    assert fitted.splitlines() == ["(150, 3)", NO_REPORT]
+    shown = run(core.parent / "scarf-train", *ASKED, cwd=tmp_path)
+    assert len(lines_of_the_table(shown)) == 2
+    for arguments, sentence in REFUSED.items():
+        ran = subprocess.run(
+            [core.parent / "scarf-train", *arguments.split()], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (2, sentence)
 
 
 def test_sweeps_travel_with_it(installed: Path, tmp_path: Path) -> None:

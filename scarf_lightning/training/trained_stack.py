@@ -19,8 +19,8 @@ from ..options import Config
 from ..options.combinations import watched_from
 from ..results import Predictions, Row, StackRecord, on_few_steps, source_commit
 
-PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "openml", "hydra-core")
-OPTIONAL_PACKAGES = ("xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
+PACKAGES = ("scarf-lightning", "torch", "pytorch-lightning", "numpy", "pandas", "scikit-learn", "hydra-core")
+OPTIONAL_PACKAGES = ("openml", "xgboost", "xgboost-cpu", "lightgbm", "catboost", "tabm", "optuna")
 
 
 @dataclass(frozen=True)

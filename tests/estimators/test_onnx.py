@@ -114,5 +114,5 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
 
-    with pytest.raises(UsageError, match=r"needs the package onnxscript: install it with `pip install scarf-lightning"):
+    with pytest.raises(UsageError, match=r"needs the package onnxscript: pip install 'scarf-lightning"):
         scarf.model.to_onnx(tmp_path / "m.onnx")

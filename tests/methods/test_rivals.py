@@ -280,7 +280,7 @@ def test_without_the_package_a_sentence_names_the_extra(
     kind: type[Method], package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    message = rf"method={package} needs the package {package}: install it with .*\[{package}\]"
+    message = rf"method={package} needs the package {package}: pip install 'scarf-lightning\[{package}\]'"
     with pytest.raises(UsageError, match=message):
         kind()
 
@@ -389,7 +389,9 @@ def test_one_class_only(patients: Table, make_stack: MakeStack) -> None:
 
 def test_without_the_package_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(UsageError, match=r"method=xgboost needs the package xgboost: install it with .*\[xgboost\]"):
+    with pytest.raises(
+        UsageError, match=r"method=xgboost needs the package xgboost: pip install 'scarf-lightning\[xgboost\]'"
+    ):
         XGBoost()
 
 

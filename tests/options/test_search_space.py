@@ -105,5 +105,5 @@ def test_the_weights_of_tuned_networks_are_not_kept() -> None:
 
 def test_without_optuna_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(UsageError, match=r"tune=N needs the package optuna: install it with .*\[tune\]"):
+    with pytest.raises(UsageError, match=r"tune=2 needs the package optuna: pip install 'scarf-lightning\[tune\]'"):
         build_parts(config_of("tune=2"))
