@@ -13,6 +13,7 @@ from hypothesis import settings
 
 import scarf_lightning.metrics
 from scarf_lightning.data.table import Table
+from scarf_lightning.engine import hardware
 from scarf_lightning.options import BASES, plugins
 from scarf_lightning.options.axes import _parts
 from scarf_lightning.options.catalogue import _of_classes
@@ -33,6 +34,8 @@ def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     # One core has no workers, so that a test sees what the training of a run does in this process.
     monkeypatch.setattr(workers, "usable_cores", lambda: 1)
+    # Bfloat16 is as fast as float32, so that no test depends on the processor, or measures it.
+    monkeypatch.setattr(hardware, "bfloat16_time", lambda: 1.0)
     torch.manual_seed(0)
 
 

@@ -16,6 +16,8 @@ from .settings import Choice, Config
 
 T = TypeVar("T", bound=Options)
 
+RENAMED = {("trainer", "slow_bfloat16"): "force_precision"}
+"""Options of earlier releases, by their section and their name there, with their name in this one."""
 IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
@@ -26,7 +28,7 @@ def read(values: Mapping[str, Any]) -> Config:
         UsageError: a section or an option is unknown or missing, of a wrong type, or out of range.
     """
     load_plugins(_list(values.get("plugins") or [], "plugins"))
-    return checked(Config, values)
+    return checked(Config, _with_present_names(values))
 
 
 def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
@@ -61,6 +63,17 @@ def checked(schema: type[T], values: Mapping[str, Any], place: str = "") -> T:
         raise
     except ValueError as error:
         raise refused(place, error) from error
+
+
+def _with_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration that an earlier release may have stored, with the names that its options have in this one."""
+    found = dict(values)
+    for (section, former), name in RENAMED.items():
+        options = found.get(section)
+        if isinstance(options, Mapping) and former in options:
+            others = {each: value for each, value in options.items() if each != former}
+            found[section] = {name: options[former]} | others
+    return found
 
 
 def checked_options(known: Mapping[str, Option], values: Mapping[str, Any], place: str) -> dict[str, Any]:

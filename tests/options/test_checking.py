@@ -254,3 +254,17 @@ def test_every_option_is_in_the_sentence_on_an_unknown_one() -> None:
 @pytest.mark.parametrize(("said", "seconds"), [(None, None), ("90s", 90), ("10min", 600), ("1.5h", 5400)])
 def test_a_time_limit_is_said_in_its_unit(said: str | None, seconds: float | None) -> None:
     assert read(values_with("time_limit", said)).seconds_limit == seconds
+
+
+def test_an_option_of_an_earlier_release_is_read_by_its_present_name() -> None:
+    stored = asdict(config_of())
+    del stored["trainer"]["force_precision"]
+    stored["trainer"]["slow_bfloat16"] = True
+
+    assert read(stored).trainer.force_precision
+    assert stored["trainer"]["slow_bfloat16"]  # what was given is left as it was
+
+
+def test_a_former_name_is_no_option_of_the_command_line() -> None:
+    with pytest.raises(UsageError, match=r"trainer\.slow_bfloat16 is not an option.* Did you mean force_precision\?"):
+        config_of("trainer.slow_bfloat16=true")

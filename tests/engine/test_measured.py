@@ -1,0 +1,90 @@
+"""The timing of precisions on this processor, and the file that keeps it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from scarf_lightning.engine import measured
+from scarf_lightning.engine.measured import bfloat16_time
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the measurements are kept."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    measured._kept_bfloat16_time.cache_clear()
+    yield tmp_path / "scarf-lightning" / "processors.json"
+    measured._kept_bfloat16_time.cache_clear()
+
+
+@pytest.fixture
+def timed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Steps take a tick of a clock in float32 and two in bfloat16; the first of each takes a hundred."""
+    steps, ticks = list[bool](), [0.0]
+
+    def step(*_: object, in_bfloat16: bool) -> None:
+        ticks[0] += 100 if in_bfloat16 not in steps else 1 + in_bfloat16
+        steps.append(in_bfloat16)
+
+    monkeypatch.setattr(measured, "_step", step)
+    monkeypatch.setattr(measured.time, "perf_counter", lambda: ticks[0])
+    return steps
+
+
+def test_the_fastest_steps_are_compared_and_the_ratio_is_kept_for_this_processor(timed: list[bool], file: Path) -> None:
+    assert bfloat16_time() == 2.0
+    assert timed == [False, True] * measured.N_TIMES
+
+    (key,) = json.loads(file.read_text(encoding="utf-8"))
+    assert key == f"{measured._processor()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+    measured._kept_bfloat16_time.cache_clear()  # as in another process
+    assert bfloat16_time() == 2.0
+    assert len(timed) == 2 * measured.N_TIMES
+
+
+def test_other_numbers_of_threads_are_timed_by_themselves(timed: list[bool], file: Path) -> None:
+    bfloat16_time()
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        bfloat16_time()
+    finally:
+        torch.set_num_threads(before)
+
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 2
+
+
+@pytest.mark.parametrize("content", ["", "[1]", '{"a": "b"}', "\x00"])
+def test_a_damaged_file_is_written_anew(content: str, timed: list[bool], file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text(content, encoding="utf-8")
+
+    assert bfloat16_time() == 2.0
+    assert list(json.loads(file.read_text(encoding="utf-8")).values()) == [2.0]
+
+
+def test_where_nothing_can_be_written_it_is_measured_all_the_same(
+    timed: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scarf-lightning").write_text("a file", encoding="utf-8")
+
+    assert bfloat16_time() == 2.0
+
+
+def test_a_step_computes_products_in_the_precision_that_is_asked_for() -> None:
+    x, layers = measured._inputs()
+    seen = set[torch.dtype]()
+    weight, bias = layers[0]
+    weight.register_hook(lambda gradient: seen.add(gradient.dtype))
+
+    for in_bfloat16 in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=in_bfloat16):
+            seen.add(torch.baddbmm(bias, x, weight).dtype)
+        measured._step(x, layers[:1], in_bfloat16=in_bfloat16)
+
+    assert seen == {torch.float32, torch.bfloat16}
