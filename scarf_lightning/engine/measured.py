@@ -76,12 +76,15 @@ def _file() -> Path:
 
 
 def _processor() -> str:
-    """The processor's name."""
+    """The processor's name, with its family and model: virtual machines call several of them by one name."""
+    found = dict[str, str]()
     with suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+            name, _, value = line.partition(":")
+            found.setdefault(name.strip(), value.strip())
+    if "model name" not in found:
+        return platform.processor() or platform.machine()
+    return f"{found['model name']} (family {found.get('cpu family')}, model {found.get('model')})"
 
 
 def _read(file: Path) -> dict[str, float]:

@@ -11,6 +11,7 @@ from ...errors import UsageError
 from ...importing import require
 from ..columns import Floats
 from .numbers import is_missing
+from .pandas_two import IS_TWO, ISO, times_in, with_known_years
 
 DAY = 86_400.0
 EPOCH, SECOND = pd.Timestamp(0).as_unit("s"), pd.Timedelta(seconds=1).as_unit("s")
@@ -60,7 +61,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
     column = pd.Series(list(map(_in_english, known)), name="date", dtype="str")
     reader = ToDatetime()
     try:
-        reader.fit_transform(column)
+        reader.fit_transform(with_known_years(column) if IS_TWO else column)
     except RejectColumn:
         return None
     notes = _two_ways(column, reader.format_)
@@ -72,7 +73,7 @@ def as_dates(texts: Sequence[str]) -> "tuple[pd.Series[Any], str, list[str]] | N
 def times_of(texts: Sequence[str], format: str) -> "pd.Series[Any]":
     """A time for each text, NaT if the text is not in this format."""
     column = pd.Series(list(map(_in_english, texts)), dtype="str")
-    return pd.Series(pd.to_datetime(column, format=format, errors="coerce", utc="%z" in format))
+    return times_in(column, format, utc="%z" in format)
 
 
 def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
@@ -84,7 +85,7 @@ def iso_times(texts: Sequence[str], column: str) -> "pd.Series[Any]":
     Raises:
         UsageError: a text is a date in another format.
     """
-    times = pd.to_datetime(pd.Series(list(texts), dtype="str"), format="ISO8601", errors="coerce", utc=True)
+    times = times_in(pd.Series(list(texts), dtype="str"), ISO, utc=True)
     is_iso = np.array([bool(ISO_DATE.match(text)) for text in texts], dtype=bool) & times.notna().to_numpy()
     for text, is_read in zip(texts, is_iso, strict=True):
         if not is_read and not is_missing(text) and _looks_like_a_date(text):
@@ -157,6 +158,6 @@ def _two_ways(texts: "pd.Series[str]", format: str) -> list[str]:
     if "%m" not in format or "%d" not in format or format.startswith("%Y"):
         return []
     exchanged = format.replace("%m", "%_").replace("%d", "%m").replace("%_", "%d")
-    if pd.to_datetime(texts, format=exchanged, errors="coerce").isna().any():
+    if times_in(texts, exchanged, utc=False).isna().any():
         return []
     return [f"its dates are read as {format}, though they could be {exchanged}; write them as 2024-12-31 to be sure"]

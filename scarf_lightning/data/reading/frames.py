@@ -16,6 +16,7 @@ from pyarrow.interchange import from_dataframe
 
 from ...errors import UsageError
 from .numbers import EXACT
+from .pandas_two import IS_TWO, of_dates
 
 NUMBERS_AMONG_OBJECTS = ("integer", "floating", "mixed-integer-float", "decimal")
 """Results of `pandas.api.types.infer_dtype` for objects that are numbers, missing values apart."""
@@ -106,8 +107,8 @@ def _of_objects(column: "pd.Series[Any]") -> "pd.Series[Any]":
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind == "bytes":
         raise UsageError(f"Column {str(column.name)!r} holds bytes; decode them to text, or leave it out.")
-    if kind == "date":
-        return pd.Series(pd.to_datetime(column), name=column.name)
+    if kind == "date" or (IS_TWO and kind == "datetime"):
+        return of_dates(column)
     if kind not in NUMBERS_AMONG_OBJECTS:
         return column
     known = column.notna().to_numpy()

@@ -17,6 +17,7 @@ import pandas as pd
 from ...errors import UsageError, counted
 from ..columns import are_whole
 from ..reading.numbers import EXACT, are_codes
+from ..reading.pandas_two import EXACT_FLOATS, IS_TWO
 from .data_file import NAMELESS, DataFile, named
 from .opening import opened, refusing, without_compression
 from .text_format import BLANKS, NUMBER, TextFormat, text_format
@@ -121,8 +122,17 @@ class TextFile(DataFile):
             with _lines(self.path, self.text) as lines:
                 read_from = io.StringIO("".join(self.text.kept(lines)), newline="")
             options["encoding"] = None  # it is text already
-        frame: pd.DataFrame = pd.read_csv(read_from, **options)
+        # pandas' usual reader of version 2 cuts a text at a NUL character, which is then refused by nobody.
+        if IS_TWO and self._has_nul():
+            others = {name: value for name, value in options.items() if name != "low_memory"}
+            frame: pd.DataFrame = pd.read_csv(read_from, **others, engine="python")
+        else:
+            frame = pd.read_csv(read_from, **options, **EXACT_FLOATS)
         return frame
+
+    def _has_nul(self) -> bool:
+        with _lines(self.path, self.text) as lines:
+            return any("\0" in line for line in lines)
 
     def _texts(self, places: Collection[int]) -> dict[int, "pd.Series[str]"]:
         """The columns at these places as they are written."""

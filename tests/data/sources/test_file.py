@@ -21,6 +21,7 @@ import pytest
 from scarf_lightning.cli import commands
 from scarf_lightning.cli.show import Terminal
 from scarf_lightning.data.preprocessing import ZScore
+from scarf_lightning.data.reading.pandas_two import EXACT_FLOATS
 from scarf_lightning.data.sources import FileSource, SplitBy, open_source
 from scarf_lightning.data.sources.formats import read_rows
 from scarf_lightning.data.table import Column, Table
@@ -259,7 +260,7 @@ class TestRowNumbers:
         counted = frame().set_axis(index)
         counted.to_csv(path)
         assert loaded(path).hash == loaded(plain).hash
-        pd.read_csv(path).to_csv(path)  # with an index, and a column "Unnamed: 0"
+        pd.read_csv(path, **EXACT_FLOATS).to_csv(path)  # with an index, and a column "Unnamed: 0"
         assert loaded(path).hash == loaded(plain).hash
         assert (
             f"Column 1 of {path} has no name and numbers the rows: an index, which is left out." in loaded(path).notes
