@@ -57,28 +57,39 @@ class Splitting(Options, ABC):
             UsageError: the table cannot be split in this way.
         """
 
-    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
+    def of_trial(
+        self,
+        table: "Table",
+        trial: int,
+        random: np.random.Generator,
+    ) -> Split:
         """The split of a trial, for rules that depend on its number and not only on its random stream."""
         return self.split(table, random)
 
     def without_test(self, split: Split) -> Split:
         """The split for a model that is not tested: test rows train too, and validation rows are scored."""
-        return Split(np.concatenate([split.train, split.test]), split.validation, split.validation)
+        train = np.concatenate([split.train, split.test])
+        return Split(train, split.validation, split.validation)
 
     def check(self, table: "Table", n_trials: int) -> None:
         """Raise `UsageError` for more trials than there are splits."""
 
     def is_ragged(self, table: "Table") -> bool:
-        """Whether the sizes of the parts may differ between trials, so that trials cannot be stacked."""
+        """True if the sizes of the parts may differ between trials, so that trials cannot be stacked."""
         return False
 
-    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+    def on_copies(
+        self,
+        table: "Table",
+        random: np.random.Generator,
+    ) -> str | None:
         """A sentence on the test rows of the first trial that have a copy among its training rows; None if none has."""
         if not table.n_copies:
             return None
         split = self.of_trial(table, 0, random)
         known = split.train[table.is_labelled[split.train]]
-        n_seen = int(np.isin(table.alike[split.test], table.alike[known]).sum())
+        is_seen = np.isin(table.alike[split.test], table.alike[known])
+        n_seen = int(is_seen.sum())
         if not n_seen:
             return None
         tested = counted(len(split.test), "test row")
@@ -103,12 +114,19 @@ class Shuffled(Splitting):
     def is_ragged(self, table: "Table") -> bool:
         if self.copies == "apart" or not table.n_copies:
             return False
-        return not all(Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
+        # Copies may be so many that no choice of them fills a part exactly.
+        return any(not Copies.of(table.alike[rows]).is_exact for rows in self._strata(table))
 
-    def on_copies(self, table: "Table", random: np.random.Generator) -> str | None:
+    def on_copies(
+        self,
+        table: "Table",
+        random: np.random.Generator,
+    ) -> str | None:
         if self.copies == "apart":
             said = super().on_copies(table, random)
-            return said and f"{said[:-1]}; split.copies=together keeps copies in one part."
+            if said is None:
+                return None
+            return f"{said[:-1]}; split.copies=together keeps copies in one part."
         if self.is_ragged(table):
             return (
                 f"{table.name}: copies are kept in one part, whose size then differs between trials, so they are "
@@ -120,15 +138,25 @@ class Shuffled(Splitting):
         """Each stratum by itself, and rows without a label in training."""
         splits = []
         for rows in self._strata(table):
-            alike = table.alike[rows] if self.copies == "together" else None
+            alike = None
+            if self.copies == "together":
+                alike = table.alike[rows]
             splits.append(cut_rows(rows, random, alike))
-        splits.append(Split(np.flatnonzero(~table.is_labelled), *np.empty((2, 0), dtype=np.int64)))
-        return Split(*(np.concatenate([getattr(split, part) for split in splits]) for part in PARTS))
+        no_rows = np.empty(0, dtype=np.int64)
+        unlabelled = np.flatnonzero(~table.is_labelled)
+        splits.append(Split(unlabelled, no_rows, no_rows))
+        return Split(
+            train=np.concatenate([split.train for split in splits]),
+            validation=np.concatenate([split.validation for split in splits]),
+            test=np.concatenate([split.test for split in splits]),
+        )
 
     def _strata(self, table: "Table") -> list[Ints]:
         """The rows of each stratum, with all their copies."""
-        stratum, labelled = self.strata(table).copy(), np.flatnonzero(table.is_labelled)
+        stratum = self.strata(table).copy()
+        labelled = np.flatnonzero(table.is_labelled)
         if self.copies == "together":
+            # Copies of several strata belong to that of the first of them.
             first = labelled[first_positions(table.alike[labelled])]
             stratum[labelled] = stratum[first]
         return [np.flatnonzero(stratum == number) for number in range(stratum.max() + 1)]
@@ -145,7 +173,11 @@ class Random(Shuffled):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         split = self._cut(table, random)
-        _check_parts(split, table, "split.copies=apart puts rows that are equal in any part")
+        _check_parts(
+            split,
+            table,
+            "split.copies=apart puts rows that are equal in any part",
+        )
         return split
 
 
@@ -160,7 +192,13 @@ class Stratified(Shuffled):
         return table.strata
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        return _finished(self._cut(table, random), table, random, "split=stratified needs more rows of each class")
+        split = self._cut(table, random)
+        return _finished(
+            split,
+            table,
+            random,
+            "split=stratified needs more rows of each class",
+        )
 
 
 @dataclass
@@ -176,20 +214,33 @@ class Group(Splitting):
         return True
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
-        values = _split_by(table)
-        alone = np.isnan(values)
-        group = np.unique(np.where(alone, 0, values), return_inverse=True)[1]
-        group[alone] = group.max() + 1 + np.arange(alone.sum())
-        order = random.permutation(group.max() + 1)
+        group = self._groups(table)
+        n_groups = group.max() + 1
+        # The place of each group in a random order.
+        order = random.permutation(n_groups)
         place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        is_labelled = table.is_labelled
-        so_far = np.cumsum(np.bincount(place[group[is_labelled]], minlength=len(order)))
-        first = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * so_far[-1])
-        second = max(first + 1, _closest(so_far, (1 - TEST_SHARE) * so_far[-1]))
-        part = np.digitize(place[group], [first + 1, second + 1])
+        place[order] = np.arange(n_groups)
+        # The number of labelled rows in the groups up to each place.
+        n_labelled = np.bincount(place[group[table.is_labelled]], minlength=n_groups)
+        so_far = np.cumsum(n_labelled)
+        n_rows = so_far[-1]
+        last_of_training = _closest(so_far, (1 - VALIDATION_SHARE - TEST_SHARE) * n_rows)
+        last_of_validation = _closest(so_far, (1 - TEST_SHARE) * n_rows)
+        # A large group may be the closest to both; validation gets one all the same.
+        last_of_validation = max(last_of_training + 1, last_of_validation)
+        part = np.digitize(place[group], [last_of_training + 1, last_of_validation + 1])
         split = _of_parts(part, table)
-        return _finished(split, table, random, f"split=group needs more, or smaller, groups in {self.column!r}")
+        needed = f"split=group needs more, or smaller, groups in {self.column!r}"
+        return _finished(split, table, random, needed)
+
+    def _groups(self, table: "Table") -> Ints:
+        """The number of each row's group, from 0, ``(n,)``."""
+        values = _split_by(table)
+        is_alone = np.isnan(values)
+        _, group = np.unique(np.where(is_alone, 0, values), return_inverse=True)
+        # A row without a value is a group by itself, numbered behind the others.
+        group[is_alone] = group.max() + 1 + np.arange(is_alone.sum())
+        return np.asarray(group)
 
 
 @dataclass
@@ -203,7 +254,8 @@ class Time(Splitting):
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         times = _split_by(table)
-        labelled, unlabelled = np.flatnonzero(table.is_labelled), np.flatnonzero(~table.is_labelled)
+        labelled = np.flatnonzero(table.is_labelled)
+        unlabelled = np.flatnonzero(~table.is_labelled)
         if np.isnan(times[labelled]).any():
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, is missing in labelled rows; fill it."
@@ -211,23 +263,36 @@ class Time(Splitting):
         ordered = labelled[np.argsort(times[labelled], kind="stable")]
         n_validation, n_test = part_sizes(len(ordered))
         n_train = len(ordered) - n_validation - n_test
-        ends = np.append(np.flatnonzero(np.diff(times[ordered])) + 1, len(ordered))  # of the rows of each time
+        # A cut must be at the end of the rows of one time.
+        changes = np.flatnonzero(np.diff(times[ordered]))
+        ends = np.append(changes + 1, len(ordered))
         if len(ends) < len(PARTS):
             raise UsageError(
                 f"column {self.column!r}, which split=time sorts by, has {len(ends)} distinct times in labelled rows; "
                 "training, validation and testing need one each."
             )
+        # Two more ends must be left for validation and testing.
         first = ends[_closest(ends[:-2], n_train)]
         later = ends[ends > first][:-1]
         second = later[_closest(later, n_train + n_validation)]
         train, validation, test = np.split(ordered, [first, second])
-        known = unlabelled[~(times[unlabelled] > times[train].max(initial=-np.inf))]
+        # Comparing NaN is false, so rows without a time train.
+        is_later = times[unlabelled] > times[train].max(initial=-np.inf)
+        known = unlabelled[~is_later]
         split = Split(np.concatenate([train, known]), validation, test)
-        shuffled = _finished(split, table, random, "split=time needs more rows with a label")
-        return replace(shuffled, test=test)  # in the order of time, in which the report takes blocks of them
+        shuffled = _finished(
+            split,
+            table,
+            random,
+            "split=time needs more rows with a label",
+        )
+        # Test rows stay in the order of time, in which the report takes blocks of them.
+        return replace(shuffled, test=test)
 
     def without_test(self, split: Split) -> Split:
-        return Split(np.concatenate([split.train, split.validation]), split.test, split.test)
+        # The latest rows score the model, not the earlier validation rows.
+        train = np.concatenate([split.train, split.validation])
+        return Split(train, split.test, split.test)
 
 
 @dataclass
@@ -236,8 +301,10 @@ class Given(Splitting):
     are for training, or are not used if the data assign them to another part."""
 
     def split(self, table: "Table", random: np.random.Generator) -> Split:
+        # A row of which the data say nothing trains.
         part = np.nan_to_num(_split_by(table), nan=0.0).astype(np.int64)
-        return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
+        split = _of_parts(part, table)
+        return _finished(split, table, random, f"split={self.name} needs some there")
 
     def without_test(self, split: Split) -> Split:
         return Split(split.train, split.validation, split.validation)
@@ -265,8 +332,11 @@ class Files(Given):
             return super().split(table, random)
         part = _split_by(table).copy()
         labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
-        part[random.permutation(labelled)[: max(1, round(VALIDATION_SHARE * len(labelled)))]] = VALIDATION
-        return _finished(_of_parts(part, table), table, random, f"split={self.name} needs some there")
+        n_validation = max(1, round(VALIDATION_SHARE * len(labelled)))
+        drawn = random.permutation(labelled)[:n_validation]
+        part[drawn] = VALIDATION
+        split = _of_parts(part, table)
+        return _finished(split, table, random, f"split={self.name} needs some there")
 
 
 @dataclass
@@ -282,13 +352,22 @@ class Task(Splitting):
     def split(self, table: "Table", random: np.random.Generator) -> Split:
         return self.of_trial(table, 0, random)
 
-    def of_trial(self, table: "Table", trial: int, random: np.random.Generator) -> Split:
+    def of_trial(
+        self,
+        table: "Table",
+        trial: int,
+        random: np.random.Generator,
+    ) -> Split:
         self.check(table, trial + 1)
         part = _split_by(table)[:, trial].copy()
         labelled = np.flatnonzero((part == TRAIN) & table.is_labelled)
-        n_validation = round(VALIDATION_SHARE * (~np.isnan(part)).sum())
-        part[random.permutation(labelled)[:n_validation]] = VALIDATION
-        return _finished(_of_parts(part, table), table, random, "an OpenML task needs some there")
+        # A repetition may leave rows out.
+        n_used = (~np.isnan(part)).sum()
+        n_validation = round(VALIDATION_SHARE * n_used)
+        drawn = random.permutation(labelled)[:n_validation]
+        part[drawn] = VALIDATION
+        split = _of_parts(part, table)
+        return _finished(split, table, random, "an OpenML task needs some there")
 
     def check(self, table: "Table", n_trials: int) -> None:
         n_splits = _split_by(table).shape[1]
@@ -298,7 +377,11 @@ class Task(Splitting):
             )
 
 
-def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None) -> Split:
+def cut_rows(
+    rows: Ints,
+    random: np.random.Generator,
+    alike: Ints | None = None,
+) -> Split:
     """Cut a random permutation of the rows into 70 % train, 10 % validation and 20 % test; not stratified.
 
     Args:
@@ -308,42 +391,66 @@ def cut_rows(rows: Ints, random: np.random.Generator, alike: Ints | None = None)
     order = random.permutation(len(rows))
     if alike is not None:
         part = Copies.of(alike).parts(order)[order]
-        return Split(*(rows[order[part == number]] for number in range(len(PARTS))))
+        return Split(
+            train=rows[order[part == TRAIN]],
+            validation=rows[order[part == VALIDATION]],
+            test=rows[order[part == TEST]],
+        )
     n_validation, n_test = part_sizes(len(rows))
     n_train = len(rows) - n_validation - n_test
-    return Split(*np.split(rows[order], [n_train, n_train + n_validation]))
+    train, validation, test = np.split(rows[order], [n_train, n_train + n_validation])
+    return Split(train, validation, test)
 
 
 def _of_parts(part: Ints | Floats, table: "Table") -> Split:
     """Rows by the number of their part, without unlabelled rows in validation and test."""
-    may = (part == TRAIN) | table.is_labelled
-    return Split(*(np.flatnonzero((part == number) & may) for number in range(len(PARTS))))
+    return Split(
+        train=np.flatnonzero(part == TRAIN),
+        validation=np.flatnonzero((part == VALIDATION) & table.is_labelled),
+        test=np.flatnonzero((part == TEST) & table.is_labelled),
+    )
 
 
 def _closest(so_far: Ints, wanted: float) -> int:
+    """The position of the number that is closest to another one."""
     return int(np.abs(so_far - wanted).argmin())
 
 
 def _split_by(table: "Table") -> Floats:
+    """The values that the table is split by, see `split_values`."""
     if table.split_by is None:
         raise ValueError("the table was loaded without the column that it is split by")
     return table.split_by
 
 
-def _finished(split: Split, table: "Table", random: np.random.Generator, needed: str) -> Split:
+def _finished(
+    split: Split,
+    table: "Table",
+    random: np.random.Generator,
+    needed: str,
+) -> Split:
     """The split with every part in random order, so that batches do not follow class, group or time."""
     _check_parts(split, table, needed)
-    return Split(*(random.permutation(getattr(split, part)) for part in PARTS))
+    # The order of these draws is part of a cell's random stream.
+    train = random.permutation(split.train)
+    validation = random.permutation(split.validation)
+    test = random.permutation(split.test)
+    return Split(train, validation, test)
 
 
 def _check_parts(split: Split, table: "Table", needed: str) -> None:
+    """Refuse a split of which a part has no label; ``needed`` says what would help."""
     for part in PARTS:
         if not table.is_labelled[getattr(split, part)].any():
             raise UsageError(f"{table.source} leaves no row with a label for {part}; {needed}.")
 
 
-def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
-    """For each row the number of its group, its time or its part, ``(n,)``; NaN where the column has no value.
+def split_values(
+    kind: str,
+    column: "pd.Series[Any]",
+    source: str,
+) -> Floats:
+    """The number of each row's group, its time or its part, ``(n,)``; NaN where the column has no value.
 
     Raises:
         UsageError: the column does not hold what the split ``kind`` goes by.
@@ -352,7 +459,7 @@ def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
         coded = Coded.of(column)
         return coded.spread(np.arange(len(coded.distinct), dtype=np.float64))
     if kind == "column":
-        parts = column.map(lambda value: PART_NAMES.get(str(value).strip().lower(), -1), na_action="ignore")
+        parts = column.map(_part_named, na_action="ignore")
         unknown = column[parts == -1]
         if len(unknown):
             raise UsageError(
@@ -363,7 +470,13 @@ def split_values(kind: str, column: "pd.Series[Any]", source: str) -> Floats:
     return _times(column, source)
 
 
+def _part_named(value: Any) -> int:
+    """The number of a part by its name; -1 if it is the name of none."""
+    return PART_NAMES.get(str(value).strip().lower(), -1)
+
+
 def _times(column: "pd.Series[Any]", source: str) -> Floats:
+    """Numbers, or dates as seconds, ``(n,)``."""
     from pandas.api.types import is_datetime64_any_dtype
 
     from .reading.dates import as_dates
@@ -374,13 +487,14 @@ def _times(column: "pd.Series[Any]", source: str) -> Floats:
     if is_datetime64_any_dtype(column):
         return _seconds(column)
     text, _ = text_of(Coded.of(column), column.name)
-    found = as_dates(text.distinct)
-    if found is None:
+    dates = as_dates(text.distinct)
+    if dates is None:
         raise UsageError(
             f"column {column.name!r} of {source}, which split=time sorts by, holds neither numbers nor dates in one "
             "format; write dates as 2024-12-31."
         )
-    return text.spread(_seconds(found[0]))
+    times, *_ = dates
+    return text.spread(_seconds(times))
 
 
 def _seconds(times: "pd.Series[Any]") -> Floats:
@@ -390,6 +504,7 @@ def _seconds(times: "pd.Series[Any]") -> Floats:
     from .reading.dates import EPOCH, SECOND, in_utc
 
     since = in_utc(times) - EPOCH
-    with suppress(OutOfBoundsTimedelta):  # a coarser unit rounds fractions of a second in another way
+    # A coarser unit would round fractions of a second in another way. Nanoseconds end in 2262.
+    with suppress(OutOfBoundsTimedelta):
         since = since.dt.as_unit("ns")
     return np.asarray(since / SECOND, dtype=np.float64)

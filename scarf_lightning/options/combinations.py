@@ -1,4 +1,10 @@
-"""Which choices go together, and which options a cell uses."""
+"""The choices that go together, and the options that a cell uses.
+
+A cell uses an option if another value could change its numbers. Three rules say which those are: the fields of the
+chosen method, pre-training and co-training task name the axes that they need; an option that another option switches
+off is not used; and an option at its default is used, but is no part of the cell's identity. For instance
+``pretrain=none method=control`` uses no corruption and no loss, whatever ``corruption`` says, so that it is one cell.
+"""
 
 import math
 import sys
@@ -31,28 +37,33 @@ SELECTIVE = "rate"
 
 SPLIT_BY = ("split.column", "split.validation", "split.test")
 NOT_SECTIONS = {*OF_THE_RUN, "dataset", "plugins", *SHORTHANDS, *SPLIT_BY}
-"""Options of the run, and those that a cell's identity holds in another form: hashes of the data, with what a split
-goes by, and of plugins, and each phase's own option for a shorthand."""
+"""Options that are not hashed under their own names: those of the run; the dataset, columns of a split and plugins,
+which are hashed by content; and shorthands, which are hashed as ``pretrain.*`` and ``finetune.*``."""
 
 SCORES = ("finetune.metric",)
-"""Options that a method without networks of ours uses only if its options are searched for."""
+"""Options that rivals use only with ``tune``."""
 
 NOT_WIDENED: Choice = {"name": "onehot"}
 
 
 def is_in(name: str, groups: Collection[str]) -> bool:
-    """Whether an option is among these options, or lies in one of these groups of options."""
+    """Tell whether an option or one of its parent groups is in ``groups``.
+
+    >>> is_in("pretrain.curve.ties", {"pretrain.curve"})
+    True
+    """
     while name and name not in groups:
-        name = name.rpartition(".")[0]
+        name, _, _ = name.rpartition(".")
     return bool(name)
 
 
 def is_pretrained(config: Config) -> bool:
+    """Tell whether the cell has a pre-training."""
     return config.pretrain.name != "none"
 
 
 def is_cotrained(config: Config) -> bool:
-    """Whether the method has a pretext task of its own."""
+    """Tell whether the method has a pretext task of its own."""
     return "pretext" in method_of(config).fields
 
 
@@ -62,8 +73,9 @@ def method_of(config: Config) -> Description:
 
 
 def hides_labels(config: Config) -> bool:
-    """Whether the regime leaves training rows without a label."""
-    return bool(description("regime", config.regime.get("name")).hides_labels)
+    """Tell whether the regime leaves training rows without a label."""
+    regime = description("regime", config.regime.get("name"))
+    return bool(regime.hides_labels)
 
 
 def watched_from(config: Config) -> float:
@@ -73,28 +85,34 @@ def watched_from(config: Config) -> float:
     if config.tune or method.validates:
         return 0
     stops_or_chooses = settings.stops_after < math.inf or settings.keeps_best
-    return settings.fixed_below if "finetune" in method.uses and stops_or_chooses else math.inf
+    if "finetune" in method.uses and stops_or_chooses:
+        return settings.fixed_below
+    return math.inf
 
 
 def encoding_of(config: Config) -> Choice:
-    """How the cell's table is encoded. A method without a network encodes it by itself."""
-    return config.encoding if "network" in method_of(config).uses else NOT_WIDENED
+    """The encoding of the cell's table. A method without a network encodes it by itself."""
+    if "network" in method_of(config).uses:
+        return config.encoding
+    return NOT_WIDENED
 
 
 def check_combination(config: Config) -> None:
     """Refuse choices that do not go together by a `UsageError`."""
-    name, regime = config.method.get("name"), config.regime.get("name")
+    name = config.method.get("name")
+    regime = config.regime.get("name")
     method = method_of(config)
     if is_pretrained(config):
+        # Looked up first: an unknown name has its own error.
         description("pretrain", config.pretrain.name)
         if not method.pretrainable:
             raise UsageError(
                 f"method={name} does not go with pretrain={config.pretrain.name}: it is never pre-trained; use none."
             )
     if is_cotrained(config):
-        able = sorted(task for task, each in descriptions("pretrain").items() if each.can_cotrain)
-        if config.cotrain.task not in able:
-            raise UsageError(f"cotrain.task must be one of {', '.join(able)}, not {config.cotrain.task}.")
+        tasks = sorted(task for task, each in descriptions("pretrain").items() if each.can_cotrain)
+        if config.cotrain.task not in tasks:
+            raise UsageError(f"cotrain.task must be one of {', '.join(tasks)}, not {config.cotrain.task}.")
         if config.finetune.freeze != "none":
             raise UsageError(
                 f"finetune.freeze={config.finetune.freeze} does not go with method={name}, which trains f."
@@ -104,10 +122,13 @@ def check_combination(config: Config) -> None:
             "keep_weights=true does not go with tune: each trial has a network of its own shape; keep the weights of "
             "a cell with the options that tuning chose."
         )
-    may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"  # of a file, once it is read
+    # Only reading a file tells whether it has rows without a label, see `check_labels`.
+    may_have_unlabelled_rows = hides_labels(config) or config.dataset.source == "csv"
     if method.needs_unlabelled_rows and not may_have_unlabelled_rows:
-        hiding = ", ".join(sorted(name for name, each in descriptions("regime").items() if each.hides_labels))
-        raise UsageError(f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {hiding}.")
+        hiding = sorted(regime for regime, each in descriptions("regime").items() if each.hides_labels)
+        raise UsageError(
+            f"method={name} does not go with regime={regime}: it needs unlabelled rows; use {', '.join(hiding)}."
+        )
 
 
 def check_target(config: Config, kind: "type[Target]") -> None:
@@ -118,10 +139,11 @@ def check_target(config: Config, kind: "type[Target]") -> None:
             f"finetune.class_weight={config.finetune.class_weight} does not go with dataset.target_kind={kind.name}, "
             "which has no classes to balance; leave it out."
         )
-    known = [each.name for each in kind.metrics()]
+    metrics = [each.name for each in kind.metrics()]
     for option, name in (("metric", config.metric), ("finetune.metric", config.finetune.metric)):
-        if name is not None and name not in known:
-            raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(known)}.")
+        # None takes the kind's own.
+        if name is not None and name not in metrics:
+            raise UsageError(f"{option}={name} does not measure {kind.noun}; their metrics are: {', '.join(metrics)}.")
 
 
 def check_method(config: Config, kind: "type[Target]") -> None:
@@ -142,51 +164,78 @@ def check_labels(config: Config, n_unlabelled: int) -> None:
 
 
 def unused_options(config: Config) -> set[str]:
-    """Dotted names of options, or of groups of them, that this cell does not use. Its method, pre-training and
-    co-training task say by their fields which axes they use."""
-    method, unused, corruptions = method_of(config), set[str](), list[Choice]()
-    if "validation_share" in config.regime:
-        is_inside = config.regime["validation"] == "inside"
-        unused |= set() if is_inside and watched_from(config) < math.inf else {"regime.validation_share"}
-    wanted = set(method.fields)
+    """Dotted names of options, or of groups of them, that this cell does not use."""
+    return _unused_axes(config) | _unused_of_phases(config)
+
+
+def _unused_axes(config: Config) -> set[str]:
+    """The axes, and options of them, that neither the method nor a pretext task uses."""
+    unused: set[str] = set()
+    corruptions: list[Choice] = []
+    # A part says by its fields which axes it needs: one with a field ``loss`` is made with a loss.
+    needed = set(method_of(config).fields)
     if is_pretrained(config):
-        wanted |= description("pretrain", config.pretrain.name).fields
-    else:
-        unused |= {f"pretrain.{name}" for name in _field_names(PretrainSettings) - {"name"}}
-    unused |= {"corruption", "loss"} - wanted
-    if "corruption" in wanted:
+        needed |= description("pretrain", config.pretrain.name).fields
+    unused |= {"corruption", "loss"} - needed
+    if "corruption" in needed:
         corruptions.append(config.corruption)
     if is_cotrained(config):
+        # The task has a corruption and a loss of its own: cotrain.corruption and cotrain.loss.
         of_task = description("pretrain", config.cotrain.task, option="cotrain.task").fields
-        unused |= {f"cotrain.{axis}" for axis in {"corruption", "loss"} - of_task}
+        for axis in ("corruption", "loss"):
+            if axis not in of_task:
+                unused.add(f"cotrain.{axis}")
         if "corruption" in of_task:
             corruptions.append(config.cotrain.corruption)
-        wanted |= of_task
+        needed |= of_task
     else:
         unused.add("cotrain")
+    # Only some corruptions select features, such as marginal.
     if not any(SELECTIVE in corruption for corruption in corruptions):
         unused.add("selection")
-    unused |= {"views"} - wanted
-    used = method.uses
+    if "views" not in needed:
+        unused.add("views")
+    return unused
+
+
+def _unused_of_phases(config: Config) -> set[str]:
+    """The options of the two phases, of networks and of validation that the cell does not use."""
+    unused: set[str] = set()
+    used = method_of(config).uses
+    if "validation_share" in config.regime:
+        is_inside = config.regime["validation"] == "inside"
+        if not is_inside or watched_from(config) == math.inf:
+            unused.add("regime.validation_share")
     if "network" not in used:
         unused |= {"network", "encoding"}
     elif not is_pretrained(config) and not is_cotrained(config):
+        # g serves pretext tasks alone.
         unused.add("network.pretrain_head")
-    if "finetune" not in used:
-        unused |= _unused_of_finetune(used if config.tune else [option for option in used if option not in SCORES])
-        unused |= {"network.head"} if "network" in used else set()
+    if "finetune" in used:
+        unused |= _unused_of_phase("finetune", config.finetune)
+        unused |= _unused_of_labels(config)
     else:
-        unused |= _unused_of_phase("finetune", config.finetune) | _unused_of_labels(config)
+        some = used
+        if not config.tune:
+            some = [option for option in used if option not in SCORES]
+        unused |= _unused_of_finetune(some)
+        if "network" in used:
+            unused.add("network.head")
     if is_pretrained(config):
-        unused |= _unused_of_phase("pretrain", config.pretrain)
-    if not is_pretrained(config):
-        unused |= {name for name in SHORTHANDS if unused & {"finetune", f"finetune.{name}"}}
+        return unused | _unused_of_phase("pretrain", config.pretrain)
+    for name in _field_names(PretrainSettings) - {"name"}:
+        unused.add(f"pretrain.{name}")
+    # A shorthand such as ``max_epochs`` then sets the option of the supervised phase alone.
+    for name in SHORTHANDS:
+        if unused & {"finetune", f"finetune.{name}"}:
+            unused.add(name)
     return unused
 
 
 def _unused_of_phase(place: str, settings: FitSettings) -> set[str]:
     """The options of a phase that do nothing beside its other options."""
-    unused = set[str]()
+    unused: set[str] = set()
+    # Nothing is validated then.
     if settings.monitor == "none":
         unused |= {"patience", "restore_best", "validate_every", "ties"}
     if settings.max_steps is not None:
@@ -198,7 +247,9 @@ def _unused_of_phase(place: str, settings: FitSettings) -> set[str]:
 
 def _unused_of_labels(config: Config) -> set[str]:
     """The options of the supervised phase that do nothing beside the method and the other options."""
-    settings, unused = config.finetune, set[str]()
+    settings = config.finetune
+    unused: set[str] = set()
+    # A metric that is watched takes the place of the monitor.
     if settings.watched_metric is not None:
         unused.add("finetune.monitor")
     elif settings.metric is not None and not config.tune:
@@ -215,17 +266,25 @@ def _unused_of_labels(config: Config) -> set[str]:
 def _unused_of_finetune(used: Sequence[str]) -> set[str]:
     """The options ``finetune.*`` that are not among those that a method uses."""
     options = {f"finetune.{name}" for name in _field_names(FinetuneSettings)}
-    return options - set(used) if options & set(used) else {"finetune"}
+    # The whole group, so that its messages name no single options.
+    if options.isdisjoint(used):
+        return {"finetune"}
+    return options.difference(used)
 
 
 def _field_names(cls: type[Any]) -> set[str]:
+    """The names of a dataclass's fields."""
     return {field.name for field in fields(cls)}
 
 
 class UsedOption(NamedTuple):
-    """An option that a cell uses: its dotted name, its value, and whether it differs from the part's default.
+    """An option that a cell uses.
 
-    The name of a part, such as ``corruption``, counts as an option that always differs.
+    Attributes:
+        name: its dotted name, such as ``corruption.rate``.
+        value: that it has.
+        differs: whether the value differs from the part's default. The name of a part, such as ``corruption``, counts
+            as an option that always differs.
     """
 
     name: str
@@ -239,16 +298,21 @@ def used_options(config: Config) -> Sequence[UsedOption]:
     They are kept with the configuration, which is never changed once it is made. A copy may be changed, so it lacks
     them, except for that of `on_dataset`.
     """
-    found: list[UsedOption] | None = vars(config).get(USED)
-    if found is None:
-        unused = unused_options(config)
-        found = [UsedOption(sys.intern(name), *of_it) for name, *of_it in _options(config) if not is_in(name, unused)]
-        vars(config)[USED] = found
-    return found
+    known: list[UsedOption] | None = vars(config).get(USED)
+    if known is not None:
+        return known
+    unused = unused_options(config)
+    used = []
+    for name, value, differs in _options(config):
+        if not is_in(name, unused):
+            # Ten thousand cells share the names.
+            used.append(UsedOption(sys.intern(name), value, differs))
+    vars(config)[USED] = used
+    return used
 
 
 def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
-    """The configuration on another dataset. Which options it uses is found once for both."""
+    """The configuration on another dataset, which uses the same options."""
     other = copy(config)
     other.dataset = dataset
     vars(other)[USED] = used_options(config)
@@ -257,28 +321,39 @@ def on_dataset(config: Config, dataset: DatasetSettings) -> Config:
 
 def part_axis(option: str) -> str | None:
     """The axis whose part an option names, as ``cotrain.loss`` names one of ``loss``; None if it names no part."""
-    axis = "pretrain" if option == "cotrain.task" else option.removeprefix("cotrain.")
+    if option == "cotrain.task":
+        return "pretrain"
+    axis = option.removeprefix("cotrain.")
     return axis if axis in BASES else None
 
 
 def _options(config: Config) -> Iterator[tuple[str, Any, bool]]:
+    """All options of a configuration, see `UsedOption`."""
     yield from _options_in(config, "")
+    # Of the hardware the precision alone changes numbers.
     precision = options_of(type(config.trainer))["precision"].default
     yield "precision", config.trainer.precision, config.trainer.precision != precision
 
 
-def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]]:
+def _options_in(
+    settings: Options,
+    place: str,
+) -> Iterator[tuple[str, Any, bool]]:
     """The options of settings, of the parts that they name, and of the groups in them."""
-    known, named = options_of(type(settings)), settings.named_part
+    known = options_of(type(settings))
+    named = settings.named_part
     if named is not None:
         option = place if named.name == "name" else f"{place}.{named.name}"
-        name, values = getattr(settings, named.name), getattr(settings, named.options)
+        name = getattr(settings, named.name)
+        values = getattr(settings, named.options)
         yield from _of_part(option, named.axis, name, values, named.place_in(place))
     for field in fields(settings):
-        full, value = f"{place}.{field.name}".removeprefix("."), getattr(settings, field.name)
+        full = f"{place}.{field.name}".removeprefix(".")
+        value = getattr(settings, field.name)
         if full in NOT_SECTIONS:
             continue
-        if field.name in known and field.name == "name":  # settings that are the choice of an axis
+        # Settings that are the choice of an axis have the axis' name.
+        if field.name in known and field.name == "name":
             yield place, value, True
         elif field.name in known:
             yield full, value, value != known[field.name].default
@@ -288,14 +363,23 @@ def _options_in(settings: Options, place: str) -> Iterator[tuple[str, Any, bool]
             yield from _of_part(full, field.name, value["name"], value, full)
 
 
-def _of_part(option: str, axis: str, name: str, values: Choice, place: str) -> Iterator[tuple[str, Any, bool]]:
+def _of_part(
+    option: str,
+    axis: str,
+    name: str,
+    values: Choice,
+    place: str,
+) -> Iterator[tuple[str, Any, bool]]:
     """The option that names a part, and the part's own options."""
     yield option, name, True
-    if (option, name) != ("pretrain", "none"):
-        for own in description(axis, name, option=option).options.values():
-            full, value = f"{place}.{own.name}", values.get(own.name, own.default)
-            if full not in NOT_SECTIONS:
-                yield full, value, value != own.default
+    # The one choice without a class.
+    if (option, name) == ("pretrain", "none"):
+        return
+    for own in description(axis, name, option=option).options.values():
+        full = f"{place}.{own.name}"
+        value = values.get(own.name, own.default)
+        if full not in NOT_SECTIONS:
+            yield full, value, value != own.default
 
 
 def on_target(config: Config, kind: "type[Target]") -> Config:
@@ -306,48 +390,78 @@ def on_target(config: Config, kind: "type[Target]") -> Config:
 
 
 def on_data(config: Config, n_columns: int, n_encoded: int) -> Config:
-    """The configuration with ``none`` for a corruption that selects no feature of a table of this width, before and
-    after one-hot encoding."""
+    """The configuration with ``none`` in place of a corruption if floor(rate * M) is 0 for this table.
+
+    Args:
+        n_columns: M of corruptions of the table's columns.
+        n_encoded: M of corruptions of encoded columns.
+    """
     if description("selection", config.selection.get("name")).always_selects:
         return config
     if not description("encoding", encoding_of(config).get("name")).widens:
         n_encoded = n_columns
 
-    def amounts_to(corruption: Choice) -> Choice:
+    def as_trained(corruption: Choice) -> Choice:
+        """The corruption, or ``none`` if it selects nothing."""
         if SELECTIVE not in corruption:
             return corruption
-        width = n_columns if description("corruption", corruption["name"]).space == "raw" else n_encoded
-        selects = math.floor(Fraction(repr(corruption[SELECTIVE])) * width) > 0
-        return corruption if selects else {"name": "none"}
+        width = n_encoded
+        if description("corruption", corruption["name"]).space == "raw":
+            width = n_columns
+        # Exactly: 0.7 * 180 is below 126 in floating point.
+        rate = Fraction(repr(corruption[SELECTIVE]))
+        if math.floor(rate * width) > 0:
+            return corruption
+        return {"name": "none"}
 
-    corruption, of_cotrain = amounts_to(config.corruption), amounts_to(config.cotrain.corruption)
+    corruption = as_trained(config.corruption)
+    of_cotrain = as_trained(config.cotrain.corruption)
     if corruption is config.corruption and of_cotrain is config.cotrain.corruption:
         return config
     return replace(config, corruption=corruption, cotrain=replace(config.cotrain, corruption=of_cotrain))
 
 
-def on_no_effect(config: Config, amounting: Config, of_recipe: Mapping[str, Any] | None = None) -> list[str]:
-    """A sentence on each option of a cell that does nothing on its data, so that `on_data` or `on_target` changed it:
-    a corruption that selects nothing, and the smoothing of labels that are numbers, unless the recipe asked for it."""
+def on_no_effect(
+    config: Config,
+    amounting: Config,
+    of_recipe: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """A sentence on each option of a cell that does nothing on its data.
+
+    These are the options that `on_data` or `on_target` changed: a corruption that selects nothing, and the smoothing of
+    labels that are numbers, unless the recipe asked for it.
+
+    Args:
+        config: the cell as it was asked for.
+        amounting: the cell as it is trained.
+        of_recipe: the options that the recipe sets.
+    """
+    sentences = []
     smoothing = config.finetune.label_smoothing
-    idle, is_asked_for = [], (of_recipe or {}).get("finetune.label_smoothing") != smoothing
-    if is_asked_for and smoothing != amounting.finetune.label_smoothing and "finetune" in method_of(config).uses:
-        idle.append(
+    is_of_recipe = (of_recipe or {}).get("finetune.label_smoothing") == smoothing
+    is_changed = smoothing != amounting.finetune.label_smoothing
+    if is_changed and not is_of_recipe and "finetune" in method_of(config).uses:
+        sentences.append(
             f"finetune.label_smoothing={smoothing:g} is for classes: on numbers the cell trains, and counts, as "
             "finetune.label_smoothing=0."
         )
     asked = {"corruption": config.corruption, "cotrain.corruption": config.cotrain.corruption}
     trained = {"corruption": amounting.corruption, "cotrain.corruption": amounting.cotrain.corruption}
     unused = unused_options(config)
-    return idle + [
-        f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, as "
-        f"{option}=none."
-        for option, choice in asked.items()
-        if choice != trained[option] and not is_in(option, unused)
-    ]
+    for option, choice in asked.items():
+        if choice != trained[option] and not is_in(option, unused):
+            sentences.append(
+                f"{option}.rate={choice[SELECTIVE]:g} selects no feature of this table: the cell trains, and counts, "
+                f"as {option}=none."
+            )
+    return sentences
 
 
 def labels(config: Config) -> Mapping[str, str]:
-    """What people call each part that the cell uses, by the column of its axis."""
-    chosen = {each.name: (part_axis(each.name), each.value) for each in used_options(config) if each.name in COLUMNS}
-    return {column: label(axis, name) for column, (axis, name) in chosen.items() if axis is not None}
+    """The name for people of each part that the cell uses, by the column of its axis."""
+    names = {}
+    for each in used_options(config):
+        axis = part_axis(each.name)
+        if each.name in COLUMNS and axis is not None:
+            names[each.name] = label(axis, each.value)
+    return names

@@ -35,20 +35,25 @@ PLAIN_WORD = re.compile(r"""[^,'"\\\[\]]+""")
 
 
 def identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """What decides the numbers of a cell on the data of this hash."""
+    """The fields that decide the numbers of a cell on the data of this hash."""
     return _fields(config, data_hash, used_options(config))
 
 
 def pretraining_identity(config: Config, data_hash: str) -> dict[str, Any]:
-    """What decides a cell's pre-training. One pre-training serves every method and regime, unless it uses labels: then
-    it depends on the regime, and with ``validation=inside`` on how many labels are left to train."""
-    alone = replace(config, method={"name": "control"})  # a method may use options that its pre-training does not
-    used = [each for each in used_options(alone) if not is_in(each.name, OF_NO_PRETRAINING)]
+    """The fields that decide a cell's pre-training.
+
+    One pre-training serves every method and regime, unless it uses labels: then it depends on the regime, and with
+    ``validation=inside`` on how many labels are left to train.
+    """
+    # A method may use options that its pre-training does not.
+    alone = replace(config, method={"name": "control"})
+    options = used_options(alone)
+    used = [each for each in options if not is_in(each.name, OF_NO_PRETRAINING)]
     if not is_pretrained(config) or not description("pretrain", config.pretrain.name).uses_labels:
         return _fields(config, data_hash, used)
     # The cell itself says whether anything validates, and so whether the share that does is used.
     of_labels = [each for each in used_options(config) if is_in(each.name, OF_LABELS)]
-    of_head = [each for each in used_options(alone) if is_in(each.name, ("network.head",))]
+    of_head = [each for each in options if is_in(each.name, ("network.head",))]
     fields = _fields(config, data_hash, [*used, *of_labels, *of_head])
     if config.regime.get("validation") == "inside":
         fields["watched from"] = str(watched_from(config))
@@ -60,8 +65,10 @@ def columns(config: Config) -> dict[str, Any]:
 
     Options of reading are among them if they are set, such as ``dataset.drop``.
     """
-    found = {each.name: as_column(_plain(each.value)) for each in used_options(config)}
-    return found | reading_columns(vars(config.dataset))
+    values = {}
+    for each in used_options(config):
+        values[each.name] = as_column(_plain(each.value))
+    return values | reading_columns(vars(config.dataset))
 
 
 def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,38 +77,47 @@ def reading_columns(dataset: Mapping[str, Any]) -> dict[str, Any]:
     They describe a cell and are no part of its identity. The hash of the table holds what they do to it, so two ways
     of asking for one table are one cell, and a cell keeps its fingerprint whether or not its reading is described.
     """
-    found = {}
+    values = {}
     for name in READING:
         # An option that does nothing is left out, as it is from results that are older than the option.
         if dataset.get(name) not in (None, []):
-            found[f"dataset.{name}"] = as_column(dataset[name])
-    return found
+            values[f"dataset.{name}"] = as_column(dataset[name])
+    return values
 
 
 def is_of_reading(column: str) -> bool:
-    """Whether a column is an option of how a table is read."""
+    """Tell whether a column is an option of how a table is read."""
     section, _, option = column.partition(".")
     return section == "dataset" and option in READING
 
 
 def with_reading(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows in which an option of reading that some of them set is null in the others, which do without it."""
-    unset = sorted(filter(is_of_reading, set().union(*rows)))
-    found = []
+    of_reading = sorted(filter(is_of_reading, set().union(*rows)))
+    filled = []
     for row in rows:
-        lacking = [column for column in unset if row.get(column) is None]
-        found.append({**row, **dict.fromkeys(lacking, NULL)})
-    return found
+        unset = [column for column in of_reading if row.get(column) is None]
+        filled.append({**row, **dict.fromkeys(unset, NULL)})
+    return filled
 
 
 def as_column(value: Any) -> Any:
-    """An option's value in a column of results: a list or options by name are in the words of the command line, so that
-    they can be compared."""
+    """An option's value in a column of results.
+
+    A list or options by name are in the words of the command line, so that they can be compared.
+    """
     if isinstance(value, list):
-        words = (str(each) for each in value)
-        return f"[{','.join(word if PLAIN_WORD.fullmatch(word) else repr(word) for word in words)}]"
+        words = []
+        for each in value:
+            word = str(each)
+            # A comma in a word would make two words of it.
+            words.append(word if PLAIN_WORD.fullmatch(word) else repr(word))
+        return f"[{','.join(words)}]"
     if isinstance(value, dict):
-        return f"{{{','.join(f'{name}:{as_column(each)}' for name, each in sorted(value.items()))}}}"
+        entries = []
+        for name, each in sorted(value.items()):
+            entries.append(f"{name}:{as_column(each)}")
+        return f"{{{','.join(entries)}}}"
     return NULL if value is None else value
 
 
@@ -111,28 +127,45 @@ def fingerprint(fields: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _fields(config: Config, data_hash: str, used: Sequence[UsedOption]) -> dict[str, Any]:
+def _fields(
+    config: Config,
+    data_hash: str,
+    used: Sequence[UsedOption],
+) -> dict[str, Any]:
+    """The fields of an identity: science, data, plugins, and the options that differ from their defaults."""
     fields: dict[str, Any] = {"science": SCIENCE_VERSION, "data": data_hash}
-    if config.plugins and (hashes := plugin_hashes(config.plugins, _code_of(config, used))):
-        fields["plugins"] = hashes
-    return fields | {each.name: _plain(each.value) for each in used if each.differs}
+    if config.plugins:
+        hashes = plugin_hashes(config.plugins, _code_of(config, used))
+        # A plugin of which nothing is used decides nothing.
+        if hashes:
+            fields["plugins"] = hashes
+    for each in used:
+        # Defaults are left out, so that an option that is added later changes no identity.
+        if each.differs:
+            fields[each.name] = _plain(each.value)
+    return fields
 
 
 def _code_of(config: Config, used: Sequence[UsedOption]) -> list[Any]:
     """The classes of the user's parts among these options, and the function of the metric that training watches."""
-    chosen = {each.name: each.value for each in used}
-    code: list[Any] = [metric_named(chosen["finetune.metric"]).function] if chosen.get("finetune.metric") else []
-    for name, value in chosen.items():
+    values = {each.name: each.value for each in used}
+    code: list[Any] = []
+    metric = values.get("finetune.metric")
+    if metric:
+        code.append(metric_named(metric).function)
+    for name, value in values.items():
         axis = part_axis(name)
+        # No pre-training is no part.
         if axis is None or (axis, value) == ("pretrain", "none"):
             continue
-        if not description(axis, value).is_own:  # only code of the user's is hashed
+        # Only code of the user's is hashed.
+        if description(axis, value).is_own:
             code.append(part(axis, value))
     return code
 
 
 def _plain(value: Any) -> Any:
-    """A number's identity is its value: 1 and 1.0 are one setting."""
+    """A value as it is hashed. A number's identity is its value: 1 and 1.0 are one setting."""
     if isinstance(value, (list, tuple)):
         return [_plain(inner) for inner in value]
     if isinstance(value, dict):

@@ -46,12 +46,12 @@ FIRST_COLUMNS = (
     "science",
 )  # fmt: skip
 CURVE = ("phase", "trial", "epoch")
-"""The columns that tell the records of curves apart."""
+"""The columns that identify a record of curves."""
 
 
 @dataclass(frozen=True)
 class StoredCell:
-    """What the store has of one cell.
+    """One cell of the store.
 
     Attributes:
         description: its identity, dataset, options, labels of its parts, the table's columns and classes, and the
@@ -79,8 +79,13 @@ class StoredCell:
 
 @dataclass(frozen=True)
 class StoredTrial:
-    """What is kept of one trial: its row, the vectors ``(M,)`` of its preprocessing (``fill, shift, scale``), and the
-    weights of its networks by name, none if they were not kept."""
+    """One trial of the store.
+
+    Attributes:
+        row: metrics, epochs, seconds and split sizes.
+        preprocessing: the vectors ``fill``, ``shift`` and ``scale``, ``(M,)``.
+        weights: of its networks, by name; none if they were not kept.
+    """
 
     row: Mapping[str, Any]
     preprocessing: Mapping[str, NDArray[Any]]
@@ -95,10 +100,12 @@ class StoredTrial:
     ) -> "list[StoredTrial]":
         """The trials of a stack, whose arrays are ``(T, ...)``."""
 
-        def of_trial(arrays: Mapping[str, NDArray[Any]], t: int) -> dict[str, NDArray[Any]]:
-            return {name: array[t] for name, array in arrays.items()}
-
-        return [cls(row, of_trial(preprocessing, t), of_trial(weights, t)) for t, row in enumerate(rows)]
+        trials = []
+        for t, row in enumerate(rows):
+            own_preprocessing = {name: array[t] for name, array in preprocessing.items()}
+            own_weights = {name: array[t] for name, array in weights.items()}
+            trials.append(cls(row, own_preprocessing, own_weights))
+        return trials
 
 
 def load(
@@ -129,12 +136,13 @@ def load(
     if versions not in ("newest", "all"):
         raise UsageError(f"versions={versions!r} is neither 'newest' nor 'all'.")
     folder = Path(folder)
-    named = _fingerprints(folder) if fingerprints is None else fingerprints
+    names = _fingerprints(folder) if fingerprints is None else fingerprints
     cells: list[tuple[Path, Stored]] = []
     damaged: dict[Path, str] = {}
-    for name in named:
+    for name in names:
         stored = read_with_warnings(folder / name)
         damaged |= stored.damaged
+        # A cell that is not described yet has no finished trial.
         if stored.description is not None:
             cells.append((folder / name, stored))
     # Cells that are asked for by name are given, whatever version they are of.
@@ -147,13 +155,16 @@ def load(
     rows: list[Row] = []
     measured = set[str]()
     for (_, stored), number in zip(cells, numbers, strict=True):
-        version = {"version": number} if versions == "all" else {}
-        rows += _rows(stored, version)
+        more = {}
+        if versions == "all":
+            more["version"] = number
+        rows += _rows(stored, more)
         measured.update(metric.name for metric in stored.target.metrics())
     if not rows:
         raise no_results(folder, damaged)
     rows = with_reading(rows)
-    others = {metric.name for metric in METRICS} - measured  # of another kind of target
+    # Metrics of another kind of target would be columns without a value.
+    others = {metric.name for metric in METRICS} - measured
     first = [column for column in FIRST_COLUMNS if column not in others]
     if versions == "all":
         first.insert(first.index("dataset") + 1, "version")
@@ -170,7 +181,7 @@ def described_cells(folder: Path) -> Iterator[tuple[Path, Stored]]:
 
 
 def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
-    """What the cells in a folder are, without a look at their trials. Those that cannot be read are left out."""
+    """The descriptions of the cells in a folder, without a look at their trials; unreadable ones are left out."""
     for fingerprint in _fingerprints(folder):
         try:
             described = read_description(folder / fingerprint)
@@ -181,15 +192,20 @@ def descriptions(folder: Path) -> Iterator[tuple[Path, Row]]:
 
 
 def no_results(folder: Path, damaged: Mapping[Path, str]) -> UsageError:
-    """Why a folder has no results that can be used: what is ``damaged`` in it, or that it has none."""
+    """The error for a folder without results that can be used: it names what is ``damaged``, if anything is."""
     if not damaged:
         return UsageError(f"{folder} holds no results; train a cell first, or name another folder.")
     path, reason = next(iter(damaged.items()))
-    others = f" The same is so of {len(damaged) - 1} more." if len(damaged) > 1 else ""
+    others = ""
+    if len(damaged) > 1:
+        others = f" The same is so of {len(damaged) - 1} more."
     return UsageError(f"{folder} holds no results that can be used; {path}: {reason}.{others}")
 
 
-def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
+def load_cell(
+    fingerprint: str,
+    results: str | Path = "results",
+) -> StoredCell:
     """One cell of a folder of results; what is damaged is left out, with a warning that names it.
 
     Raises:
@@ -199,40 +215,58 @@ def load_cell(fingerprint: str, results: str | Path = "results") -> StoredCell:
 
     stored, description = _described(Path(results) / fingerprint)
     curves, without_curves = read_curves(stored)
-    tries, without_tries = of_stacks(stored, TRIES, partial(_frame, columns=("trial", "try")))
+    tries, without_tries = of_stacks(
+        stored,
+        TRIES,
+        partial(_frame, columns=("trial", "try")),
+    )
     for stack, reason in (without_curves | without_tries).items():
         warnings.warn(f"{stack} has no curves or tries: {reason}.", RecordWarning, stacklevel=2)
-    rows = [row for _, row in sorted(stored.rows.items())]
-    there = set().union(*rows)
+    rows = [stored.rows[trial] for trial in sorted(stored.rows)]
+    names = set().union(*rows)
+    first = [column for column in FIRST_COLUMNS if column in names]
+    tuned = pd.DataFrame()
+    if tries:
+        # Two processes may have trained one trial.
+        tuned = pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True)
     return StoredCell(
         fingerprint,
         description=description,
-        trials=as_table(rows, [column for column in FIRST_COLUMNS if column in there]),
+        trials=as_table(rows, first),
         curves=curves,
-        tries=pd.concat(tries).drop_duplicates(["trial", "try"], ignore_index=True) if tries else pd.DataFrame(),
+        tries=tuned,
     )
 
 
-def load_trials(fingerprint: str, results: str | Path = "results") -> list[StoredTrial]:
+def load_trials(
+    fingerprint: str,
+    results: str | Path = "results",
+) -> list[StoredTrial]:
     """The finished trials of a cell, by number; what is damaged is left out, with a warning that names it.
 
     Raises:
         UsageError: the folder has no such cell, or the arrays of a trial cannot be used.
     """
     stored, _ = _described(Path(results) / fingerprint, weights=True)
-    found: dict[int, StoredTrial] = {}
+    trials: dict[int, StoredTrial] = {}
     for stack, table in stored.stacks.items():
+        weights: dict[str, NDArray[Any]] = {}
         try:
             vectors = _arrays(stack, table, PREPROCESSING)
-            weights = _arrays(stack, table, WEIGHTS) if WEIGHTS in table["files"] else {}
+            if WEIGHTS in table["files"]:
+                weights = _arrays(stack, table, WEIGHTS)
         except DamagedRecordError as error:
             raise UsageError(f"{stack} cannot be used: {error}.") from error
         for trial in StoredTrial.of_stack(table["trials"], vectors, weights):
-            found.setdefault(trial.row["trial"], trial)
-    return [found[number] for number in sorted(found)]
+            # The first record of a trial counts.
+            trials.setdefault(trial.row["trial"], trial)
+    return [trials[number] for number in sorted(trials)]
 
 
-def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.DataFrame":
+def load_predictions(
+    fingerprint: str,
+    results: str | Path = "results",
+) -> "pd.DataFrame":
     """The predictions of a cell's trials for their test rows; what is damaged is left out, with a warning.
 
     Returns:
@@ -245,21 +279,23 @@ def load_predictions(fingerprint: str, results: str | Path = "results") -> "pd.D
     import pandas as pd
 
     stored, _ = _described(Path(results) / fingerprint)
-    found, damaged = read_predictions(stored)
+    predictions, damaged = read_predictions(stored)
     for stack, reason in damaged.items():
         warnings.warn(f"{stack} has no predictions: {reason}.", RecordWarning, stacklevel=2)
-    if not found:
+    if not predictions:
         raise UsageError(
             f"Cell {fingerprint} has kept no predictions; train it again with force=true and a larger "
             "keep_predictions_mb."
         )
-    return pd.concat([_predicted(each) for _, each in sorted(found.items())], ignore_index=True)
+    frames = [_predicted(predictions[trial]) for trial in sorted(predictions)]
+    return pd.concat(frames, ignore_index=True)
 
 
 def _predicted(predictions: Predictions) -> "pd.DataFrame":
     """The predictions of one trial with the columns of `load_predictions`."""
     target = predictions.target
     frame = target.frame(predictions.values)
+    # Classes have a column of probabilities each, a number has none.
     if not len(frame.columns):
         frame["predicted"] = target.decided(predictions.values)
     truth = target.named(predictions.labels).to_numpy()
@@ -275,8 +311,11 @@ def read_curves(stored: Stored) -> tuple["pd.DataFrame", dict[Path, str]]:
     import pandas as pd
 
     read, damaged = of_stacks(stored, CURVES, partial(_frame, columns=CURVE))
-    frames = [frame for frame in read if len(frame)]  # no network, no curve
-    curves = pd.concat(frames) if frames else pd.DataFrame(columns=list(CURVE))
+    # A cell without networks has no curves.
+    frames = [frame for frame in read if len(frame)]
+    curves = pd.DataFrame(columns=list(CURVE))
+    if frames:
+        curves = pd.concat(frames)
     return curves.drop_duplicates(list(CURVE), ignore_index=True), damaged
 
 
@@ -284,15 +323,19 @@ def read_environments(stored: Stored) -> tuple[list[Row], dict[Path, str]]:
     """Versions and hardware that each stack of a cell was trained with, and the stacks where they cannot be used."""
 
     def parse(content: bytes) -> Row:
-        found: Row = json.loads(content)
-        check_fields(found, {"packages": dict} if "packages" in found else {})
-        return found
+        environment: Row = json.loads(content)
+        kinds: dict[str, type] = {}
+        # Early records have no versions of packages.
+        if "packages" in environment:
+            kinds["packages"] = dict
+        check_fields(environment, kinds)
+        return environment
 
     return of_stacks(stored, ENVIRONMENT, parse)
 
 
 def keeps_predictions(stored: Stored) -> bool:
-    """Whether some predictions of a cell were kept."""
+    """Tell whether some predictions of a cell were kept."""
     return any(PREDICTIONS in table["files"] for table in stored.stacks.values())
 
 
@@ -303,14 +346,16 @@ def read_predictions(stored: Stored) -> tuple[dict[int, Predictions], dict[Path,
     target = stored.target
 
     def parse(content: bytes) -> list[Predictions]:
-        return Predictions.of(_frame(content, ("trial", "row", "label")), target)
+        frame = _frame(content, ("trial", "row", "label"))
+        return Predictions.of(frame, target)
 
-    of_each, damaged = of_stacks(stored, PREDICTIONS, parse)
-    found: dict[int, Predictions] = {}
-    for predictions in of_each:
-        for each in predictions:
-            found.setdefault(each.trial, each)
-    return found, damaged
+    stacks, damaged = of_stacks(stored, PREDICTIONS, parse)
+    by_trial: dict[int, Predictions] = {}
+    for stack in stacks:
+        for predictions in stack:
+            # The first record of a trial counts, as of its row.
+            by_trial.setdefault(predictions.trial, predictions)
+    return by_trial, damaged
 
 
 def measured_rows(stored: Stored) -> dict[int, Row]:
@@ -338,12 +383,15 @@ def measured_rows(stored: Stored) -> dict[int, Row]:
     rows = dict(stored.rows)
     for trial in predictions.keys() & late.keys():
         its = predictions[trial]
-        rows[trial] = rows[trial] | {name: functions[name](its.values, its.labels) for name in late[trial]}
+        row = dict(rows[trial])
+        for name in late[trial]:
+            row[name] = functions[name](its.values, its.labels)
+        rows[trial] = row
     return rows
 
 
 def read_with_warnings(cell: Path, *, weights: bool = False) -> Stored:
-    """What a cell's folder holds, see `measured_rows`; a warning names each record that cannot be used."""
+    """The content of a cell's folder, with its `measured_rows`; a warning names each record that cannot be used."""
     stored = read_cell(cell, weights=weights)
     stored.rows = measured_rows(stored)
     for damaged, reason in stored.damaged.items():
@@ -355,20 +403,32 @@ def as_table(rows: Sequence[Row], first: Sequence[str]) -> "pd.DataFrame":
     """Rows as a frame, the columns of ``first`` before the others."""
     import pandas as pd
 
-    columns = list(dict.fromkeys([*first, *(column for row in rows for column in row)]))
-    values = {column: [row.get(column) for row in rows] for column in columns}
-    return pd.DataFrame({column: pd.Series(values[column], dtype=_dtype(column, values[column])) for column in columns})
+    # Names in the order of their first row, which a set would lose.
+    names = dict.fromkeys(first)
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    columns = {}
+    for name in names:
+        values = [row.get(name) for row in rows]
+        columns[name] = pd.Series(values, dtype=_dtype(name, values))
+    return pd.DataFrame(columns)
 
 
 def _dtype(column: str, values: list[Any]) -> Any:
-    """Whole numbers and truth values keep their type if some rows have none; NaN stands for a missing number."""
+    """The type of a column: one with gaps for whole numbers and truth values, NaN for a missing other number."""
     types = {type(value) for value in values if value is not None}
-    is_measured = column in SECONDS or any(column == metric.name for metric in metrics())
-    if types <= {int} and (types or column in (*COUNTS, "dataset_id")) and not is_measured:
-        return "Int64"
-    if types <= {int, float} and (types or is_measured):
+    # JSON writes a metric of 1.0 as 1, so these columns go by their names.
+    is_measured = column in SECONDS or column in {metric.name for metric in metrics()}
+    is_count = column in (*COUNTS, "dataset_id")
+    if is_measured and types <= {int, float}:
         return "float64"
-    return "boolean" if types == {bool} else object
+    if types == {int} or (not types and is_count):
+        return "Int64"
+    if types and types <= {int, float}:
+        return "float64"
+    if types == {bool}:
+        return "boolean"
+    return object
 
 
 def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
@@ -376,7 +436,8 @@ def _frame(content: bytes, columns: Sequence[str]) -> "pd.DataFrame":
     import pandas as pd
 
     frame = pd.read_parquet(BytesIO(content))
-    frame[list(columns)].drop_duplicates()  # readers join by these, so they must be there and be plain values
+    # Readers join by these columns, so they must be there and be plain values.
+    frame[list(columns)].drop_duplicates()
     return frame
 
 
@@ -385,8 +446,10 @@ def _arrays(stack: Path, table: Row, name: str) -> dict[str, NDArray[Any]]:
     from safetensors.numpy import load
 
     arrays = read_file(stack, table, name, load)
-    if any(array.shape[:1] != (len(table["trials"]),) for array in arrays.values()):
-        raise DamagedRecordError(f"{name} is of other trials")
+    n_trials = len(table["trials"])
+    for array in arrays.values():
+        if array.shape[:1] != (n_trials,):
+            raise DamagedRecordError(f"{name} is of other trials")
     return arrays
 
 
@@ -398,11 +461,11 @@ def _rows(stored: Stored, more: Row) -> list[Row]:
     for name in ("dataset_id", "dataset", "fingerprint"):
         shared[name] = cell[name]
     shared["science"] = cell["identity"].get("science")
-    return [shared | row for _, row in sorted(stored.rows.items())]
+    return [shared | stored.rows[trial] for trial in sorted(stored.rows)]
 
 
 def _fingerprints(folder: Path) -> list[str]:
-    """The folders of cells in a folder. What is in them may not be readable, and they need not be described yet.
+    """The folders of cells in a folder, also of unreadable ones and of those that are not described yet.
 
     Raises:
         UsageError: the folder cannot be read.
@@ -417,7 +480,7 @@ def _fingerprints(folder: Path) -> list[str]:
 
 
 def _described(cell: Path, *, weights: bool = False) -> tuple[Stored, Row]:
-    """What the store has of a described cell, and its description."""
+    """A described cell of the store, and its description."""
     stored = read_with_warnings(cell, weights=weights)
     if stored.description is None:
         raise UsageError(

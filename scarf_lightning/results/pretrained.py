@@ -50,7 +50,11 @@ Shapes = Mapping[str, tuple[tuple[int, ...], str]]
 class PretrainedTrial:
     """The pre-training of one trial.
 
-    ``weights`` are those of f and g by name, without the trial axis; ``curve`` has a record for each epoch.
+    Attributes:
+        trial: its number.
+        weights: of f and g, by name, without the trial axis.
+        epochs, best_epoch, seconds: of its training.
+        curve: a record for each epoch.
     """
 
     trial: int
@@ -72,11 +76,17 @@ class PretrainingStore:
     """
 
     def __init__(
-        self, results: Path, identity: dict[str, Any], max_gb: float, expected: Callable[[], Shapes] | None = None
+        self,
+        results: Path,
+        identity: dict[str, Any],
+        max_gb: float,
+        expected: Callable[[], Shapes] | None = None,
     ) -> None:
-        self.identity, self._expected = identity, expected
+        self.identity = identity
         self.fingerprint = fingerprint(identity)
-        self.results, self.max_gb = results, max_gb
+        self.results = results
+        self.max_gb = max_gb
+        self._expected = expected
         self.folder = results / FOLDER / self.fingerprint
 
     def expecting(self, shapes: Callable[[], Shapes]) -> "PretrainingStore":
@@ -85,13 +95,13 @@ class PretrainingStore:
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not there, or are damaged."""
-        found = []
+        missing = []
         for trial in trials:
             try:
                 self._contents(trial)
             except (FileNotFoundError, DamagedRecordError):
-                found.append(trial)
-        return found
+                missing.append(trial)
+        return missing
 
     @contextmanager
     def claim(self) -> Iterator[Claim]:
@@ -100,6 +110,7 @@ class PretrainingStore:
         Damaged trials are set aside; a warning names them.
         """
         with claim_when_free(self.folder) as held:
+            # A process that was killed leaves unfinished folders.
             now = folder_time(self.folder)
             for folder in (self.folder, self.folder / "trials"):
                 remove_unfinished(folder, now)
@@ -109,23 +120,26 @@ class PretrainingStore:
 
     def clear(self, reason: str) -> None:
         """Set all trials aside, so that they are trained again."""
-        if trials := record_folders(self.folder / "trials"):
+        trials = record_folders(self.folder / "trials")
+        if trials:
             set_aside(self.results, trials, reason)
 
     def load(self, trials: Sequence[int]) -> dict[int, PretrainedTrial]:
         """The trials among ``trials`` that are there; damaged ones are left out, with a warning that names them."""
-        found = {}
+        loaded = {}
         for trial in trials:
             place = self._place(trial)
             try:
-                found[trial] = self._load(trial)
-                os.utime(place)  # the trials that were used last are evicted last
+                loaded[trial] = self._load(trial)
+                # The trials that were used last are evicted last.
+                os.utime(place)
             except FileNotFoundError:
                 continue
             except DamagedRecordError as error:
-                if place.exists():  # else another process has evicted it
+                # Another process may have evicted it while it was read.
+                if place.exists():
                     warnings.warn(f"{place} is left out: {error}.", stacklevel=2)
-        return found
+        return loaded
 
     def add(self, trained: Sequence[PretrainedTrial], claim: Claim | None = None) -> None:
         """Keep these trials, and evict the least recently used trials of any pre-training until all fit.
@@ -141,22 +155,37 @@ class PretrainingStore:
         evict(self.results, self.max_gb)
 
     def _add(self, each: PretrainedTrial, claim: Claim | None) -> None:
+        """Keep one trial."""
         from safetensors.numpy import save
 
         place = self._place(each.trial)
-        values = {"trial": each.trial} | {name: getattr(each, name) for name in FIELDS} | {"curve": list(each.curve)}
+        values = {
+            "trial": each.trial,
+            "epochs": each.epochs,
+            "best_epoch": each.best_epoch,
+            "seconds": each.seconds,
+            "curve": list(each.curve),
+        }
         arrays = {name: np.ascontiguousarray(weight) for name, weight in each.weights.items()}
         try:
             with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
                 (folder / WEIGHTS).write_bytes(save(arrays))
         except OSError:
-            if not place.exists():  # else a process that took the claim over has kept the same trial
+            # A process that took the claim over may have kept the same trial.
+            if not place.exists():
                 raise
 
     def _place(self, trial: int) -> Path:
+        """The folder of a trial."""
         return self.folder / "trials" / f"{trial:04d}"
 
     def _load(self, trial: int) -> PretrainedTrial:
+        """One trial.
+
+        Raises:
+            DamagedRecordError: it is damaged, or of other networks.
+            FileNotFoundError: it is not there.
+        """
         from safetensors.numpy import load
 
         place = self._place(trial)
@@ -164,52 +193,68 @@ class PretrainingStore:
         weights = read_file(place, contents, WEIGHTS, load)
         if self._expected is not None:
             _check_weights(weights, self._expected())
-        return PretrainedTrial(trial, weights, **{name: contents[name] for name in FIELDS})
+        fields = {name: contents[name] for name in FIELDS}
+        return PretrainedTrial(trial, weights, **fields)
 
     def _contents(self, trial: int) -> dict[str, Any]:
+        """The table of contents of a trial, whose fields are checked."""
         contents = read_record(self._place(trial), CONTENTS, self.fingerprint)
         check_fields(contents, {"trial": int, **FIELDS})
         for record in contents["curve"]:
             check_fields(record, {"trial": int, "epoch": int})
-            if record["trial"] != trial or not {type(value) for value in record.values()} <= NUMBER:
+            types = {type(value) for value in record.values()}
+            if record["trial"] != trial or not types <= NUMBER:
                 raise DamagedRecordError("it has no curve")
         return contents
 
     def _damaged(self) -> Iterator[tuple[Path, str]]:
         """The damaged files and folders, and why they cannot be used."""
         description = self.folder / DESCRIPTION
-        for path in (*(self.folder / "trials").glob("[0-9]*"), description):
+        trials = (self.folder / "trials").glob("[0-9]*")
+        for path in (*trials, description):
             try:
                 if path == description:
                     check_contents(read_sealed(path), self.fingerprint)
                 else:
                     self._load(int(path.name))
             except (FileNotFoundError, UnreadableRecordError):
-                continue  # not there yet, just evicted, or another user's
+                # Not there yet, just evicted, or another user's.
+                continue
             except DamagedRecordError as error:
                 if path.exists():
                     yield path, str(error)
 
 
 def _check_weights(weights: Mapping[str, NDArray[Any]], expected: Shapes) -> None:
-    if (found := {name: (array.shape, str(array.dtype)) for name, array in weights.items()}) != expected:
-        wrong = min(name for name in {*found, *expected} if found.get(name) != expected.get(name))
-        raise DamagedRecordError(f"{WEIGHTS} is of another network: {wrong[:80]!r} does not fit")
-    if not all(np.isfinite(array).all() for array in weights.values()):
-        raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
+    """Refuse weights that are not finite, or of other shapes and types than the networks that take them."""
+    shapes = {name: (array.shape, str(array.dtype)) for name, array in weights.items()}
+    # The first by name, so that the message is the same each time.
+    for name in sorted({*shapes, *expected}):
+        if shapes.get(name) != expected.get(name):
+            raise DamagedRecordError(f"{WEIGHTS} is of another network: {name[:80]!r} does not fit")
+    for array in weights.values():
+        if not np.isfinite(array).all():
+            raise DamagedRecordError(f"{WEIGHTS} holds a number that is not finite")
 
 
 def evict(results: Path, max_gb: float) -> int:
-    """Remove the least recently used trials until the others fit; how many were removed."""
-    kept = []
+    """Remove the least recently used trials until the others fit, and return how many were removed."""
+    by_use = []
+    total = 0
     for trial in (results / FOLDER).glob("*/trials/[0-9]*"):
-        with suppress(FileNotFoundError):  # another process has evicted it
-            kept.append((trial.stat().st_mtime, (trial / WEIGHTS).stat().st_size, trial))
-    total, removed = sum(size for _, size, _ in kept), 0
-    for _, size, trial in sorted(kept):
+        # Another process may have evicted it.
+        with suppress(FileNotFoundError):
+            last_use = trial.stat().st_mtime
+            size = (trial / WEIGHTS).stat().st_size
+            by_use.append((last_use, size, trial))
+            total += size
+    n_removed = 0
+    for _, size, trial in sorted(by_use):
         if total <= max_gb * GIGABYTE:
             break
+        # It gets another name first, so that nobody reads half of it.
         with temporary(trial) as gone, suppress(FileNotFoundError):
-            trial.rename(gone)  # first, so that nobody reads half of it
-        total, removed = total - size, removed + 1
-    return removed
+            trial.rename(gone)
+        total -= size
+        n_removed += 1
+    return n_removed

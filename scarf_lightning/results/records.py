@@ -54,7 +54,14 @@ Fields = Mapping[str, type | UnionType]
 
 def sealed(content: Mapping[str, Any]) -> str:
     """JSON text of these fields and a hash of them; NaN is not allowed."""
-    return json.dumps({**content, SEAL: _seal(content)}, indent=1, allow_nan=False) + "\n"
+    return (
+        json.dumps(
+            {**content, SEAL: _seal(content)},
+            indent=1,
+            allow_nan=False,
+        )
+        + "\n"
+    )
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
@@ -79,7 +86,11 @@ def read_sealed(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def new_record(
-    folder: Path, contents: str, fingerprint: str, values: dict[str, Any], claim: Claim | None = None
+    folder: Path,
+    contents: str,
+    fingerprint: str,
+    values: dict[str, Any],
+    claim: Claim | None = None,
 ) -> Iterator[Path]:
     """A folder to write a record's files into. At the end it takes the name ``folder``, with a table of contents.
 
@@ -92,24 +103,38 @@ def new_record(
     Raises:
         LostClaimError: another process has taken the claim over; nothing is kept.
     """
-    with whole_folder(folder, before=claim.check if claim else None) as unfinished:
+    before = None
+    if claim:
+        before = claim.check
+    with whole_folder(folder, before=before) as unfinished:
         yield unfinished
+        # The table of contents comes last: it holds the sizes of all others.
         table = table_of(unfinished.iterdir(), fingerprint) | values
         (unfinished / contents).write_text(sealed(table), encoding="utf-8")
 
 
 def table_of(files: Iterable[Path], fingerprint: str) -> dict[str, Any]:
     """A table of contents: schema and fingerprint, and sizes and hashes of these files."""
-    found = {path.name: path.read_bytes() for path in sorted(files)}
+    sizes, hashes = {}, {}
+    for path in sorted(files):
+        content = path.read_bytes()
+        sizes[path.name] = len(content)
+        hashes[path.name] = sha256(content).hexdigest()
     return {
         "schema": SCHEMA_VERSION,
         "fingerprint": fingerprint,
-        "files": {name: len(content) for name, content in found.items()},
-        "hashes": {name: sha256(content).hexdigest() for name, content in found.items()},
+        "files": sizes,
+        "hashes": hashes,
     }
 
 
-def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool = False) -> dict[str, Any]:
+def read_record(
+    folder: Path,
+    contents: str,
+    fingerprint: str,
+    *,
+    weights: bool = False,
+) -> dict[str, Any]:
     """The table of contents of a whole record. ``weights`` checks the hashes of weights and predictions too.
 
     Raises:
@@ -121,8 +146,9 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
     except FileNotFoundError:
         if not folder.exists():
             raise
-        if not (folder / contents).exists():  # else another process has just published it
+        if not (folder / contents).exists():
             raise DamagedRecordError(f"{contents} is missing") from None
+        # Another process has just published it.
         table = read_sealed(folder / contents)
     check_contents(table, fingerprint)
     for name in table["files"]:
@@ -133,8 +159,13 @@ def read_record(folder: Path, contents: str, fingerprint: str, *, weights: bool 
     return table
 
 
-def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable[[bytes], T]) -> T:
-    """What ``parse`` makes of a file of a record, whose table of contents is ``table``; it may raise anything.
+def read_file(
+    folder: Path,
+    table: Mapping[str, Any],
+    name: str,
+    parse: Callable[[bytes], T],
+) -> T:
+    """A file of a record, parsed; the record's table of contents is ``table``, and ``parse`` may raise anything.
 
     Raises:
         DamagedRecordError: the record has no such file, its bytes are not those that were written, or cannot be read.
@@ -142,7 +173,8 @@ def read_file(folder: Path, table: Mapping[str, Any], name: str, parse: Callable
     content = _content(folder, table, name)
     try:
         return parse(content)
-    except Exception as error:  # each format has exceptions of its own
+    # Each format has exceptions of its own.
+    except Exception as error:
         raise DamagedRecordError(f"{name} cannot be read: {error}") from error
 
 
@@ -157,9 +189,12 @@ def check_contents(table: dict[str, Any], fingerprint: str) -> None:
         raise DamagedRecordError(f"it belongs to {table.get('fingerprint')!s:.80}")
     check_fields(table, {"files": dict, "hashes": dict})
     for name, size in table["files"].items():
-        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+        # A file elsewhere could be any file of the machine.
+        if name in ("", ".", "..") or set(name) & set("/\\\0"):
             raise DamagedRecordError(f"it names {name!r:.80}, which is not a file of its folder")
-        if not isinstance(size, int) or size < 0 or not isinstance(table["hashes"].get(name), str):
+        has_size = isinstance(size, int) and size >= 0
+        has_hash = isinstance(table["hashes"].get(name), str)
+        if not (has_size and has_hash):
             raise DamagedRecordError(f"it has no size or hash of {name}")
 
 
@@ -168,19 +203,24 @@ def check_fields(content: Any, kinds: Fields) -> None:
     if not isinstance(content, dict):
         raise DamagedRecordError(f"it has no {next(iter(kinds), 'fields')}")
     for name, kind in kinds.items():
-        value = content.get(name, ...)  # of no kind
-        is_wrong = not isinstance(value, kind) or (isinstance(value, bool) and bool not in (kind, *get_args(kind)))
-        if is_wrong or not are_usable((value,), DEEPEST + 1):
+        # The ellipsis of a missing field is of no kind.
+        value = content.get(name, ...)
+        is_right = isinstance(value, kind)
+        # Python's truth values are whole numbers too.
+        if isinstance(value, bool):
+            is_right = bool in (kind, *get_args(kind))
+        if not is_right or not are_usable((value,), DEEPEST + 1):
             raise DamagedRecordError(f"it has no {name}")
 
 
 def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
-    """Whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
+    """Tell whether whole numbers are not too large, texts can be written, and fields are not nested too deep."""
     if depth <= 0:
         return False
     for value in values:
         kind = type(value)
         if kind is str:
+            # Half a character cannot be written in UTF-8.
             if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
                 return False
         elif kind is int:
@@ -195,7 +235,7 @@ def are_usable(values: Iterable[Any], depth: int = DEEPEST) -> bool:
 
 
 def parsed(kind: Any, value: Any, place: str) -> Any:
-    """A value from JSON as this type. What a file says is checked here, for anybody may have written the file.
+    """A value from JSON as this type. Files are checked here, for anybody may have written them.
 
     Args:
         kind: ``bool``, ``int``, ``float``, ``str``, ``None``, ``Any``, a ``Literal``, a union, ``list[K]``,
@@ -206,9 +246,13 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
     Raises:
         DamagedRecordError: the value is of another type, is too large, or has missing or unknown fields.
     """
-    origin, inner = get_origin(kind) or kind, get_args(kind)
+    origin = get_origin(kind) or kind
+    inner = get_args(kind)
     if origin in (Union, UnionType):
-        return parsed(next((each for each in inner if _is_of(each, value)), inner[0]), value, place)
+        # The first type that fits; if none does, the error names the first of all.
+        fitting = [each for each in inner if _is_of(each, value)]
+        chosen = (fitting or inner)[0]
+        return parsed(chosen, value, place)
     if not _is_of(kind, value):
         raise DamagedRecordError(f"{place} cannot be {json.dumps(value, default=str)[:40]}")
     if dataclasses.is_dataclass(kind):
@@ -216,33 +260,49 @@ def parsed(kind: Any, value: Any, place: str) -> Any:
     if origin in (list, tuple) and inner:
         return origin(parsed(inner[0], each, place) for each in value)
     if origin is dict and inner:
-        return {name: parsed(inner[1], each, f"{place}.{name!s:.40}") for name, each in value.items()}
+        values = {}
+        for name, each in value.items():
+            values[name] = parsed(inner[1], each, f"{place}.{name!s:.40}")
+        return values
     return value
 
 
 def _is_of(kind: Any, value: Any) -> bool:
-    """Whether a value from JSON is of a type, apart from the types of what it holds."""
+    """Tell whether a value from JSON is of a type, apart from the types of what it holds."""
     origin = get_origin(kind) or kind
+    if kind is Any:
+        return True
     if origin is Literal:
+        # 1 and true are equal, and not of one type.
         return any(value == each and type(value) is type(each) for each in get_args(kind))
     if kind in (int, float):
-        is_number = isinstance(value, int if kind is int else (int, float)) and not isinstance(value, bool)
+        numbers = int if kind is int else (int, float)
+        is_number = isinstance(value, numbers) and not isinstance(value, bool)
         return is_number and abs(value) < LARGEST
+    # JSON has no tuples, and no objects but by their fields.
     if origin in (list, tuple):
         return isinstance(value, list)
-    return kind is Any or isinstance(value, dict if dataclasses.is_dataclass(kind) else origin or NoneType)
+    if dataclasses.is_dataclass(kind):
+        return isinstance(value, dict)
+    return isinstance(value, origin or NoneType)
 
 
 def _parsed_fields(kind: Any, value: dict[str, Any], place: str) -> Any:
-    hints, fields = get_type_hints(kind), {field.name: field for field in dataclasses.fields(kind)}
-    absent = (dataclasses.MISSING, dataclasses.MISSING)
+    """A dataclass from its fields, which checks them itself when it is made."""
+    types = get_type_hints(kind)
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    no_default = (dataclasses.MISSING, dataclasses.MISSING)
     for name in {*fields, *value}:
         if name not in fields:
             raise DamagedRecordError(f"{place} has an unknown field {json.dumps(name)[:40]}")
-        if name not in value and (fields[name].default, fields[name].default_factory) == absent:
+        default = (fields[name].default, fields[name].default_factory)
+        if name not in value and default == no_default:
             raise DamagedRecordError(f"{place} has no {name}")
+    values = {}
+    for name, each in value.items():
+        values[name] = parsed(types[name], each, f"{place}.{name}")
     try:
-        return kind(**{name: parsed(hints[name], each, f"{place}.{name}") for name, each in value.items()})
+        return kind(**values)
     except ValueError as error:
         raise DamagedRecordError(f"{place}.{error}") from error
 
@@ -251,21 +311,28 @@ def record_folders(parent: Path) -> list[Path]:
     """The records in a folder, by name, whole or damaged."""
     if not parent.is_dir():
         return []
-    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith(UNFINISHED))
+    folders = []
+    for path in parent.iterdir():
+        # A process may be writing a record, or may have died over it.
+        if path.is_dir() and not path.name.startswith(UNFINISHED):
+            folders.append(path)
+    return sorted(folders)
 
 
 def _check_size(folder: Path, table: Mapping[str, Any], name: str) -> None:
+    """Refuse a file of another size than the table of contents says."""
     try:
-        is_torn = (folder / name).stat().st_size != table["files"][name]
+        size = (folder / name).stat().st_size
     except FileNotFoundError:
         raise DamagedRecordError(f"{name} is missing") from None
     except OSError as error:
         raise UnreadableRecordError(f"{name} cannot be read: {error.strerror}") from error
-    if is_torn:
+    if size != table["files"][name]:
         raise DamagedRecordError(f"{name} is torn")
 
 
 def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
+    """The bytes of a file, which are those that were written."""
     if name not in table["files"]:
         raise DamagedRecordError(f"it has no {name}")
     size = table["files"][name]
@@ -282,6 +349,7 @@ def _content(folder: Path, table: Mapping[str, Any], name: str) -> bytes:
 def _with_our_line_ends(path: Path, size: int) -> bytes:
     """A text as it was written, also after a copy, such as git's on Windows, that gave it other line ends."""
     try:
+        # At most every character is a line end that takes two.
         content = read_bytes(path, 2 * size).replace(b"\r\n", b"\n")
     except FileNotFoundError:
         raise DamagedRecordError(f"{path.name} is missing") from None
@@ -292,5 +360,7 @@ def _with_our_line_ends(path: Path, size: int) -> bytes:
 
 def _seal(content: Mapping[str, Any]) -> str:
     """A hash of the values; the layout of the text is free. Raises ValueError for NaN and infinity."""
-    rest = {name: value for name, value in content.items() if name != SEAL}
-    return sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
+    others = dict(content)
+    others.pop(SEAL, None)
+    text = json.dumps(others, sort_keys=True, allow_nan=False)
+    return sha256(text.encode()).hexdigest()

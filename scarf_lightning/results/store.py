@@ -94,8 +94,8 @@ class Predictions:
         trial: its number.
         rows: row numbers in the table, from 0, ``(n,)``.
         labels: of these rows, ``(n,)``.
-        values: what was predicted: probabilities of the classes ``(n, C)``, or numbers ``(n,)``.
-        target: what they are predictions of.
+        values: probabilities of the classes ``(n, C)``, or predicted numbers ``(n,)``.
+        target: of the table.
     """
 
     trial: int
@@ -107,6 +107,7 @@ class Predictions:
     @property
     def size(self) -> int:
         """Bytes, before they are compressed."""
+        # Trial and row are int32.
         return 2 * 4 * len(self.rows) + self.target.packed_size(self.values)
 
     def frame(self) -> "pd.DataFrame":
@@ -121,13 +122,18 @@ class Predictions:
         Raises:
             ValueError: labels or predictions are not of the target.
         """
-        trials, rows = (frame[column].to_numpy(dtype=np.int64) for column in ("trial", "row"))
+        trials = frame["trial"].to_numpy(dtype=np.int64)
+        rows = frame["row"].to_numpy(dtype=np.int64)
         if not (rows >= 0).all():
             raise ValueError("a row is out of range")
         labels, values = target.unpacked(frame.drop(columns=["trial", "row"]))
-        of_trial = ((trial, trials == trial) for trial in dict.fromkeys(trials.tolist()))
-        # By columns, as a frame has them: sums over classes round by the order in memory.
-        return [cls(t, rows[its], labels[its], np.asfortranarray(values[its]), target) for t, its in of_trial]
+        predictions = []
+        for trial in dict.fromkeys(trials.tolist()):
+            its = trials == trial
+            # By columns, as a frame has them: sums over classes round by the order in memory.
+            own_values = np.asfortranarray(values[its])
+            predictions.append(cls(trial, rows[its], labels[its], own_values, target))
+        return predictions
 
 
 @dataclass(frozen=True)
@@ -157,23 +163,38 @@ class StackRecord:
     @classmethod
     def join(cls, records: "Sequence[StackRecord]") -> "StackRecord":
         """Several stacks without weights as one."""
+        preprocessing = {}
+        for name in records[0].preprocessing:
+            preprocessing[name] = np.concatenate([record.preprocessing[name] for record in records])
+        rows: list[Row] = []
+        curves: list[Row] = []
+        tries: list[Row] = []
+        predictions: list[Predictions] = []
+        notes: list[str] = []
+        for record in records:
+            rows += record.rows
+            curves += record.curves
+            tries += record.tries
+            predictions += record.predictions
+            notes += record.notes
         return cls(
-            [row for record in records for row in record.rows],
-            [row for record in records for row in record.curves],
-            {name: np.concatenate([each.preprocessing[name] for each in records]) for name in records[0].preprocessing},
+            rows,
+            curves,
+            preprocessing,
             records[0].environment,
-            tries=[row for record in records for row in record.tries],
-            predictions=[each for record in records for each in record.predictions],
-            notes=list(dict.fromkeys(note for record in records for note in record.notes)),
+            tries=tries,
+            predictions=predictions,
+            # Stacks of one cell mostly say the same.
+            notes=list(dict.fromkeys(notes)),
         )
 
 
 @dataclass
 class Stored:
-    """What a cell's folder holds.
+    """The content of a cell's folder.
 
     Attributes:
-        description: what the cell is; None if it is not described, or cannot be read.
+        description: of the cell, see `CellStore.describe`; None if it is not described, or cannot be read.
         rows: of its trials, by number.
         stacks: tables of contents of whole stacks.
         damaged: files and stacks that cannot be used, and why.
@@ -196,7 +217,7 @@ class Stored:
 
     @property
     def target(self) -> Target:
-        """What the described cell predicts."""
+        """The target of the described cell."""
         assert self.description is not None
         return target_from_plain(self.description)
 
@@ -212,16 +233,18 @@ class CellStore:
     def __init__(self, results: Path, identity: dict[str, Any]) -> None:
         self.identity = identity
         self.fingerprint = fingerprint(identity)
-        self.results, self.folder = results, results / self.fingerprint
+        self.results = results
+        self.folder = results / self.fingerprint
 
     @property
     def is_described(self) -> bool:
-        """Whether the store knows what the cell is, so that `load_cell` finds it."""
+        """True if the cell is described, so that `load_cell` finds it."""
         return (self.folder / DESCRIPTION).exists()
 
     def rows(self) -> list[Row]:
         """Rows of the finished trials, in their order."""
-        return [row for _, row in sorted(read_cell(self.folder).rows.items())]
+        rows = read_cell(self.folder).rows
+        return [rows[trial] for trial in sorted(rows)]
 
     def missing(self, trials: Sequence[int]) -> list[int]:
         """The trials among ``trials`` that are not finished."""
@@ -232,6 +255,7 @@ class CellStore:
     def claim(self) -> Iterator[Claim | None]:
         """The right to train the cell, or None while another process has it."""
         with claim(self.folder) as held:
+            # Who holds the claim is alone here: what others left unfinished is waste.
             if held is not None:
                 now = folder_time(self.folder)
                 for folder in (self.folder, self.folder / "stacks"):
@@ -244,13 +268,13 @@ class CellStore:
         Those that this user may not read stay where they are: they may be whole.
         """
         stored = read_cell(self.folder, weights=True)
-        said = []
+        sentences = []
         for path, reason in stored.damaged.items():
             if path in stored.unreadable:
-                said.append(f"{path} is left out: {reason}; its trials are trained again.")
+                sentences.append(f"{path} is left out: {reason}; its trials are trained again.")
             else:
-                said.append(set_aside(self.results, [path], reason))
-        return said
+                sentences.append(set_aside(self.results, [path], reason))
+        return sentences
 
     def clear(self, reason: str) -> str:
         """Set all records aside, under the cell's claim, so that its trials are trained again."""
@@ -271,12 +295,18 @@ class CellStore:
         reading: Mapping[str, Any] | None = None,
         gaps: Sequence[bool] = (),
     ) -> None:
-        """Write what the cell is, before its first stack.
+        """Write the description of the cell, before its first stack.
 
-        ``columns`` has each feature with its categories, None for a numeric one; ``overrides`` ask for the cell on the
-        command line; ``config`` is its resolved configuration, and ``options`` the part that it uses, see `columns`;
-        ``labels`` are names of its parts for people, by axis; ``reading`` tells how a user's file was read; ``gaps``
-        tells which columns show networks their missing values.
+        Args:
+            dataset, dataset_id, source: of its table.
+            columns: each feature with its categories, None for a numeric one.
+            target: of its table.
+            overrides: that ask for the cell on the command line.
+            config: its resolved configuration.
+            options: the part of it that the cell uses, see `scarf_lightning.results.identity.columns`.
+            labels: names of its parts for people, by axis.
+            reading: how a user's file was read, see `Table.report`.
+            gaps: whether each column shows networks its missing values.
         """
         if self.is_described:
             return
@@ -314,31 +344,42 @@ class CellStore:
         from safetensors.numpy import save
 
         trials = [row["trial"] for row in record.rows]
-        name = f"{trials[0]:04d}-{trials[-1]:04d}-{np.random.default_rng().integers(16**8):08x}"
-        rows = [{key: _json_value(value) for key, value in row.items()} for row in record.rows]
-        place = self.folder / "stacks" / name
-        values = {"trials": rows, "written": datetime.now(UTC).isoformat()} | (
-            {"notes": list(record.notes)} if record.notes else {}
-        )
-        columns = None if record.curves else ["phase", "trial", "epoch"]  # no network, no curve
+        # Several processes may train the same trials, so the name has a random end.
+        suffix = np.random.default_rng().integers(16**8)
+        place = self.folder / "stacks" / f"{trials[0]:04d}-{trials[-1]:04d}-{suffix:08x}"
+        rows = []
+        for row in record.rows:
+            rows.append({name: _json_value(value) for name, value in row.items()})
+        values: Row = {"trials": rows, "written": datetime.now(UTC).isoformat()}
+        if record.notes:
+            values["notes"] = list(record.notes)
+        # A cell without networks has no curves, whose file has its columns all the same.
+        columns = None if record.curves else ["phase", "trial", "epoch"]
         frames = {CURVES: pd.DataFrame(list(record.curves), columns=columns)}
         if record.tries:
             frames[TRIES] = pd.DataFrame(list(record.tries))
         if record.predictions:
             frames[PREDICTIONS] = pd.concat([each.frame() for each in record.predictions])
+        arrays = {PREPROCESSING: record.preprocessing}
+        if record.weights is not None:
+            arrays[WEIGHTS] = record.weights
+        environment = json.dumps(dict(record.environment), indent=2) + "\n"
         with new_record(place, CONTENTS, self.fingerprint, values, claim) as folder:
             for file, frame in frames.items():
                 frame.to_parquet(folder / file, compression="zstd", index=False)
-            for file, arrays in ((PREPROCESSING, record.preprocessing), (WEIGHTS, record.weights)):
-                if arrays is not None:
-                    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-                    (folder / file).write_bytes(content)  # `save_file` would hide it from everybody but its owner
-            (folder / ENVIRONMENT).write_text(json.dumps(dict(record.environment), indent=2) + "\n", encoding="utf-8")
+            for file, by_name in arrays.items():
+                content = save({name: np.ascontiguousarray(array) for name, array in by_name.items()})
+                # `save_file` would hide it from everybody but its owner.
+                (folder / file).write_bytes(content)
+            (folder / ENVIRONMENT).write_text(environment, encoding="utf-8")
 
 
 def read_cell(cell: Path, *, weights: bool = False) -> Stored:
-    """What a cell's folder holds. If a trial was trained twice, its rows are equal, and the first is taken. ``weights``
-    checks the hashes of weights and predictions too, see `records`."""
+    """The content of a cell's folder.
+
+    If a trial was trained twice, its rows are equal, and the first is taken. ``weights`` checks the hashes of weights
+    and predictions too, see `records`.
+    """
     stored = Stored()
     try:
         stored.description = read_description(cell)
@@ -357,7 +398,8 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
             stored.leave_out(stack, error)
             continue
         except FileNotFoundError:
-            continue  # another process has just set it aside
+            # Another process has just set it aside.
+            continue
         stored.stacks[stack] = table
         stored.written = max(stored.written, _written(stack, table))
         for row in table["trials"]:
@@ -366,12 +408,15 @@ def read_cell(cell: Path, *, weights: bool = False) -> Stored:
 
 
 def _written(stack: Path, table: Row) -> float:
-    """When a stack was written, by the clock of the machine that trained it; records of before version 0.2 have the
-    time of their file alone, which a copy may not keep."""
+    """The time at which a stack was written, by the clock of the machine that trained it.
+
+    Records of before version 0.2 have the time of their file alone, which a copy may not keep.
+    """
     try:
         return datetime.fromisoformat(table["written"]).timestamp()
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
-        with suppress(OSError):  # another process has just set it aside
+        # Another process may have just set it aside.
+        with suppress(OSError):
             return (stack / CONTENTS).stat().st_mtime
     return 0.0
 
@@ -383,22 +428,23 @@ def packages_of(stored: Stored) -> dict[str, str]:
         packages = json.loads(content)["packages"]
         return {str(name): str(version) for name, version in packages.items()}
 
-    found, _ = of_stacks(stored, ENVIRONMENT, parse)
-    return found[0] if found else {}
+    # All stacks of a cell are mostly of one version, so the first one speaks for the cell.
+    versions, _ = of_stacks(stored, ENVIRONMENT, parse)
+    return versions[0] if versions else {}
 
 
 def of_stacks(stored: Stored, name: str, parse: Callable[[bytes], T]) -> tuple[list[T], dict[Path, str]]:
-    """What the file of this name holds in each whole stack that has one, and the stacks where it cannot be used."""
-    found: list[T] = []
+    """The file of this name, parsed, of each whole stack that has one, and the stacks where it cannot be used."""
+    files: list[T] = []
     damaged: dict[Path, str] = {}
     for stack, table in stored.stacks.items():
         if name in OPTIONAL and name not in table["files"]:
             continue
         try:
-            found.append(read_file(stack, table, name, parse))
+            files.append(read_file(stack, table, name, parse))
         except DamagedRecordError as error:
             damaged[stack] = str(error)
-    return found, damaged
+    return files, damaged
 
 
 @cache
@@ -407,16 +453,19 @@ def source_commit() -> str | None:
 
     None if the source is no checkout, or there is no git.
     """
-    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--exclude=*"]
+    source = str(Path(__file__).parent)
+    command = ["git", "-C", source, "describe", "--always", "--dirty", "--exclude=*"]
     try:
-        ran = subprocess.run(git, capture_output=True, text=True, timeout=5)
+        git = subprocess.run(command, capture_output=True, text=True, timeout=5)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return ran.stdout.strip() if ran.returncode == 0 else None
+    if git.returncode != 0:
+        return None
+    return git.stdout.strip()
 
 
 def read_description(cell: Path) -> Row | None:
-    """What a cell is, if it is described.
+    """The description of a cell; None if it has none.
 
     Raises:
         DamagedRecordError: the description cannot be used.
@@ -425,11 +474,13 @@ def read_description(cell: Path) -> Row | None:
         (cell / DESCRIPTION).lstat()
         description = read_record(cell, DESCRIPTION, cell.name)
     except FileNotFoundError:
-        return None  # also where another process has just set it aside
+        # Also where another process has just set it aside.
+        return None
     except OSError as error:
         raise UnreadableRecordError(f"it cannot be read: {error.strerror}") from error
     if description["schema"] != SCHEMA_VERSION:
         description = description_of_schema_2(cell, description)
+    # Seals are right in a crafted file too, so its fields are checked.
     check_fields(description, DESCRIBED)
     check_fields({"metric": None} | description["config"], {"metric": str | None})
     for column in description["columns"]:
@@ -442,9 +493,11 @@ def read_description(cell: Path) -> Row | None:
         raise DamagedRecordError(str(error)) from error
     _check_texts(description["overrides"], "overrides")
     _check_texts(description["labels"].values(), "labels")
-    if any(isinstance(value, dict) for value in description["options"].values()):
+    options = description["options"]
+    if any(isinstance(value, dict) for value in options.values()):
         raise DamagedRecordError("it has no options")
-    description["options"] = {name: as_column(value) for name, value in description["options"].items()}
+    # Early records hold lists as such.
+    description["options"] = {name: as_column(value) for name, value in options.items()}
     if fingerprint(description["identity"]) != cell.name:
         raise DamagedRecordError("its identity is another cell's")
     return description
@@ -452,36 +505,43 @@ def read_description(cell: Path) -> Row | None:
 
 def _check_rows(table: Row) -> None:
     """Check the rows of a stack: the types that `load` gives its columns, and how large numbers are."""
-    if not isinstance(notes := table.get("notes", []), list):
+    notes = table.get("notes", [])
+    if not isinstance(notes, list):
         raise DamagedRecordError("it has no notes")
     _check_texts(notes, "notes")
     rows = table.get("trials")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise DamagedRecordError("it has no trials")
-    columns = {name: [row.get(name) for row in rows] for name in {"trial", *chain.from_iterable(rows)}}
     kinds = kinds_of_columns()
-    for name, values in columns.items():
-        if not kinds.get(name, ANYTHING).issuperset(map(type, values)) or not are_usable(values):
+    for name in {"trial", *chain.from_iterable(rows)}:
+        values = [row.get(name) for row in rows]
+        has_types = kinds.get(name, ANYTHING).issuperset(map(type, values))
+        if not has_types or not are_usable(values):
             raise DamagedRecordError(f"it has no {name}")
-    if wrong := [trial for trial in columns["trial"] if not 0 <= trial < MOST_TRIALS]:
-        raise DamagedRecordError(f"it has a trial {wrong[0]}")
-    if len(set(columns["trial"])) < len(rows):
+    trials = [row["trial"] for row in rows]
+    for trial in trials:
+        # `load` would make a table of as many rows.
+        if not 0 <= trial < MOST_TRIALS:
+            raise DamagedRecordError(f"it has a trial {trial}")
+    if len(set(trials)) < len(rows):
         raise DamagedRecordError("it has a trial twice")
 
 
 def kinds_of_columns() -> dict[str, set[type]]:
     """The types of values by column; of other columns `ANYTHING`."""
-    kinds: dict[str, set[type]] = dict.fromkeys((*SECONDS, *(metric.name for metric in metrics())), NUMBER)
-    return (
-        kinds
-        | dict.fromkeys(COUNTS, COUNT)
-        | dict.fromkeys(TEXTS, TEXT)
-        | dict.fromkeys(FLAGS, FLAG)
-        | {"trial": {int}}
-    )
+    measured = [metric.name for metric in metrics()]
+    kinds: dict[str, set[type]] = {}
+    kinds |= dict.fromkeys((*SECONDS, *measured), NUMBER)
+    kinds |= dict.fromkeys(COUNTS, COUNT)
+    kinds |= dict.fromkeys(TEXTS, TEXT)
+    kinds |= dict.fromkeys(FLAGS, FLAG)
+    # The one column that no row lacks.
+    kinds["trial"] = {int}
+    return kinds
 
 
 def _check_texts(values: Any, name: str) -> None:
+    """Refuse a list that holds something else than text."""
     if not all(isinstance(value, str) for value in values):
         raise DamagedRecordError(f"it has no {name}")
 
@@ -490,4 +550,6 @@ def _json_value(value: Any) -> Any:
     """A plain Python value; JSON has no NaN, so it is written as null."""
     if isinstance(value, np.generic):
         value = value.item()
-    return None if isinstance(value, float) and math.isnan(value) else value
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value

@@ -1,4 +1,4 @@
-"""What each column of a user's file holds, and the rule by which it is read."""
+"""The kind of each column of a user's file, and the rule by which it is read."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ ID_OR_TEXT = "id or text"
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What a user sets of columns; see `scarf_lightning.data.sources.FileSource`."""
+    """The options of reading that name columns; see `scarf_lightning.data.sources.FileSource`."""
 
     drop: Sequence[str] = ()
     dates: Sequence[str] = ()
@@ -79,16 +79,28 @@ def read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
         UsageError: the column holds a NUL character, or something else than the options say.
     """
     read = _read_column(column, options)
-    if read.features and all(feature.is_missing.all() for feature in read.features):
+    if not read.features:
+        return read
+    # Texts that stand for no value may be all that a column holds.
+    is_empty = all(feature.is_missing.all() for feature in read.features)
+    if is_empty:
         return Read("empty", EMPTY, notes=read.notes, counts=read.counts)
     return read
 
 
-def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
+def _read_column(
+    column: "pd.Series[Any]",
+    options: ReadingOptions,
+) -> Read:
     name = str(column.name)
     if name in options.drop:
         return Read("not looked at", "left out by dataset.drop")
-    plain = Rule("numbers", decimal=options.decimal or ".", group="." if options.decimal == "," else ",")
+    plain = Rule(
+        "numbers",
+        decimal=options.decimal or ".",
+        group="." if options.decimal == "," else ",",
+    )
+    # Types first: they say more than any value.
     if is_numeric(column) and name not in (*options.categorical, *options.text):
         return _numbers(column, plain, is_forced=name in options.numeric)
     if column.isna().all():
@@ -97,19 +109,17 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
         return _durations(column)
     if pd.api.types.is_datetime64_any_dtype(column):
         read = _dates(column, None)
-        read.notes += [OTHER_ZONES] if str(column.dt.tz or "UTC") != "UTC" else []
+        if str(column.dt.tz or "UTC") != "UTC":
+            read.notes.append(OTHER_ZONES)
         return read
+    # Then the options, and the values.
     if name in options.categorical:
         return _categories(column)
     if name in options.text:
         return _hashed(column, "text")
     coded = Coded.of(column)
     if all(isinstance(value, (bool, np.bool_)) for value in coded.distinct):
-        if name in options.numeric:
-            return _numbers(column, plain, is_forced=True)
-        if len(coded.distinct) == 1:
-            return _constant(column)
-        return _made("Boolean", "categories", Rule("Booleans"), column)
+        return _booleans(column, coded, plain, is_number=name in options.numeric)
     text, notes = text_of(coded, name)
     read = _text(column, text, options)
     read.notes[:0] = notes
@@ -117,14 +127,37 @@ def _read_column(column: "pd.Series[Any]", options: ReadingOptions) -> Read:
     return read
 
 
-def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Read:
+def _booleans(
+    column: "pd.Series[Any]",
+    coded: Coded,
+    plain: Rule,
+    *,
+    is_number: bool,
+) -> Read:
+    """A column of true and false."""
+    if is_number:
+        return _numbers(column, plain, is_forced=True)
+    if len(coded.distinct) == 1:
+        return _constant(column)
+    return _made("Boolean", "categories", Rule("Booleans"), column)
+
+
+def _text(
+    column: "pd.Series[Any]",
+    text: Coded,
+    options: ReadingOptions,
+) -> Read:
     """A column of text, or of values of several types as text."""
-    name, n_known = str(column.name), int((text.codes >= 0).sum())
+    name = str(column.name)
+    n_known = int((text.codes >= 0).sum())
     is_declared = isinstance(column.dtype, pd.CategoricalDtype)
-    if name in options.numeric and (read := _text_numbers(column, text, options, is_forced=True)):
-        return read
+    if name in options.numeric:
+        read = _text_numbers(column, text, options, is_forced=True)
+        if read:
+            return read
     if name in options.dates:
-        if read := _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text):
+        read = _text_times(column, text)
+        if read:
             return read
         raise UsageError(
             f"dataset.dates names {name!r}, which holds {text.distinct[0]!r} and other values that are not dates in "
@@ -132,30 +165,43 @@ def _text(column: "pd.Series[Any]", text: Coded, options: ReadingOptions) -> Rea
         )
     if len(text.distinct) == 1:
         return _constant(column)
+    # A type that lists its categories says that they are categories, also if they look like numbers.
     if not is_declared:
-        read = (
-            _text_numbers(column, text, options)
-            or _text_dates(column, text)
-            or _text_hours(column, text)
-            or _text_durations(column, text)
-        )
+        read = _text_numbers(column, text, options) or _text_times(column, text)
         if read:
             return read
         if n_known >= FEWEST_FOR_IDS and len(text.distinct) == n_known:
-            read = _hashed(column, "text") if _are_texts(text) else Read(ID_OR_TEXT, A_VALUE_A_ROW)
+            read = Read(ID_OR_TEXT, A_VALUE_A_ROW)
+            if _are_texts(text):
+                read = _hashed(column, "text")
             read.notes += on_mixtures(text.distinct)
             return read
     if len(text.distinct) > min(MOST_CATEGORIES, max(20, len(column) // 10)):
-        read = _hashed(column, "text" if _are_texts(text) and not is_declared else "strings")
+        kind = "text" if _are_texts(text) and not is_declared else "strings"
+        read = _hashed(column, kind)
         read.notes += on_mixtures(text.distinct)
         return read
-    why = are_codes(text.distinct)
-    found = f"it holds {why}, and is read as categories"
-    notes = [Advice(found, "dataset.numeric", [name], "reads it as numbers")] if why else []
+    notes: list[Note] = []
+    codes = are_codes(text.distinct)
+    if codes:
+        said = f"it holds {codes}, and is read as categories"
+        notes.append(Advice(said, "dataset.numeric", [name], "reads it as numbers"))
     return _categories(column, notes, from_text=bool(text.distinct))
 
 
-def _made(kind: str, done: str, rule: Rule, column: "pd.Series[Any]", notes: Sequence[Note] = ()) -> Read:
+def _text_times(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    """A column of text that holds dates, times of day or lengths of time; None if it holds others."""
+    return _text_dates(column, text) or _text_hours(column, text) or _text_durations(column, text)
+
+
+def _made(
+    kind: str,
+    done: str,
+    rule: Rule,
+    column: "pd.Series[Any]",
+    notes: Sequence[Note] = (),
+) -> Read:
+    """A column with the features that a rule makes of it."""
     return Read(kind, done, rule, rule.features(column), list(notes))
 
 
@@ -167,17 +213,28 @@ def _hashed(column: "pd.Series[Any]", kind: str) -> Read:
 
 
 def _are_texts(text: Coded) -> bool:
-    return bool(np.median([len(value.split()) for value in text.distinct]) >= FEWEST_WORDS)
+    """Tell whether strings are texts, by their number of words."""
+    n_words = [len(value.split()) for value in text.distinct]
+    return bool(np.median(n_words) >= FEWEST_WORDS)
 
 
-def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, done: str = "as they are") -> Read:
+def _numbers(
+    column: "pd.Series[Any]",
+    rule: Rule,
+    *,
+    is_forced: bool = False,
+    done: str = "as they are",
+) -> Read:
+    """A column of numbers, left out if it is empty, constant or an id; ``is_forced`` keeps it."""
     read = _made("numbers", done, rule, column)
     values = read.features[0].values
     assert isinstance(values, np.ndarray)
     known = values[~np.isnan(values)]
-    # Sorting is faster than hashing if most values differ.
-    n_distinct = len(pd.unique(known) if are_whole(known[:1000]) else np.unique(known))
+    # Sorting is faster than hashing if most values differ, as those with fractions do.
+    distinct = pd.unique(known) if are_whole(known[:1000]) else np.unique(known)
+    n_distinct = len(distinct)
     read.counts = len(values) - len(known), n_distinct
+    # Later rows may spell 0 and 1 as false and true.
     if n_distinct == 2 and np.isin(known, (0, 1)).all():
         read.rule = replace(rule, flags=True)
     if is_forced:
@@ -192,28 +249,50 @@ def _numbers(column: "pd.Series[Any]", rule: Rule, *, is_forced: bool = False, d
 
 
 def _tell_rows_apart(name: str, values: Floats) -> bool:
-    """Whether numbers that are all different are ids, by their range or by the column's name."""
-    if len(values) < FEWEST_FOR_IDS or not np.isfinite(values).all() or not are_whole(values):
+    """Tell whether numbers that are all different are ids, by their range or by the column's name."""
+    if len(values) < FEWEST_FOR_IDS:
         return False
-    return bool(values.max() - values.min() < 2 * len(values) or ID_NAME.search(name))
+    if not np.isfinite(values).all() or not are_whole(values):
+        return False
+    # Numbers that count rows leave few numbers out.
+    counts_rows = values.max() - values.min() < 2 * len(values)
+    return bool(counts_rows or ID_NAME.search(name))
 
 
 def _text_numbers(
-    column: "pd.Series[Any]", text: Coded, options: ReadingOptions, *, is_forced: bool = False
+    column: "pd.Series[Any]",
+    text: Coded,
+    options: ReadingOptions,
+    *,
+    is_forced: bool = False,
 ) -> Read | None:
+    """A column of text that holds numbers; None if too many of its values are none.
+
+    Raises:
+        UsageError: the user says that they are numbers, and one is not.
+    """
     numbers = as_numbers(text.distinct, options.decimal)
     wrong = [other for other in numbers.others if not is_missing(other)]
-    are_others = [text not in numbers.values for text in text.distinct]
+    are_others = [each not in numbers.values for each in text.distinct]
     if is_forced and wrong:
         raise UsageError(
             f"dataset.numeric names {column.name!r}, which holds {wrong[0]!r}; correct that value, or leave the column "
             "out of dataset.numeric."
         )
     if not is_forced:
+        # Texts that stand for no value may be more than words that nobody knows.
         most_others = (1 - MOSTLY if wrong else 0.5) * text.counts.sum()
-        if len(numbers.values) < 2 or are_codes(list(numbers.values)) or text.counts[are_others].sum() > most_others:
+        has_many_others = text.counts[are_others].sum() > most_others
+        if len(numbers.values) < 2 or has_many_others or are_codes(list(numbers.values)):
             return None
-    rule = Rule("numbers", True, numbers.notation.decimal, numbers.notation.group, numbers.notation.unit)
+    notation = numbers.notation
+    rule = Rule(
+        "numbers",
+        from_text=True,
+        decimal=notation.decimal,
+        group=notation.group,
+        unit=notation.unit,
+    )
     read = _numbers(column, rule, is_forced=is_forced, done="text read as numbers")
     if read.rule is not None:
         read.notes += [*numbers.notes, *_on_others(text, are_others, "numbers")]
@@ -221,27 +300,32 @@ def _text_numbers(
 
 
 def _text_dates(column: "pd.Series[Any]", text: Coded) -> Read | None:
-    found = as_dates(text.distinct)
-    if found is None:
+    """A column of text that holds dates; None if it holds others."""
+    dates = as_dates(text.distinct)
+    if dates is None:
         return None
-    times, format, notes = found
+    times, format, notes = dates
     read = _dates(column, format, times)
     read.notes += [*notes, *_on_others(text, times.isna().tolist(), "dates")]
     return read
 
 
 def _text_hours(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    """A column of text that holds times of day; None if it holds others."""
     hours = as_hours(text.distinct)
     if hours is None:
         return None
     read = _made("times of day", "hours", Rule("times of day", from_text=True), column)
-    if len({hour for hour in hours if not np.isnan(hour)}) == 1:
+    is_missing_hour = np.isnan(hours)
+    # One time may be written in two ways.
+    if len(np.unique(np.asarray(hours)[~is_missing_hour])) == 1:
         read = _constant(column)
-    read.notes += _on_others(text, np.isnan(hours).tolist(), "times")
+    read.notes += _on_others(text, is_missing_hour.tolist(), "times")
     return read
 
 
 def _text_durations(column: "pd.Series[Any]", text: Coded) -> Read | None:
+    """A column of text that holds lengths of time; None if it holds others."""
     seconds = as_seconds(text.distinct)
     if seconds is None:
         return None
@@ -250,9 +334,18 @@ def _text_durations(column: "pd.Series[Any]", text: Coded) -> Read | None:
     return read
 
 
-def _durations(column: "pd.Series[Any]", *, from_text: bool = False) -> Read:
+def _durations(
+    column: "pd.Series[Any]",
+    *,
+    from_text: bool = False,
+) -> Read:
     """A column of lengths of time."""
-    read = _made("durations", "seconds", Rule("durations", from_text=from_text), column)
+    read = _made(
+        "durations",
+        "seconds",
+        Rule("durations", from_text=from_text),
+        column,
+    )
     (feature,) = read.features
     assert isinstance(feature.values, np.ndarray)
     if len(np.unique(feature.values[~feature.is_missing])) == 1:
@@ -260,16 +353,37 @@ def _durations(column: "pd.Series[Any]", *, from_text: bool = False) -> Read:
     return read
 
 
-def _dates(column: "pd.Series[Any]", format: str | None, distinct: "pd.Series[Any] | None" = None) -> Read:
+def _dates(
+    column: "pd.Series[Any]",
+    format: str | None,
+    distinct: "pd.Series[Any] | None" = None,
+) -> Read:
     """A column of dates, without parts that are the same in all rows."""
-    made = date_parts(column if distinct is None else distinct)
-    parts = tuple(name for name in PARTS if len(pd.unique(made[name][~np.isnan(made[name])])) > 1)
+    values_of = date_parts(column if distinct is None else distinct)
+    parts = []
+    for name in PARTS:
+        values = values_of[name]
+        known = values[~np.isnan(values)]
+        if len(pd.unique(known)) > 1:
+            parts.append(name)
     if not parts:
         return replace(_constant(column), kind="dates")
-    return _made("dates", ", ".join(parts), Rule("dates", format is not None, format=format, parts=parts), column)
+    rule = Rule(
+        "dates",
+        from_text=format is not None,
+        format=format,
+        parts=tuple(parts),
+    )
+    return _made("dates", ", ".join(parts), rule, column)
 
 
-def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_text: bool | None = None) -> Read:
+def _categories(
+    column: "pd.Series[Any]",
+    notes: Sequence[Note] = (),
+    *,
+    from_text: bool | None = None,
+) -> Read:
+    """A column of categories; ``from_text`` is as of `Rule`, and None takes what the values show."""
     if from_text is None:
         is_declared = isinstance(column.dtype, pd.CategoricalDtype)
         known = Coded.of(column).distinct
@@ -281,23 +395,36 @@ def _categories(column: "pd.Series[Any]", notes: Sequence[Note] = (), *, from_te
     return read
 
 
-def _constant(column: "pd.Series[Any]", counts: tuple[int, int] | None = None) -> Read:
+def _constant(
+    column: "pd.Series[Any]",
+    counts: tuple[int, int] | None = None,
+) -> Read:
     """A column of one value, of which only the gaps can tell something."""
     rule = Rule("gaps", from_text=pd.api.types.is_string_dtype(column))
     read = _made("constant", "2 categories: its one value, or none", rule, column)
     read.counts = counts
     (feature,) = read.features
     assert isinstance(feature.values, Coded)
+    # A gap is a category of its own here.
     if len(np.unique(feature.values.codes)) < 2:
         return Read("constant", "left out: one value alone", counts=counts)
     return read
 
 
-def _on_others(text: Coded, are_others: Sequence[bool], kind: str) -> list[str]:
+def _on_others(
+    text: Coded,
+    are_others: Sequence[bool],
+    kind: str,
+) -> list[str]:
     """A note on the texts that are read as missing."""
-    others = [value for value, is_other in zip(text.distinct, are_others, strict=True) if is_other]
+    others = []
+    for value, is_other in zip(text.distinct, are_others, strict=True):
+        if is_other:
+            others.append(value)
     if not others:
         return []
-    shown = ", ".join(map(repr, others[:SHOWN])) + (" and the like" if len(others) > SHOWN else "")
+    shown = ", ".join(map(repr, others[:SHOWN]))
+    if len(others) > SHOWN:
+        shown += " and the like"
     n_rows = text.counts[np.asarray(are_others)].sum()
     return [f"{n_rows} of its values are not {kind} ({shown}) and are read as missing"]

@@ -39,22 +39,38 @@ class Notation:
 
     def read(self, texts: Sequence[str]) -> dict[str, float]:
         """The numbers among distinct texts."""
-        return self._read({text: _body(text.removesuffix(self.unit)) for text in texts})
+        return self._read(_bodies(texts, self.unit))
 
-    def _read(self, bodies: Mapping[str, tuple[str, float]]) -> dict[str, float]:
+    def _read(self, bodies: Mapping[str, "Body"]) -> dict[str, float]:
+        """The numbers among texts whose bodies are known."""
         point, group = re.escape(self.decimal), re.escape(self.group)
-        whole = rf"(?:\d{{1,3}}(?:{group}\d{{3}})+|\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}}|\d+)"  # also 1,00,000
-        number = re.compile(rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-        return {
-            text: float(body.replace(self.group, "").replace(self.decimal, ".")) / divisor
-            for text, (body, divisor) in bodies.items()
-            if len(body) <= LONGEST and number.fullmatch(body)
-        }
+        by_thousands = rf"\d{{1,3}}(?:{group}\d{{3}})+"
+        # Thousands, lakhs and crores: 1,00,000.
+        by_hundreds = rf"\d{{1,2}}(?:{group}\d{{2}})+{group}\d{{3}}"
+        whole = rf"(?:{by_thousands}|{by_hundreds}|\d+)"
+        number = re.compile(
+            rf"[+-]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?",
+            re.ASCII,
+        )
+        numbers = {}
+        for text, (body, divisor) in bodies.items():
+            if len(body) > LONGEST or not number.fullmatch(body):
+                continue
+            written = body.replace(self.group, "").replace(self.decimal, ".")
+            numbers[text] = float(written) / divisor
+        return numbers
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The number of each text that is one, the other texts, notes on doubts without a full stop, and the notation."""
+    """Distinct texts, read as numbers.
+
+    Attributes:
+        values: the number of each text that is one.
+        others: the other texts.
+        notes: on doubts, without a full stop.
+        notation: the one in which the numbers are written.
+    """
 
     values: Mapping[str, float]
     others: Sequence[str]
@@ -62,7 +78,10 @@ class Numbers:
     notation: Notation = Notation()
 
 
-def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
+def as_numbers(
+    texts: Sequence[str],
+    decimal: str | None = None,
+) -> Numbers:
     """Read distinct texts, without blanks around them, as numbers, all in the one notation that fits most of them.
 
     Percentages become shares of 1. Amounts in brackets become negative. A unit that most texts end with is cut off.
@@ -70,64 +89,117 @@ def as_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
     tie.
     """
     unit = _unit(texts)
-    bodies = {text: _body(text.removesuffix(unit)) for text in texts}
-    notations = [
-        Notation(sign, group, unit)
-        for sign in ((decimal,) if decimal else (".", ","))
-        for group in ("." if sign == "," else ",", " ", "'")
-    ]
-    found = {notation: notation._read(bodies) for notation in notations}
-    best, values = max(found.items(), key=lambda each: len(each[1]))  # the first of equals, with the point
+    bodies = _bodies(texts, unit)
+    by_notation = {}
+    for sign in (decimal,) if decimal else (".", ","):
+        thousands = "." if sign == "," else ","
+        for group in (thousands, " ", "'"):
+            notation = Notation(sign, group, unit)
+            by_notation[notation] = notation._read(bodies)
+    # Of notations that fit equally many texts the first counts, which has the point.
+    best, values = max(by_notation.items(), key=lambda each: len(each[1]))
     notes: list[Note] = []
-    with_comma = [len(read) for notation, read in found.items() if notation.decimal == ","]
-    if best.decimal == "." and len(values) in with_comma and any("," in text for text in values):
-        found_twice = "its commas are read as separators of thousands, though they could be decimal"
-        notes.append(Advice(found_twice, "dataset.decimal", ",", "reads them as decimal"))
+    if best.decimal == "." and _could_be_decimal(values, by_notation):
+        doubt = "its commas are read as separators of thousands, though they could be decimal"
+        notes.append(
+            Advice(
+                doubt,
+                "dataset.decimal",
+                ",",
+                "reads them as decimal",
+            )
+        )
     if unit and values:
         notes.append(f"its numbers have the unit {unit!r}, which is cut off")
-    currencies = {sign.upper() for text in values for sign in CURRENCY.findall(text)}
+    currencies: set[str] = set()
+    for text in values:
+        currencies.update(sign.upper() for sign in CURRENCY.findall(text))
     if len(currencies) > 1:
-        notes.append(f"it holds amounts in several currencies ({', '.join(sorted(currencies))}), read as one")
-    return Numbers(values, [text for text in texts if text not in values], notes, best)
+        shown = ", ".join(sorted(currencies))
+        notes.append(f"it holds amounts in several currencies ({shown}), read as one")
+    others = [text for text in texts if text not in values]
+    return Numbers(values, others, notes, best)
+
+
+def _could_be_decimal(
+    values: Mapping[str, float],
+    by_notation: Mapping[Notation, Mapping[str, float]],
+) -> bool:
+    """Tell whether numbers with commas would be as many if the commas were decimal."""
+    if not any("," in text for text in values):
+        return False
+    n_read = []
+    for notation, numbers in by_notation.items():
+        if notation.decimal == ",":
+            n_read.append(len(numbers))
+    return len(values) in n_read
 
 
 def with_units(texts: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The number and the unit behind it, such as ``kg``, of each distinct text that has both."""
-    found = {text: WITH_A_UNIT.fullmatch(text) for text in texts if len(text) <= LONGEST}
-    return {text: (match[1], match[2]) for text, match in found.items() if match and not CURRENCY.fullmatch(match[2])}
+    parts = {}
+    for text in texts:
+        if len(text) > LONGEST:
+            continue
+        match = WITH_A_UNIT.fullmatch(text)
+        # A currency is no unit: it has a notation of its own.
+        if match and not CURRENCY.fullmatch(match[2]):
+            parts[text] = (match[1], match[2])
+    return parts
 
 
 def _unit(texts: Sequence[str]) -> str:
     """The unit that most of the distinct texts end with; empty if there is none."""
     units = Counter(unit for _, unit in with_units(texts).values())
-    ((unit, count),) = units.most_common(1) or [("", 0)]
-    return unit if count > len(texts) / 2 else ""
+    for unit, count in units.most_common(1):
+        if count > len(texts) / 2:
+            return unit
+    return ""
 
 
 def is_missing(text: str) -> bool:
-    """Whether a text among numbers or dates stands for a missing value."""
+    """Tell whether a text among numbers or dates stands for a missing value."""
     return text.lower() in MISSING
 
 
 def are_codes(texts: Sequence[str]) -> str | None:
-    """Why reading whole numbers as quantities would lose something; None if it would not."""
-    digits = [text.lstrip("+-") for text in texts]
-    whole = [text for text in digits if text.isascii() and text.isdigit()]
-    if any(len(text) > 1 and text.startswith("0") for text in whole):
-        return "whole numbers with leading zeros"
-    if any(len(text) > EXACT_DIGITS or int(text) > EXACT for text in whole):
+    """The reason why whole numbers are codes and no quantities; None if they may be quantities."""
+    are_large = False
+    for text in texts:
+        digits = text.lstrip("+-")
+        if not (digits.isascii() and digits.isdigit()):
+            continue
+        if len(digits) > 1 and digits.startswith("0"):
+            return "whole numbers with leading zeros"
+        # Python refuses to make integers of thousands of digits.
+        are_large |= len(digits) > EXACT_DIGITS or int(digits) > EXACT
+    if are_large:
         return "whole numbers above 2^53, which float64 does not tell apart"
     return None
 
 
-def _body(text: str) -> tuple[str, float]:
-    """The digits and signs of a text without currency, percent sign and brackets, and the number to divide them by."""
+Body = tuple[str, float]
+"""The digits and signs of a text without currency, percent sign and brackets, and the number to divide them by."""
+
+
+def _bodies(texts: Sequence[str], unit: str) -> dict[str, Body]:
+    """The body of each text without the unit."""
+    bodies = {}
+    for text in texts:
+        bodies[text] = _body(text.removesuffix(unit))
+    return bodies
+
+
+def _body(text: str) -> Body:
+    """The body of a text."""
     divisor = 1.0
     body = CURRENCY.sub("", text.translate(SPACES)).strip()
+    # Accountants write negative amounts in brackets.
     if body.startswith("(") and body.endswith(")"):
         body, divisor = body[1:-1].strip(), -1.0
     if body.endswith("%"):
         body, divisor = body[:-1].strip(), 100 * divisor
+    # A blank may part the sign from its digits.
     if body.startswith(("- ", "+ ")):
         body = body[0] + body[2:].strip()
     return body, divisor

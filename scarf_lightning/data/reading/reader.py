@@ -46,14 +46,25 @@ class Reader:
 
     @classmethod
     def plain(cls, columns: Sequence[Column]) -> "Reader":
-        """Takes columns as they are, by their names in the table."""
-        kinds = ("plain categories" if column.is_categorical else "plain numbers" for column in columns)
-        return cls(tuple((c.name, Rule(kind)) for c, kind in zip(columns, kinds, strict=True)), tuple(columns))
+        """A reader that takes columns as they are, by their names in the table."""
+        rules = []
+        for column in columns:
+            kind = "plain categories" if column.is_categorical else "plain numbers"
+            rules.append((column.name, Rule(kind)))
+        return cls(tuple(rules), tuple(columns))
 
     @classmethod
-    def with_rules(cls, plain: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> "Reader":
+    def with_rules(
+        cls,
+        plain: Sequence[Mapping[str, Any]],
+        columns: Sequence[Column],
+    ) -> "Reader":
         """A reader from `plain_rules` and the columns that they make."""
-        return cls(tuple((str(rule["column"]), Rule.from_plain(rule)) for rule in plain), tuple(columns))
+        rules = []
+        for rule in plain:
+            name = str(rule["column"])
+            rules.append((name, Rule.from_plain(rule)))
+        return cls(tuple(rules), tuple(columns))
 
     @property
     def plain_rules(self) -> list[dict[str, Any]]:
@@ -82,6 +93,7 @@ class Reader:
         frame = frame_of(rows)
         if frame is None:
             raise UsageError(f"The rows must be a table whose columns have names, not {type(rows).__name__}.")
+        # Extra columns may occur twice.
         counts = Counter(frame.columns)
         missing = [name for name in self.names if not counts[name]]
         if missing:
@@ -89,35 +101,50 @@ class Reader:
         twice = [name for name in self.names if counts[name] > 1]
         if twice:
             raise UsageError(f"The rows have {listed(twice, SHOWN)} more than once.")
+        # A rule may make several features of a column, as of a date.
         features: list[Feature] = []
         for name, rule in self.rules:
-            features += _features(plain_column(frame[name]), rule)
+            column = plain_column(frame[name])
+            features += _features(column, rule)
         values = np.empty((len(frame), len(self.columns)))
-        for m, (feature, known) in enumerate(zip(features, self.columns, strict=True)):
+        for m, (feature, known) in enumerate(
+            zip(
+                features,
+                self.columns,
+                strict=True,
+            )
+        ):
             values[:, m] = _encoded(feature, known)
         return values
 
 
 def _features(column: "pd.Series[Any]", rule: Rule) -> list[Feature]:
-    made = rule.features(column)
-    others = unread(column, made)
+    """The features of a column of later rows.
+
+    Raises:
+        UsageError: it has values, and none that the rule reads.
+    """
+    features = rule.features(column)
+    others = unread(column, features)
     # Of text in a format with zones, the user was told when the table was read.
     if rule.kind == "dates" and rule.format is None and are_in_other_zones(column):
         warnings.warn(f"Column {column.name!r}: {OTHER_ZONES}.", stacklevel=4)
     if not others:
-        return made
-    if made[0].is_missing.all():
-        raise UsageError(
-            f"Column {column.name!r} holds {rule.of} in the table, but {listed(others, SHOWN)} in the rows; correct it."
-        )
+        return features
+    shown = listed(others, SHOWN)
+    # Rows of another kind altogether, such as another column of the same name.
+    if features[0].is_missing.all():
+        raise UsageError(f"Column {column.name!r} holds {rule.of} in the table, but {shown} in the rows; correct it.")
     warnings.warn(
-        f"Column {column.name!r} has {listed(others, SHOWN)} among its {rule.of}: taken as missing.", stacklevel=4
+        f"Column {column.name!r} has {shown} among its {rule.of}: taken as missing.",
+        stacklevel=4,
     )
-    return made
+    return features
 
 
 def _encoded(feature: Feature, column: Column) -> Floats:
     """A feature as the table holds it, ``(n,)``."""
+    # A crafted model may hold a rule that does not make its column.
     if column.categories is not None:
         if not isinstance(feature.values, Coded):
             raise ValueError(f"{column.name!r} is categorical in the table and numeric in its rule")
@@ -134,12 +161,16 @@ def _codes(values: Coded, column: Column) -> Floats:
     categories = column.categories or ()
     known = {category: float(code) for code, category in enumerate(categories)}
     truths = _codes_of_truths(categories)
-    codes, unseen = [], []
+    codes: list[float] = []
+    unseen: list[str] = []
     for text in map(spell, values.distinct):
-        code = known.get(text, truths.get(truth_of(text), np.nan))
-        codes.append(code)
-        if np.isnan(code):
+        code = known.get(text)
+        if code is None:
+            code = truths.get(truth_of(text))
+        if code is None:
             unseen.append(text)
+        codes.append(np.nan if code is None else code)
+    # One unseen value may be a new category; several, and nothing else, are another column.
     if len(unseen) > 1 and len(unseen) == len(codes):
         raise UsageError(
             f"Column {column.name!r} holds {listed(categories, SHOWN)} in the table, "
@@ -158,4 +189,6 @@ def _codes_of_truths(categories: Sequence[str]) -> dict[bool | None, float]:
     codes: dict[bool | None, float] = {}
     for code, category in enumerate(categories):
         codes[truth_of(category)] = float(code)
-    return codes if set(codes) == {True, False} and len(categories) == 2 else {}
+    if set(codes) == {True, False} and len(categories) == 2:
+        return codes
+    return {}

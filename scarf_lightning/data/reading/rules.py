@@ -40,8 +40,10 @@ class Feature:
 
     @property
     def is_missing(self) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Whether each row has no value, ``(n,)``."""
-        return self.values.codes < 0 if isinstance(self.values, Coded) else np.isnan(self.values)
+        """True for each row without a value, ``(n,)``."""
+        if isinstance(self.values, Coded):
+            return self.values.codes < 0
+        return np.isnan(self.values)
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,10 @@ class Rule:
 
     def features(self, column: "pd.Series[Any]") -> list[Feature]:
         """The features of a column, always equally many. A value that no such column can hold raises `UsageError`."""
-        made = KINDS[self.kind].make(self, column)
-        return [Feature(f"{column.name}{ending}", values) for ending, values in made.items()]
+        features = []
+        for ending, values in KINDS[self.kind].make(self, column).items():
+            features.append(Feature(f"{column.name}{ending}", values))
+        return features
 
     def plain(self) -> dict[str, Any]:
         """The kind and its options, for JSON."""
@@ -87,10 +91,13 @@ class Rule:
     def from_plain(cls, plain: Mapping[str, Any]) -> "Rule":
         """The rule that gave this `plain`."""
         options: dict[str, Any] = {}
+        # Older records lack options that were added later.
         for name in ("from_text", *KINDS[plain["rule"]].options):
-            if name in plain:
-                value = plain[name]
-                options[name] = tuple(value) if isinstance(value, list) else value
+            if name not in plain:
+                continue
+            value = plain[name]
+            # JSON has no tuples.
+            options[name] = tuple(value) if isinstance(value, list) else value
         return cls(plain["rule"], **options)
 
 
@@ -113,17 +120,20 @@ def _numbers(rule: Rule, column: "pd.Series[Any]") -> Made:
     if is_numeric(column):
         return {"": floats(column)}
     coded, texts = _texts(column)
-    values = Notation(rule.decimal, rule.group, rule.unit).read(list(dict.fromkeys(texts)))
+    notation = Notation(rule.decimal, rule.group, rule.unit)
+    # Values that differ by blanks are one text.
+    values = notation.read(list(dict.fromkeys(texts)))
     read = []
     for value, text in zip(coded.distinct, texts, strict=True):
         # Booleans, and numbers among text, are not parsed.
+        number: float | None = None
         if isinstance(value, NUMBERS):
-            read.append(float(value))
+            number = float(value)
         elif text in values:
-            read.append(values[text])
-        else:
-            truth = truth_of(text) if rule.flags else None
-            read.append(np.nan if truth is None else float(truth))
+            number = values[text]
+        elif rule.flags:
+            number = truth_of(text)
+        read.append(np.nan if number is None else float(number))
     return {"": coded.spread(read)}
 
 
@@ -172,7 +182,8 @@ def _gaps(rule: Rule, column: "pd.Series[Any]") -> Made:
         return {"": made}
     gap = len(made.distinct)
     codes = np.where(made.codes < 0, gap, made.codes)
-    return {"": Coded(codes, [*made.distinct, NO_VALUE])}
+    categories = [*made.distinct, NO_VALUE]
+    return {"": Coded(codes, categories)}
 
 
 def _booleans(rule: Rule, column: "pd.Series[Any]") -> Made:
@@ -181,7 +192,11 @@ def _booleans(rule: Rule, column: "pd.Series[Any]") -> Made:
     spelled: list[str | None] = []
     for text in texts:
         truth = truth_of(text)
-        spelled.append((text.lower() or None) if truth is None else spell(truth))
+        if truth is not None:
+            spelled.append(spell(truth))
+        else:
+            # What is none of both is no category of the table, and so missing.
+            spelled.append(text.lower() or None)
     return {"": coded.mapped(spelled)}
 
 
@@ -207,30 +222,48 @@ def _text_hashes(rule: Rule, column: "pd.Series[Any]") -> Made:
     def encode(texts: list[str]) -> Floats:
         from sklearn.feature_extraction.text import HashingVectorizer
 
-        hasher = HashingVectorizer(n_features=N_TEXT_HASHES, analyzer="char_wb", ngram_range=TEXT_NGRAMS)
+        hasher = HashingVectorizer(
+            n_features=N_TEXT_HASHES,
+            analyzer="char_wb",
+            ngram_range=TEXT_NGRAMS,
+        )
         return np.asarray(hasher.transform(texts).toarray())
 
     return _encoded(column, N_TEXT_HASHES, encode)
 
 
-def _encoded(column: "pd.Series[Any]", width: int, encode: Callable[[list[str]], Floats]) -> Made:
+def _encoded(
+    column: "pd.Series[Any]",
+    width: int,
+    encode: Callable[[list[str]], Floats],
+) -> Made:
     """The features of text, whose distinct values `encode` turns into numbers ``(n_distinct, width)``."""
     text, _ = text_of(Coded.of(column), column.name)
-    numbers = encode(text.distinct) if text.distinct else np.empty((0, width))
-    made: dict[str, Floats] = {}
+    # The libraries refuse to encode nothing.
+    numbers = np.empty((0, width))
+    if text.distinct:
+        numbers = encode(text.distinct)
+    features: dict[str, Floats] = {}
     for position, values in enumerate(numbers.T, start=1):
-        made[f" ({position})"] = text.spread(values)
-    return made
+        features[f" ({position})"] = text.spread(values)
+    return features
 
 
 def _texts(column: "pd.Series[Any]") -> tuple[Coded, list[str]]:
+    """A column, and the text of each of its distinct values."""
     coded = Coded.of(column)
     return coded, stripped(coded.distinct, column.name)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of column: what its values are, how they are read, and the options of `Rule` that matter for it."""
+    """A kind of column.
+
+    Attributes:
+        of: the noun of its values, in the plural.
+        make: the function that makes its features.
+        options: those of `Rule` that it uses.
+    """
 
     of: str
     make: Callable[[Rule, "pd.Series[Any]"], Made]
@@ -240,7 +273,11 @@ class Kind:
 KINDS = {
     "plain numbers": Kind("numbers", _plain_numbers),
     "plain categories": Kind("categories", _plain_categories),
-    "numbers": Kind("numbers", _numbers, ("decimal", "group", "unit", "flags")),
+    "numbers": Kind(
+        "numbers",
+        _numbers,
+        ("decimal", "group", "unit", "flags"),
+    ),
     "dates": Kind("dates", _dates, ("format", "parts")),
     "times of day": Kind("times", _hours),
     "durations": Kind("durations", _seconds),
@@ -252,7 +289,10 @@ KINDS = {
 }
 
 
-def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
+def unread(
+    column: "pd.Series[Any]",
+    features: list[Feature],
+) -> list[str]:
     """The distinct values of a column that its rule could not read, besides texts that stand for a missing value."""
     if not features:
         return []
@@ -260,6 +300,7 @@ def unread(column: "pd.Series[Any]", features: list[Feature]) -> list[str]:
     if not rows.any():
         return []
     texts = dict.fromkeys(spell(value).strip() for value in column[rows])
+    # An empty text, ``?`` and the like mean that there is no value.
     return [text for text in texts if text and not is_missing(text)]
 
 
@@ -288,18 +329,23 @@ def text_of(coded: Coded, name: Any) -> tuple[Coded, list[str]]:
     """A column as text without blanks around its values, missing if empty; and a note if that made values equal."""
     texts = stripped(coded.distinct, name)
     text = coded.mapped([text or None for text in texts])
-    n_merged = len(set(map(spell, coded.distinct))) - len(set(texts))
+    with_blanks = set(map(spell, coded.distinct))
+    n_merged = len(with_blanks) - len(set(texts))
     if not n_merged:
         return text, []
     return text, [f"blanks around its values are cut off; {n_merged} of them differed from another by those alone"]
 
 
-def floats_of(column: "pd.Series[Any]", decimal: str | None = None) -> tuple[Floats, list[str]]:
+def floats_of(
+    column: "pd.Series[Any]",
+    decimal: str | None = None,
+) -> tuple[Floats, list[str]]:
     """A column of numbers, or of text with numbers, as float64 ``(n,)``, and the texts that are no numbers. These and
     missing values are NaN; ``decimal`` is as of `as_numbers`."""
     if is_numeric(column) or pd.api.types.is_bool_dtype(column):
         return floats(column), []
     text, _ = text_of(Coded.of(column), column.name)
     numbers = as_numbers(text.distinct, decimal)
+    # A number for each distinct text, and from these one for each row.
     known = [numbers.values.get(each, np.nan) for each in text.distinct]
     return text.spread(known), list(numbers.others)

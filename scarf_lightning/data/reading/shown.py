@@ -1,4 +1,4 @@
-"""How a user's file was read, as a table and sentences."""
+"""The reading of a user's file, as a table and sentences."""
 
 from typing import TYPE_CHECKING
 
@@ -15,29 +15,40 @@ LONGEST = 40
 
 
 def reading_report(table: "Table") -> list[str | Shown]:
-    """What to print of a table before it is trained on: nothing of one that was not found out about."""
-    said: list[str | Shown] = []
+    """The report on reading that is printed before training, as sentences and a table of columns.
+
+    A table whose columns have declared types has sentences alone.
+    """
+    parts: list[str | Shown] = []
     if table.reading:
-        made = f"{counted(len(table.columns), 'column')} for {table.target.in_words}"
+        encoded = f"{counted(len(table.columns), 'column')} for {table.target.in_words}"
         beside = f"{counted(len(table.reading), 'column')} beside the target"
-        said.append(f"{table.source}: {table.n_rows:,} rows, {beside}, {made}")
-        said.append(_columns(table))
+        parts.append(f"{table.source}: {table.n_rows:,} rows, {beside}, {encoded}")
+        parts.append(_columns(table))
     if table.n_unlabelled:
-        known = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
-        said.append(f"{known}; the others are for pre-training and for methods that use unlabelled rows.")
+        labelled = f"{table.n_labelled:,} of {table.n_rows:,} rows of {table.name} have a label"
+        parts.append(f"{labelled}; the others are for pre-training and for methods that use unlabelled rows.")
     if table.n_copies:
-        said.append(_on_copies(table))
-    if table.target.metric != (usual := table.target.usual_metric):
-        leading = table.target.metric.replace("_", " ")
-        said.append(f"Tables lead with {leading}; metric={usual} leads with {usual.replace('_', ' ')}.")
-    return [*said, *map(str, table.notes)]
+        parts.append(_on_copies(table))
+    # Such as balanced accuracy, where one class is rare.
+    metric, usual = table.target.metric, table.target.usual_metric
+    if metric != usual:
+        leading = metric.replace("_", " ")
+        other = usual.replace("_", " ")
+        parts.append(f"Tables lead with {leading}; metric={usual} leads with {other}.")
+    parts += map(str, table.notes)
+    return parts
 
 
 def _on_copies(table: "Table") -> str:
+    """A sentence on labelled rows that equal another one."""
     copies = f"{table.n_copies:,} of the {counted(table.n_labelled, 'row')} of {table.name}"
-    copies += " with a label" if table.n_unlabelled else ""
+    if table.n_unlabelled:
+        copies += " with a label"
+    targets = "with the same target"
     n_others = table.n_copies_of_other_targets
-    targets = f"{n_others:,} of them with another target" if n_others else "with the same target"
+    if n_others:
+        targets = f"{n_others:,} of them with another target"
     return (
         f"{copies} equal an earlier row in every column, {targets}; split.copies=together keeps equal rows in one part "
         "of a random split, apart does not."
@@ -45,15 +56,28 @@ def _on_copies(table: "Table") -> str:
 
 
 def _columns(table: "Table") -> Shown:
+    """A line for each column, or for those of many with which something is done."""
     readings = list(table.reading)
+    # In a wide table the columns that are read otherwise would not be seen.
     if len(readings) > LONGEST:
         readings = [reading for reading in readings if reading.done != "as they are"]
     shown = Shown(box=box.SIMPLE_HEAD)
-    for heading in ("column", "kind", "missing", "distinct", "what is done"):
-        shown.add_column(heading, justify="right" if heading in ("missing", "distinct") else "left")
+    shown.add_column("column")
+    shown.add_column("kind")
+    # Counts are compared digit by digit.
+    shown.add_column("missing", justify="right")
+    shown.add_column("distinct", justify="right")
+    shown.add_column("what is done")
     for reading in readings:
-        shown.add_row(reading.column, reading.kind, f"{reading.missing:,}", f"{reading.distinct:,}", reading.done)
-    left_out = len(table.reading) - len(readings)
-    if left_out:
-        shown.add_row(f"{left_out:,} {'more' if readings else 'columns'}", "numbers", "", "", "as they are")
+        shown.add_row(
+            reading.column,
+            reading.kind,
+            f"{reading.missing:,}",
+            f"{reading.distinct:,}",
+            reading.done,
+        )
+    n_others = len(table.reading) - len(readings)
+    if n_others:
+        noun = "more" if readings else "columns"
+        shown.add_row(f"{n_others:,} {noun}", "numbers", "", "", "as they are")
     return shown

@@ -51,7 +51,10 @@ class Classes(Target):
 
     @classmethod
     def read(
-        cls, column: "pd.Series[Any]", source: str, decimal: str | None = None
+        cls,
+        column: "pd.Series[Any]",
+        source: str,
+        decimal: str | None = None,
     ) -> tuple["Classes", Ints, list[Note]]:
         from ..columns import Coded
 
@@ -59,19 +62,32 @@ class Classes(Target):
         if len(names) < 2:
             raise UsageError(f"target {column.name!r} of {source} has the one class {names[0]!r}; two are needed.")
         labels = np.nan_to_num(codes, nan=UNLABELLED).astype(np.int64)
+        # Rows without a label are of no class.
         counts = np.bincount(labels[labels >= 0], minlength=len(names))
-        found = cls(names, float(counts.min() / counts.sum()), dtype_of(column.dropna()))
-        if not found.is_imbalanced:
-            return found, labels, []
-        share = f"{100 * found.rarest:.2g} % of its rows are of class {names[int(counts.argmin())]!r}"
-        said, effect = f"Target {column.name!r} is imbalanced: {share}", "trains with equal weights of the classes"
-        return found, labels, [Advice(said, "finetune.class_weight", "balanced", effect)]
+        rarest = float(counts.min() / counts.sum())
+        classes = cls(names, rarest, dtype_of(column.dropna()))
+        if not classes.is_imbalanced:
+            return classes, labels, []
+        rare = names[int(counts.argmin())]
+        note = Advice(
+            f"Target {column.name!r} is imbalanced: {100 * rarest:.2g} % of its rows are of class {rare!r}",
+            "finetune.class_weight",
+            "balanced",
+            "trains with equal weights of the classes",
+        )
+        return classes, labels, [note]
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Classes":
-        found = cls(tuple(plain["classes"]), float(plain.get("rarest", 1.0)), plain.get("dtype", TEXT))
-        _ = found.answers
-        return found
+        # Older records lack the last two.
+        classes = cls(
+            tuple(plain["classes"]),
+            float(plain.get("rarest", 1.0)),
+            plain.get("dtype", TEXT),
+        )
+        # A record whose names are no answers of its type is refused here.
+        _ = classes.answers
+        return classes
 
     def plain(self) -> dict[str, Any]:
         target = {"kind": self.name, "rarest": self.rarest, "dtype": self.dtype}
@@ -88,7 +104,7 @@ class Classes(Target):
 
     @property
     def is_imbalanced(self) -> bool:
-        """Whether a class is rare, see `RARE`."""
+        """True if a class is rare, see `RARE`."""
         return self.rarest < min(RARE, 0.5 / len(self.names))
 
     @property
@@ -110,8 +126,13 @@ class Classes(Target):
         """The classes."""
         return labels
 
-    def redrawn(self, labels: Labels, positions: Ints, random: np.random.Generator) -> Labels:
-        """Each is drawn uniformly over all classes, the true one included."""
+    def redrawn(
+        self,
+        labels: Labels,
+        positions: Ints,
+        random: np.random.Generator,
+    ) -> Labels:
+        """Labels of which these are drawn uniformly over all classes, the true one included."""
         noisy = labels.copy()
         noisy[positions] = random.integers(self.n_outputs, size=len(positions))
         return noisy
@@ -123,19 +144,26 @@ class Classes(Target):
         A class without a row gets the weight of a class with one row: a pseudo-label may name it.
         """
         counts = np.stack([np.bincount(of_trial, minlength=self.n_outputs) for of_trial in labels])
-        present = (counts > 0).sum(axis=1, keepdims=True)
-        return np.asarray(labels.shape[1] / (present * np.maximum(counts, 1)))
+        n_present = (counts > 0).sum(axis=1, keepdims=True)
+        n_rows = labels.shape[1]
+        return np.asarray(n_rows / (n_present * np.maximum(counts, 1)))
 
     def balanced(self, labels: Labels, targets: "Tensor") -> "Tensor":
         """The weights of the classes, or their mean by the probabilities of soft targets."""
         import torch
 
         weights = torch.from_numpy(self.class_weights(labels)).to(targets.device)
+        # Hard targets are classes (T, n), soft ones probabilities (T, n, C).
         if targets.dim() == 2:
             return weights.gather(1, targets)
         return (targets.double() * weights.unsqueeze(1)).sum(dim=-1)
 
-    def smoothed(self, targets: "Tensor", outputs: "Tensor", share: float) -> "Tensor":
+    def smoothed(
+        self,
+        targets: "Tensor",
+        outputs: "Tensor",
+        share: float,
+    ) -> "Tensor":
         from ...losses.supervised import smoothed
 
         return smoothed(targets, outputs, share)
@@ -149,15 +177,25 @@ class Classes(Target):
     def soft(self, labels: Labels) -> Floats:
         return np.asarray(np.eye(self.n_outputs)[labels])
 
-    def loss(self, outputs: "Tensor", targets: "Tensor", weights: "Tensor | None") -> "Tensor":
+    def loss(
+        self,
+        outputs: "Tensor",
+        targets: "Tensor",
+        weights: "Tensor | None",
+    ) -> "Tensor":
         from ...losses.supervised import cross_entropy
 
         return cross_entropy(outputs, targets, weights)
 
-    def validation(self, outputs: "Tensor", targets: "Tensor") -> dict[str, "Tensor"]:
+    def validation(
+        self,
+        outputs: "Tensor",
+        targets: "Tensor",
+    ) -> dict[str, "Tensor"]:
         """The cross-entropy, and the share of wrongly classified rows."""
-        wrong = outputs.argmax(dim=-1) != targets
-        return {"loss": self.loss(outputs, targets, None), "error": wrong.double().mean(dim=-1)}
+        is_wrong = outputs.argmax(dim=-1) != targets
+        loss = self.loss(outputs, targets, None)
+        return {"loss": loss, "error": is_wrong.double().mean(dim=-1)}
 
     def predictions(self, outputs: "Tensor", fitted: "Tensor") -> "Tensor":
         """Probabilities, ``(T, N, C)``."""
@@ -166,13 +204,19 @@ class Classes(Target):
     def guess(self, labels: Labels) -> Predictions:
         return np.full((len(labels), self.n_outputs), 1 / self.n_outputs)
 
-    def taught(self, labels: Labels, n_rows: int, learn: Learn) -> Predictions:
+    def taught(
+        self,
+        labels: Labels,
+        n_rows: int,
+        learn: Learn,
+    ) -> Predictions:
         """Libraries learn the classes that occur, numbered from 0. Other classes get no probability; an only class gets
         all of it."""
         present, numbered = np.unique(labels, return_inverse=True)
-        found = np.zeros((n_rows, self.n_outputs))
-        found[:, present] = learn(numbered) if len(present) > 1 else 1
-        return found
+        probabilities = np.zeros((n_rows, self.n_outputs))
+        # Libraries refuse to learn one class.
+        probabilities[:, present] = learn(numbered) if len(present) > 1 else 1
+        return probabilities
 
     def choose(self, *, classifier: Any, regressor: Any) -> Any:
         return classifier
@@ -183,24 +227,31 @@ class Classes(Target):
     def named(self, labels: Labels) -> "pd.Series[Any]":
         import pandas as pd
 
-        names = np.array([*self.names, None], dtype=object)  # the label -1 of rows without one takes the last
+        # The label -1 of rows without one takes the last.
+        names = np.array([*self.names, None], dtype=object)
         return pd.Series(names[labels], name=self.heading, dtype="str")
 
     def decided(self, predictions: Predictions) -> NDArray[np.object_]:
         """The most probable class; the first one of a tie."""
-        return np.asarray(np.array(self.names, dtype=object)[predictions.argmax(axis=1)])
+        names = np.array(self.names, dtype=object)
+        return np.asarray(names[predictions.argmax(axis=1)])
 
     def is_one_class(self, predictions: Predictions) -> bool:
-        chosen = predictions.argmax(axis=1)
-        return bool((chosen == chosen[0]).all())
+        classes = predictions.argmax(axis=1)
+        return bool((classes == classes[0]).all())
 
     def frame(self, predictions: Predictions) -> "pd.DataFrame":
         """``probability_<class>`` for each."""
         import pandas as pd
 
-        return pd.DataFrame(predictions, columns=[f"probability_{name}" for name in self.names])
+        columns = [f"probability_{name}" for name in self.names]
+        return pd.DataFrame(predictions, columns=columns)
 
-    def packed(self, labels: Labels, predictions: Predictions) -> "pd.DataFrame":
+    def packed(
+        self,
+        labels: Labels,
+        predictions: Predictions,
+    ) -> "pd.DataFrame":
         """Probabilities as float16, which has three digits, in columns that the numbers of the classes name."""
         import pandas as pd
 
@@ -215,10 +266,12 @@ class Classes(Target):
         totals = probabilities.sum(axis=1, keepdims=True)
         if probabilities.shape[1] != self.n_outputs:
             raise ValueError("its predictions are of other classes")
-        is_known = (labels >= 0) & (labels < self.n_outputs)
-        if not is_known.all() or not (probabilities >= 0).all() or not (np.isfinite(totals) & (totals > 0)).all():
+        are_classes = (labels >= 0) & (labels < self.n_outputs)
+        are_possible = np.isfinite(totals) & (totals > 0)
+        if not are_classes.all() or not (probabilities >= 0).all() or not are_possible.all():
             raise ValueError("a label or a probability is out of range")
         return labels, probabilities / totals
 
     def packed_size(self, predictions: Predictions) -> int:
+        # Two bytes for each probability and four for the label.
         return len(predictions) * (2 * self.n_outputs + 4)
