@@ -116,7 +116,7 @@ def page(figures: Figures, text: str) -> str:
         if start not in text:
             raise ValueError(f"docs/calibration.md has no place for the table {section!r}.")
         before, rest = text.split(start)
-        text = f"{before}{start}{table}\n<!-- end -->{rest.split('<!-- end -->', 1)[1]}"
+        text = f"{before}{start}\n{table}\n\n<!-- end -->{rest.split('<!-- end -->', 1)[1]}"
     return re.sub(
         r"\d+ draws a line, and \d+ real tables",
         f"{figures.draws} draws a line, and {figures.tables} real tables",
